@@ -1,0 +1,60 @@
+"""Errors that a user can act on: where, what was found, what would do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """Something a user can fix. The command line prints it without a traceback and exits with 2.
+
+    `where` names a config key, a file with its line, or an address; `what` says what was found there; `remedy` what would do.
+    """
+
+    def __init__(self, where: str, what: str, remedy: str) -> None:
+        super().__init__(where, what, remedy)
+        self.where, self.what, self.remedy = where, what, remedy
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}\n  → {self.remedy}"
+
+
+class ConfigError(UserError):
+    """A config says something that cannot be built."""
+
+
+class DataError(UserError):
+    """Documents or questions are not what their format promises."""
+
+
+class StoreError(UserError):
+    """The store cannot be read or written."""
+
+
+class ServiceError(UserError):
+    """A model endpoint or a tracking server cannot be used as configured."""
+
+
+class MissingExtraError(UserError):
+    """A choice needs packages that are not installed."""
+
+    def __init__(self, where: str, package: str, extra: str) -> None:
+        super().__init__(where, f"needs the package {package!r}, which is not installed", f'pip install "assay[{extra}]"')
+
+
+class ProblemsError(UserError):
+    """Several problems found together, so that one look shows all of them."""
+
+    def __init__(self, problems: Iterable[UserError]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("config", f"{len(self.problems)} problems", "mend each of them")
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Say which known words come closest to `word`, or list them all when none does."""
+    known = sorted(known)
+    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    listed = ", ".join(known) or "nothing"
+    return f"did you mean {near[0]!r}? There is: {listed}" if near else f"there is: {listed}"

@@ -1,0 +1,1 @@
+"""Ways to make one ranking of several, one per file."""

@@ -1,0 +1,1 @@
+"""Ways to answer from contexts, one per file."""

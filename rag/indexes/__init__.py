@@ -1,0 +1,1 @@
+"""Ways to find chunks for a question, one engine per file."""

@@ -1,0 +1,1 @@
+"""Readers of documents and of golden questions, one format per file."""

@@ -1,0 +1,1 @@
+"""Ways to bring earlier turns into a question, one per file."""

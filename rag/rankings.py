@@ -1,0 +1,99 @@
+"""Rankings of many questions at once, as arrays of chunk positions: one law of order for every room."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+NOTHING = -1
+"""The position that fills a row after its last hit."""
+
+DIGITS = 6
+"""Scores are rounded to so many significant decimals of a float32 before they order anything.
+
+Vectors differ in their last bits with the machine and the batch; a leaderboard must not.
+"""
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """One ranking per row, best first: (-score, position), no position twice, the end filled with (NOTHING, -inf).
+
+    `positions` int32 and `scores` float64, both of shape (questions, width).
+    """
+
+    positions: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def ordered(cls, positions: ArrayLike, scores: ArrayLike, depth: int) -> "Rankings":
+        """Sort candidates of shape (questions, width) by (-rounded score, position) and keep the first `depth`.
+
+        Entries whose position is NOTHING or whose score is -inf are no hits and go to the end.
+        """
+        places = np.asarray(positions, dtype=np.int32)
+        rounded = np.round(np.asarray(scores, dtype=np.float64), DIGITS)
+        missing = (places < 0) | np.isneginf(rounded)
+        rounded = np.where(missing, -np.inf, rounded)
+        places = np.where(missing, NOTHING, places).astype(np.int32)
+        order = np.lexsort((places, -rounded), axis=-1)[:, :depth]
+        return cls(np.take_along_axis(places, order, 1), np.take_along_axis(rounded, order, 1))
+
+    @classmethod
+    def top(cls, scores: NDArray[np.floating[Any]], depth: int) -> "Rankings":
+        """Rank every position of a dense score matrix of shape (questions, chunks)."""
+        depth = min(depth, scores.shape[1])
+        rounded: NDArray[np.float64] = np.round(scores.astype(np.float64), DIGITS)
+        if depth < scores.shape[1]:
+            # Ties at the edge must fall by position, so everything that scores like the last one stays a candidate.
+            edge = -np.partition(-rounded, depth - 1, axis=1)[:, depth - 1 : depth]
+            width = int((rounded >= edge).sum(1).max())
+            candidates = np.argsort(-rounded, axis=1, kind="stable")[:, :width]
+        else:
+            candidates = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
+        return cls.ordered(candidates, np.take_along_axis(rounded, candidates, 1), depth)
+
+    @classmethod
+    def pack(cls, rows: Sequence[Sequence[tuple[int, float]]]) -> "Rankings":
+        """Rankings of unequal length, already in their order, side by side."""
+        width = max((len(row) for row in rows), default=0)
+        positions = np.full((len(rows), width), NOTHING, np.int32)
+        scores = np.full((len(rows), width), -np.inf)
+        for number, row in enumerate(rows):
+            if row:
+                positions[number, : len(row)], scores[number, : len(row)] = zip(*row, strict=True)
+        return cls(positions, scores)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def row(self, question: int) -> list[tuple[int, float]]:
+        """The (position, score) pairs of one question, best first."""
+        kept = self.positions[question] != NOTHING
+        return list(zip(self.positions[question][kept].tolist(), self.scores[question][kept].tolist(), strict=True))
+
+    def first(self, depth: int) -> "Rankings":
+        """The best `depth` of every row."""
+        return Rankings(self.positions[:, :depth], self.scores[:, :depth])
+
+
+def merged(rankings: Sequence[Rankings], points: Sequence[NDArray[np.float64]], depth: int) -> Rankings:
+    """Add up the points that each ranking gives to a position, and rank positions by their sums.
+
+    `points[i]` has the shape of `rankings[i]`. The sum runs in the order of the rankings, so it is the same on every machine.
+    """
+    positions = np.concatenate([ranking.positions for ranking in rankings], axis=1)
+    worth = np.concatenate(points, axis=1)
+    order = np.argsort(positions, axis=1, kind="stable")
+    positions = np.take_along_axis(positions, order, 1)
+    worth = np.take_along_axis(worth, order, 1)
+    # A position occurs at most once per ranking: add the followers of a run to its first entry, one list at a time.
+    starts = np.ones_like(positions, dtype=bool)
+    starts[:, 1:] = positions[:, 1:] != positions[:, :-1]
+    total = worth.copy()
+    for step in range(1, len(rankings)):
+        same = positions[:, step:] == positions[:, :-step]
+        total[:, :-step] += np.where(same, worth[:, step:], 0.0)
+    return Rankings.ordered(np.where(starts, positions, NOTHING), total, depth)

@@ -1,0 +1,1 @@
+"""Ways to score candidates a second time, one per file."""

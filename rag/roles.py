@@ -1,0 +1,200 @@
+"""One Protocol per role. A choice is a class that fits one of them and a YAML in `conf/<role>/` that names it.
+
+Constructors check their parameters, are cheap, and load nothing: a plan builds every component of every trial. A model is
+loaded at the first call. Batches go in and come out; one question is a batch of one.
+
+Class attributes that any component may set: `changes_nothing = True` marks the choice `none` of a role, which has no stage of
+its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.corpus import Corpus
+from rag.rankings import Rankings
+from rag.records import Arrays, Document, Example, Message, Query, Reply, Request, Span, Vectors
+
+
+@runtime_checkable
+class Loader(Protocol):
+    """Reads the documents of a corpus."""
+
+    def load(self) -> Iterator[Document]:
+        """Yield every document; raise DataError naming the file, and the line where there is one."""
+        ...
+
+
+@runtime_checkable
+class Questions(Protocol):
+    """Reads golden questions; gold is checked against the documents that a Loader gave."""
+
+    def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
+        """Yield every question in file order; raise DataError naming file, line and quote."""
+        ...
+
+
+@runtime_checkable
+class Chunker(Protocol):
+    """Cuts a document into spans."""
+
+    def chunk(self, document: Document) -> list[Span]:
+        """Spans in reading order (start and end never step back) that together cover every character but white space."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors. The pipeline normalises them to length 1 and checks them for NaN."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of passages, shape (texts, dimensions); each depends on its own text only."""
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of questions, shape (texts, dimensions)."""
+        ...
+
+
+class Searcher(Protocol):
+    """An index, opened."""
+
+    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int) -> Rankings:
+        """The best `depth` positions for each question; `vectors` only where the index uses them."""
+        ...
+
+
+@runtime_checkable
+class Index(Protocol):
+    """Finds chunks. `uses_vectors` says whether it reads vectors (unit length) or texts."""
+
+    uses_vectors: ClassVar[bool]
+
+    def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
+        """Everything a search needs, as arrays; row i of either input is the chunk at position i."""
+        ...
+
+    def open(self, arrays: Arrays) -> Searcher:
+        """Make built arrays searchable."""
+        ...
+
+
+@runtime_checkable
+class Fusion(Protocol):
+    """Makes one ranking of those of several indexes."""
+
+    def fuse(self, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
+        """Fuse by index name, in the order of the config; nothing is added that no index found."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores candidates a second time. `pairwise` scores depend on (query, passage) only and are stored by that pair."""
+
+    pairwise: ClassVar[bool]
+
+    def score(
+        self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
+    ) -> list[list[float]]:
+        """A new score for every passage of every query, higher is better; `scores` are those that ranked them so far."""
+        ...
+
+
+@runtime_checkable
+class Selector(Protocol):
+    """Drops or widens what was ranked."""
+
+    def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
+        """Fewer hits, or the same hits with their neighbours around them."""
+        ...
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """Brings earlier turns into the text that is searched for."""
+
+    def contextualize(self, queries: Sequence[Query]) -> list[str]:
+        """The text to search for, one per query."""
+        ...
+
+
+@runtime_checkable
+class Prompt(Protocol):
+    """Lays out a question and its contexts for a model."""
+
+    def render(self, query: Query, contexts: Sequence[str]) -> tuple[Message, ...]:
+        """The exact messages; contexts are numbered from 1."""
+        ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Answers from contexts."""
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """One reply per request, in order."""
+        ...
+
+    def stream(self, request: Request) -> Iterator[str]:
+        """The reply to one request in pieces, as they come; joined they are its text."""
+        ...
+
+
+class Judgements(Protocol):
+    """What ranking metrics read, for all questions at once; see `rag.evaluate.Judged` for the shapes."""
+
+    group_ranks: NDArray[np.int32]
+    grades: NDArray[np.float64]
+    relevant: NDArray[np.bool_]
+    judged: NDArray[np.bool_]
+    gold_seen: NDArray[np.int64]
+    chars_seen: NDArray[np.int64]
+    gold_chars: NDArray[np.int64]
+
+
+@runtime_checkable
+class RankingMetric(Protocol):
+    """Measures rankings against gold at a cut-off."""
+
+    def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
+        """One value in [0, 1] per question, NaN where there is no gold; `cut[q]` is the last rank that counts."""
+        ...
+
+
+@runtime_checkable
+class AnswerMetric(Protocol):
+    """Measures one answer against the reference answers."""
+
+    def measure(self, example: Example, reply: Reply) -> float:
+        """A value in [0, 1]; NaN where it does not apply."""
+        ...
+
+
+ROLES: Mapping[str, type] = {
+    "loader": Loader,
+    "dataset": Questions,
+    "chunker": Chunker,
+    "embedder": Embedder,
+    "index": Index,
+    "fusion": Fusion,
+    "reranker": Reranker,
+    "selector": Selector,
+    "memory": Memory,
+    "prompt": Prompt,
+    "generator": Generator,
+}
+"""Config group → the Protocol that its choices fit. `metric` holds RankingMetric and AnswerMetric choices."""
+
+
+def changes_nothing(component: object) -> bool:
+    """Whether a component is the `none` of its role."""
+    return bool(getattr(component, "changes_nothing", False))
+
+
+def fingerprint(component: object) -> str:
+    """The model behind a component, empty if there is none."""
+    name = getattr(component, "fingerprint", None)
+    return str(name()) if name else ""
