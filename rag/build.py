@@ -1,0 +1,129 @@
+"""Config → objects: the only door between YAML and Python, and the place where trust is checked."""
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from rag.errors import ConfigError, UserError, closest
+from rag.identity import code_identity, digest, without_runtime
+from rag.roles import ROLES, AnswerMetric, RankingMetric, fingerprint
+
+TARGET = "_target_"
+FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")
+
+
+class Components:
+    """Builds every distinct component once, and knows its identity.
+
+    `trusted` are the top-level packages whose classes a config may name; `rag` is always among them.
+    """
+
+    def __init__(self, trusted: tuple[str, ...] = ()) -> None:
+        self.trusted = ("rag", *trusted)
+        self._built: dict[str, Any] = {}
+        self._identities: dict[str, str] = {}
+
+    def build(self, node: Any, where: str) -> Any:
+        """The component that a config node describes; ConfigError naming `where` when it describes none."""
+        if not isinstance(node, Mapping) or TARGET not in node:
+            raise ConfigError(
+                where, f"found {_shown(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
+            )
+        key = digest(node)
+        if key not in self._built:
+            self._built[key] = self._construct(node, where)
+        return self._built[key]
+
+    def role(self, role: str, node: Any, where: str = "") -> Any:
+        """A component that must fit the Protocol of `role`."""
+        where = where or role
+        component = self.build(node, where)
+        protocols = (RankingMetric, AnswerMetric) if role == "metric" else (ROLES[role],)
+        if not isinstance(component, protocols):
+            names = " or ".join(protocol.__name__ for protocol in protocols)
+            raise ConfigError(where, f"{node[TARGET]} is no {names}", f"name a class with the methods of rag.roles.{names}")
+        return component
+
+    def identity(self, node: Any, where: str) -> str:
+        """sha256 of everything about a component that can change a result; what stands in `runtime` cannot."""
+        key = digest(node)
+        if key not in self._identities:
+            component = self.build(node, where)
+            nested = {name: self._part(value, f"{where}.{name}") for name, value in node.items() if name != "runtime"}
+            code = code_identity(type(component).__module__, self.trusted)
+            self._identities[key] = digest(nested, code, fingerprint(component))
+        return self._identities[key]
+
+    def _part(self, value: Any, where: str) -> Any:
+        if isinstance(value, Mapping) and TARGET in value:
+            return self.identity(value, where)
+        return without_runtime(value)
+
+    def _construct(self, node: Mapping[str, Any], where: str) -> Any:
+        for name in FORBIDDEN:
+            if name in node:
+                raise ConfigError(f"{where}.{name}", "is not supported", "name a class and its parameters, nothing else")
+        target = self.resolve(node[TARGET], where)
+        given = {name: value for name, value in node.items() if name not in (TARGET, "runtime")}
+        given |= node.get("runtime") or {}
+        _check_names(target, given, node[TARGET], where)
+        parameters = {name: self._parameter(value, f"{where}.{name}") for name, value in given.items()}
+        try:
+            return target(**parameters)
+        except UserError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                where, f"{node[TARGET]} does not take these parameters: {error}", "check their types and values"
+            ) from error
+
+    def _parameter(self, value: Any, where: str) -> Any:
+        if isinstance(value, Mapping):
+            return (
+                self.build(value, where)
+                if TARGET in value
+                else {key: self._parameter(part, where) for key, part in value.items()}
+            )
+        return [self._parameter(part, where) for part in value] if isinstance(value, list) else value
+
+    def resolve(self, target: Any, where: str) -> type:
+        """The class behind a dotted name, if it and the module it was defined in belong to a trusted package."""
+        known = f"trusted: {', '.join(self.trusted)}, and installed packages that declare the entry point group rag.plugins"
+        where = f"{where}.{TARGET}"
+        if not isinstance(target, str) or target.split(".")[0] not in self.trusted or "." not in target:
+            raise ConfigError(where, f"{target!r} is outside the trusted packages", known)
+        module, _, name = target.rpartition(".")
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except ModuleNotFoundError as error:
+            if error.name and not module.startswith(error.name):
+                raise
+            raise ConfigError(where, f"there is no module {module!r}", "check the spelling") from error
+        except AttributeError as error:
+            names = [name for name, value in vars(importlib.import_module(module)).items() if inspect.isclass(value)]
+            raise ConfigError(where, f"{module} has no class {name!r}", closest(name, names)) from error
+        if not inspect.isclass(found) or found.__module__.split(".")[0] not in self.trusted:
+            raise ConfigError(where, f"{target!r} is not a class of a trusted package", known)
+        return found
+
+
+def _check_names(target: type, given: Mapping[str, Any], name: str, where: str) -> None:
+    accepted = inspect.signature(target).parameters
+    for parameter in given:
+        if parameter not in accepted:
+            raise ConfigError(f"{where}.{parameter}", f"{name} has no parameter {parameter!r}", closest(parameter, accepted))
+    for parameter, kind in accepted.items():
+        if (
+            kind.default is inspect.Parameter.empty
+            and parameter not in given
+            and kind.kind is not inspect.Parameter.VAR_KEYWORD
+        ):
+            raise ConfigError(
+                f"{where}.{parameter}", f"{name} needs it and it is not given", f"set {where}.{parameter}=<value>"
+            )
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,135 @@
+"""Finer stores under the stages: one value per item (a text's vector, a pair's score, a request's reply).
+
+Values lie in append-only segments, so that many processes can add at once and a killed one loses one block at most. They
+are shared by every chunker and every trial.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.errors import ConfigError
+from rag.records import Vectors
+from rag.roles import Embedder, Reranker
+from rag.store import Entry, Store
+
+BLOCK = 256
+"""Items that are computed between two writes."""
+
+
+def item_id(*parts: str) -> bytes:
+    """Sixteen bytes that stand for a sequence of texts; no two sequences run together."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.digest()
+
+
+class ItemStore:
+    """Float32 rows by item, all computed by one component, which `space` names."""
+
+    def __init__(self, store: Store, space: str) -> None:
+        self.store, self.space = store, space
+        self._rows: dict[bytes, NDArray[np.float32]] = {}
+        self._seen: set[str] = set()
+
+    def _refresh(self) -> None:
+        for key in self.store.keys(self.space):
+            if key in self._seen:
+                continue
+            self._seen.add(key)
+            entry = self.store.read(key)
+            if entry is not None:
+                self._keep(entry.arrays["ids"], entry.arrays["values"])
+
+    def _keep(self, ids: NDArray[np.generic], values: NDArray[np.generic]) -> None:
+        self._rows.update(zip((row.tobytes() for row in ids), values.astype(np.float32, copy=False), strict=True))
+
+    def resolve(self, ids: Sequence[bytes], compute: Callable[[list[int]], NDArray[np.float32]]) -> NDArray[np.float32]:
+        """One row per id; `compute` is asked, block by block, for the numbers of the ids that nobody has computed yet."""
+        if not all(item in self._rows for item in ids):
+            self._refresh()
+        first = {item: number for number, item in reversed(list(enumerate(ids))) if item not in self._rows}
+        missing = sorted(first.values())
+        for start in range(0, len(missing), BLOCK):
+            numbers = missing[start : start + BLOCK]
+            self._add([ids[number] for number in numbers], compute(numbers))
+        return np.stack([self._rows[item] for item in ids]) if ids else np.zeros((0, 0), np.float32)
+
+    def _add(self, ids: Sequence[bytes], values: NDArray[np.float32]) -> None:
+        table = np.frombuffer(b"".join(ids), np.uint8).reshape(len(ids), 16)
+        key = f"{self.space}/{hashlib.sha256(table.tobytes()).hexdigest()}"
+        self.store.write(key, Entry({"ids": table, "values": values.astype(np.float32)}))
+        self._seen.add(key)
+        self._keep(table, values)
+
+
+class StoredEmbedder:
+    """An embedder whose vectors are kept by text."""
+
+    def __init__(self, embedder: Embedder, store: Store, identity: str) -> None:
+        self.embedder = embedder
+        self.documents = ItemStore(store, f"vectors/{identity}-d")
+        self.queries = ItemStore(store, f"vectors/{identity}-q")
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """As the embedder does, but each distinct text once."""
+        return self.documents.resolve(
+            [item_id(text) for text in texts],
+            lambda numbers: whole_rows(self.embedder.embed_documents([texts[number] for number in numbers]), len(numbers)),
+        )
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """As the embedder does, but each distinct text once."""
+        return self.queries.resolve(
+            [item_id(text) for text in texts],
+            lambda numbers: whole_rows(self.embedder.embed_queries([texts[number] for number in numbers]), len(numbers)),
+        )
+
+
+class StoredReranker:
+    """A pairwise reranker whose scores are kept by (query, passage)."""
+
+    pairwise = True
+
+    def __init__(self, reranker: Reranker, store: Store, identity: str) -> None:
+        self.reranker = reranker
+        self.pairs = ItemStore(store, f"pairs/{identity}")
+
+    def score(
+        self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
+    ) -> list[list[float]]:
+        """As the reranker does, but each distinct pair once."""
+        pairs = [(query, passage) for query, texts in zip(queries, passages, strict=True) for passage in texts]
+        rows = self.pairs.resolve([item_id(*pair) for pair in pairs], lambda numbers: self._compute(pairs, numbers))
+        flat = iter(rows[:, 0].tolist() if len(rows) else [])
+        return [[next(flat) for _ in texts] for texts in passages]
+
+    def _compute(self, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]) -> NDArray[np.float32]:
+        grouped: dict[str, list[int]] = {}
+        for number in numbers:
+            grouped.setdefault(pairs[number][0], []).append(number)
+        passages = [[pairs[number][1] for number in group] for group in grouped.values()]
+        scored = self.reranker.score(list(grouped), passages, [[0.0] * len(texts) for texts in passages])
+        by_number = {
+            number: value
+            for group, values in zip(grouped.values(), scored, strict=True)
+            for number, value in zip(group, values, strict=True)
+        }
+        return np.array([[by_number[number]] for number in numbers], np.float32)
+
+
+def whole_rows(vectors: Vectors, expected: int) -> Vectors:
+    """The vectors as they are, or a ConfigError where they are not one finite row per text."""
+    if vectors.ndim != 2 or len(vectors) != expected:
+        raise ConfigError("embedder", f"gave an array of shape {vectors.shape} for {expected} texts", "return one row per text")
+    if not np.isfinite(vectors).all():
+        row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+        raise ConfigError(
+            "embedder", f"gave NaN or infinity for text {row} of {expected}", "check the model; nothing was stored"
+        )
+    return vectors
