@@ -1,0 +1,169 @@
+"""Answers by quoting: the sentences of the contexts that hold the best lexical evidence for the question."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import Stemmer
+
+from rag.errors import ConfigError, closest
+from rag.generators.sentences import Sentence, sentences
+from rag.records import Chunk, Reply, Request
+
+WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
+PART = re.compile(r"[^\W_]+")
+WORDS_WITHOUT_MEANING = (
+    "a about after all also am an and any are as at be been before being between but by can could did do does doing done for "
+    "from get give given had has have having he her here him his how i if in into is it its itself just many may me might "
+    "more most much must my no nor not of on one only or other our out over own per s same shall she should so some such t "
+    "tell than that the their them then there these they this those through to too under until up us very was we were what "
+    "when where which while who whom whose why will with would you your"
+)
+STOP = frozenset(WORDS_WITHOUT_MEANING.split())
+EXACT = 2.0
+"""What a term with a digit in it weighs: ids, dates and amounts are rarely shared by accident."""
+NAME = 1.5
+"""What a term weighs that the question writes with a capital, unless it is the first word and has no other."""
+PLACE = 0.1
+"""A sentence of context n is worth 1 / (1 + PLACE (n - 1)) of what it would be worth in the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence that may answer, with the stems in it and in its headings; `words` is its length."""
+
+    text: str
+    terms: frozenset[str]
+    under: frozenset[str]
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A sentence of context `number` with its worth, and the share of the question that it carries, stems weighted."""
+
+    worth: float
+    number: int
+    place: int
+    text: str
+    carried: float
+
+
+@dataclass(frozen=True)
+class ExtractiveGenerator:
+    """Quotes the best sentences word for word, in their order, each followed by its marker `[n]`; an empty reply abstains.
+
+    A sentence is worth the inverse frequencies, over all sentences of the contexts, of the stems that it shares with the
+    question (Robertson & Spärck Jones 1976), and `headings` times those that only its headings share, divided by BM25's
+    length norm of strength `b`. At most `sentences` are quoted, none worth less than `share` of the best, and none at all
+    when the best carries less than `floor` of the question's weight, or nothing.
+    """
+
+    sentences: int = 2
+    share: float = 0.8
+    floor: float = 0.0
+    headings: float = 0.3
+    b: float = 0.5
+    language: str = "english"
+
+    def __post_init__(self) -> None:
+        if self.sentences < 1:
+            raise ConfigError("generator.sentences", f"is {self.sentences}", "quote 1 sentence or more")
+        for name in ("share", "floor", "headings", "b"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"generator.{name}", f"is {getattr(self, name)}", "give a number from 0 to 1")
+        if self.language not in Stemmer.algorithms():
+            remedy = closest(self.language, Stemmer.algorithms())
+            raise ConfigError("generator.language", f"there is no Snowball stemmer {self.language!r}", remedy)
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """One reply per request; no tokens, no cost."""
+        reader = _Reader(self.language)
+        return [_reply(self._best(request, reader)) for request in requests]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        """The reply, sentence by sentence."""
+        for number, quote in enumerate(self._best(request, _Reader(self.language))):
+            yield (" " if number else "") + _marked(quote)
+
+    def _best(self, request: Request, reader: "_Reader") -> list[Scored]:
+        ranked = sorted(self._score(request, reader), key=lambda quote: (-quote.worth, quote.place))
+        if not ranked or ranked[0].worth <= 0 or ranked[0].carried < self.floor:
+            return []
+        distinct = {quote.text: quote for quote in reversed(ranked)}  # overlapping chunks say things twice: the best stays
+        worthy = [quote for quote in ranked if distinct[quote.text] is quote and quote.worth >= self.share * ranked[0].worth]
+        return sorted(worthy[: self.sentences], key=lambda quote: quote.place)
+
+    def _score(self, request: Request, reader: "_Reader") -> list[Scored]:
+        read = [(number, quote) for number, chunk in enumerate(request.contexts, 1) for quote in reader.quotes(chunk)]
+        weights = reader.weights(request.query.text, [quote.terms for _, quote in read])
+        total = sum(weights.values())
+        mean = sum(quote.words for _, quote in read) / max(len(read), 1)
+        scored = []
+        for place, (number, quote) in enumerate(read):
+            own, above = _shared(weights, quote)
+            norm = (1 - self.b + self.b * quote.words / mean) * (1 + PLACE * (number - 1))
+            worth = (own + self.headings * above) / norm if own + above else 0.0
+            scored.append(Scored(worth, number, place, quote.text, (own + above) / total if total else 0.0))
+        return scored
+
+
+def _shared(weights: Mapping[str, float], quote: Quote) -> tuple[float, float]:
+    """The weight of the question's stems in a sentence, and of those that stand in its headings only."""
+    own = sum(weight for stem, weight in weights.items() if stem in quote.terms)
+    return own, sum(weight for stem, weight in weights.items() if stem in quote.under and stem not in quote.terms)
+
+
+def _marked(quote: Scored) -> str:
+    return f"{quote.text} [{quote.number}]"
+
+
+def _reply(quotes: Sequence[Scored]) -> Reply:
+    return Reply(" ".join(map(_marked, quotes)), tuple(dict.fromkeys(quote.number for quote in quotes)))
+
+
+class _Reader:
+    """Reads texts for one batch: a chunk that many questions found is cut and stemmed once."""
+
+    def __init__(self, language: str) -> None:
+        # A stemmer is not safe to share between threads, so every batch has its own.
+        self._stemmer = Stemmer.Stemmer(language)
+        self._stop = STOP if language == "english" else frozenset[str]()
+        self._known: dict[Chunk, list[Quote]] = {}
+
+    def quotes(self, chunk: Chunk) -> list[Quote]:
+        if chunk not in self._known:
+            self._known[chunk] = [self._quote(said) for said in sentences(chunk.text, chunk.section)]
+        return self._known[chunk]
+
+    def weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:
+        """What every stem of the question weighs: its inverse frequency over what was read, more if it is exact or a name."""
+        frequency = Counter(stem for terms in read for stem in terms)
+        weights: dict[str, float] = {}
+        for term in self._terms(question):
+            (stem,) = self._stems([term])
+            rarity = math.log(1 + (len(read) - frequency[stem] + 0.5) / (frequency[stem] + 0.5))
+            weights[stem] = max(weights.get(stem, 0.0), rarity * _emphasis(term, question))
+        return weights
+
+    def _quote(self, said: Sentence) -> Quote:
+        terms, above = self._terms(said.text), self._terms(said.under)
+        return Quote(said.text, frozenset(self._stems(terms)), frozenset(self._stems(above)), len(PART.findall(said.text)))
+
+    def _terms(self, text: str) -> list[str]:
+        """Words that mean something; a compound such as `F-12` counts whole and in its parts."""
+        words = (word for whole in WORD.findall(text) for word in {whole: 0, **dict.fromkeys(PART.findall(whole))})
+        return [word for word in words if word.lower() not in self._stop]
+
+    def _stems(self, terms: Sequence[str]) -> list[str]:
+        return cast(list[str], self._stemmer.stemWords([term.lower() for term in terms]))
+
+
+def _emphasis(term: str, question: str) -> float:
+    if any(character.isdigit() for character in term):
+        return EXACT
+    named = term[1:] if question.startswith(term) else term
+    return NAME if named != named.lower() else 1.0
