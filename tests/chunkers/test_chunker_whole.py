@@ -1,0 +1,12 @@
+"""Documents as they are."""
+
+from rag.chunkers.whole import WholeChunker
+from rag.records import Document, Span
+
+
+def test_a_document_is_a_chunk() -> None:
+    assert WholeChunker().chunk(Document("d", "\n one. two ")) == [Span("d", 0, 11)]
+
+
+def test_a_blank_document_is_none() -> None:
+    assert WholeChunker().chunk(Document("d", " \n")) == []
