@@ -1,0 +1,127 @@
+"""A folder of text files, and golden questions about it in the native format."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from rag.errors import ConfigError, DataError, closest
+from rag.loaders.files import read_text
+from rag.loaders.gold import anchor, find_document
+from rag.loaders.rows import Row, read_rows
+from rag.records import Document, Evidence, Example, Query, Span, Turn
+
+TITLE = re.compile(r"^#{1,6}[ \t]+(\S.{0,199})", re.MULTILINE)
+"""The first Markdown heading, no more than 200 characters of it: a file may be one line of many megabytes."""
+
+QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "history", "answers", "evidence"})
+TURN = frozenset({"role", "text"})
+GROUP = frozenset({"grade", "any"})
+ALTERNATIVE = frozenset({"doc", "start", "end", "quote"})
+SPLITS = ("tune", "holdout")
+
+
+class FolderLoader:
+    r"""Every file below `path` that matches one of `patterns` is a document.
+
+    `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
+    system; metadata `title` is the first Markdown heading, where there is one. Line ends become `\n` and a byte order mark
+    is dropped, see `read_text`. Files whose name, or whose folder's name, starts with a dot are left out; empty files stay.
+    """
+
+    def __init__(self, path: str, patterns: Sequence[str] = ("**/*.md", "**/*.txt")) -> None:
+        """Raise ConfigError for patterns that are no list of relative glob patterns."""
+        if isinstance(patterns, str) or not patterns:
+            raise ConfigError("loader.patterns", f"{patterns!r} is no list of patterns", "write [**/*.md, **/*.txt]")
+        for pattern in patterns:
+            if not pattern or pattern.startswith("/") or ".." in PurePosixPath(pattern).parts:
+                raise ConfigError("loader.patterns", f"{pattern!r} leaves the folder", "write it relative: **/*.md")
+        self.path = Path(path)
+        self.patterns = tuple(patterns)
+
+    def load(self) -> Iterator[Document]:
+        """Yield documents by their doc_id; raise DataError for a missing folder, no file, or text that is not UTF-8."""
+        for doc_id, path in sorted(self._files().items()):
+            text = read_text(path)
+            heading = TITLE.search(text)
+            yield Document(doc_id, text, {"title": heading[1].rstrip(" \t#")} if heading else {})
+
+    def _files(self) -> dict[str, Path]:
+        if not self.path.is_dir():
+            raise DataError(str(self.path), "there is no such folder", "set loader.path or dataset.path to a folder")
+        files: dict[str, Path] = {}
+        for path in sorted({path for pattern in self.patterns for path in self.path.glob(pattern)}):
+            relative = path.relative_to(self.path)
+            if path.is_file() and not any(part.startswith(".") for part in relative.parts):
+                doc_id = unicodedata.normalize("NFC", relative.as_posix())
+                if doc_id in files:
+                    raise DataError(str(path), f"has the same name as {files[doc_id]} in Unicode NFC", "rename one of them")
+                files[doc_id] = path
+        if not files:
+            raise DataError(
+                str(self.path), f"no file matches {', '.join(self.patterns)}", "check the folder and loader.patterns"
+            )
+        return files
+
+
+class NativeQuestions:
+    """Golden questions from `path`/questions.jsonl, one JSON object a line.
+
+    `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (its own id unless given), `history`
+    (`role`, `text`), `answers` and `evidence` are not. Evidence is a list of groups, all of them needed: `grade` (1 unless
+    given) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it. `start` and `end`
+    decide between several occurrences of a quote and follow it when the document has changed.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+
+    def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
+        """Yield every question in file order; raise DataError naming file, line and quote."""
+        for row in read_rows(self.path / "questions.jsonl"):
+            yield _example(row.only(QUESTION), documents)
+
+
+def _example(row: Row, documents: Mapping[str, Document]) -> Example:
+    query_id = row.name("id")
+    return Example(
+        query=Query(query_id, row.name("text"), tuple(_turn(turn.only(TURN)) for turn in row.rows("history"))),
+        evidence=tuple(_group(group.only(GROUP), documents) for group in row.rows("evidence")),
+        answers=row.texts("answers"),
+        kind=row.text("kind", ""),
+        tags=row.texts("tags"),
+        split=_one_of(row, "split", row.text("split", ""), ("", *SPLITS)),
+        cluster=row.text("cluster", "") or query_id,
+    )
+
+
+def _turn(row: Row) -> Turn:
+    role = _one_of(row, "role", row.text("role"), ("user", "assistant"))
+    return Turn("user" if role == "user" else "assistant", row.text("text"))
+
+
+def _one_of(row: Row, key: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise DataError(row.where, f"{key!r} is {value!r}", closest(value, filter(None, known)))
+    return value
+
+
+def _group(row: Row, documents: Mapping[str, Document]) -> Evidence:
+    grade = row.whole("grade", 1)
+    if grade < 1:
+        raise DataError(row.where, f"'grade' is {grade}", "write 1 or more; leave out what is not relevant")
+    alternatives = tuple(_alternative(place.only(ALTERNATIVE), documents) for place in row.rows("any"))
+    if not alternatives:
+        raise DataError(row.where, "'any' names no place", "list at least one {doc, quote}, or leave the group out")
+    return Evidence(alternatives, grade)
+
+
+def _alternative(row: Row, documents: Mapping[str, Document]) -> Span | str:
+    document = find_document(row.name("doc"), documents, row.where)
+    offsets = row.has("start") or row.has("end")
+    if not row.has("quote"):
+        if offsets:
+            raise DataError(row.where, "'start' and 'end' stand without a 'quote'", "add the quote: offsets alone go stale")
+        return document.doc_id
+    given = (row.whole("start"), row.whole("end")) if offsets else None
+    return anchor(document, row.text("quote"), given, row.where, documents)
