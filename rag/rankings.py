@@ -34,7 +34,7 @@ class Rankings:
         Entries whose position is NOTHING or whose score is -inf are no hits and go to the end.
         """
         places = np.asarray(positions, dtype=np.int32)
-        rounded = np.round(np.asarray(scores, dtype=np.float64), DIGITS)
+        rounded = _rounded(np.asarray(scores, dtype=np.float64))
         missing = (places < 0) | np.isneginf(rounded)
         rounded = np.where(missing, -np.inf, rounded)
         places = np.where(missing, NOTHING, places).astype(np.int32)
@@ -43,17 +43,24 @@ class Rankings:
 
     @classmethod
     def top(cls, scores: NDArray[np.floating[Any]], depth: int) -> "Rankings":
-        """Rank every position of a dense score matrix of shape (questions, chunks)."""
-        depth = min(depth, scores.shape[1])
-        rounded: NDArray[np.float64] = np.round(scores.astype(np.float64), DIGITS)
-        if depth < scores.shape[1]:
-            # Ties at the edge must fall by position, so everything that scores like the last one stays a candidate.
-            edge = -np.partition(-rounded, depth - 1, axis=1)[:, depth - 1 : depth]
-            width = int((rounded >= edge).sum(1).max())
-            candidates = np.argsort(-rounded, axis=1, kind="stable")[:, :width]
-        else:
-            candidates = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
-        return cls.ordered(candidates, np.take_along_axis(rounded, candidates, 1), depth)
+        """Rank every position of a dense score matrix of shape (questions, chunks); a score of -inf is no hit."""
+        questions, chunks = scores.shape
+        width = min(depth, chunks)
+        found = scores > -np.inf
+        if 0 < width < chunks:
+            # Ties at the edge fall by position, so whatever may round to the score of the last one stays a candidate.
+            edge = np.partition(scores, chunks - width, axis=1)[:, chunks - width, None].astype(np.float64)
+            found &= scores >= edge - 2 * 10.0**-DIGITS
+        rows, places = np.nonzero(found)
+        rounded = _rounded(scores[found].astype(np.float64))
+        order = np.lexsort((-rounded, rows))
+        first = np.searchsorted(rows, np.arange(questions))
+        rank = np.arange(len(rows)) - first[rows]
+        kept = rank < width
+        ranked = cls(np.full((questions, width), NOTHING, np.int32), np.full((questions, width), -np.inf))
+        ranked.positions[rows[kept], rank[kept]] = places[order][kept]
+        ranked.scores[rows[kept], rank[kept]] = rounded[order][kept]
+        return ranked
 
     @classmethod
     def pack(cls, rows: Sequence[Sequence[tuple[int, float]]]) -> "Rankings":
@@ -79,10 +86,16 @@ class Rankings:
         return Rankings(self.positions[:, :depth], self.scores[:, :depth])
 
 
-def merged(rankings: Sequence[Rankings], points: Sequence[NDArray[np.float64]], depth: int) -> Rankings:
+def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    rounded: NDArray[np.float64] = np.round(scores, DIGITS) + 0.0  # no negative zero
+    return rounded
+
+
+def merged(rankings: Sequence[Rankings], points: Sequence[NDArray[np.float64]], depth: int, base: ArrayLike = 0.0) -> Rankings:
     """Add up the points that each ranking gives to a position, and rank positions by their sums.
 
-    `points[i]` has the shape of `rankings[i]`. The sum runs in the order of the rankings, so it is the same on every machine.
+    `points[i]` has the shape of `rankings[i]`; `base` is what every position starts from, one number or a column with one
+    per question. The sum runs in the order of the rankings, so it is the same on every machine.
     """
     positions = np.concatenate([ranking.positions for ranking in rankings], axis=1)
     worth = np.concatenate(points, axis=1)
@@ -96,4 +109,4 @@ def merged(rankings: Sequence[Rankings], points: Sequence[NDArray[np.float64]], 
     for step in range(1, len(rankings)):
         same = positions[:, step:] == positions[:, :-step]
         total[:, :-step] += np.where(same, worth[:, step:], 0.0)
-    return Rankings.ordered(np.where(starts, positions, NOTHING), total, depth)
+    return Rankings.ordered(np.where(starts, positions, NOTHING), total + np.asarray(base, np.float64), depth)
