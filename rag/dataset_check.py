@@ -1,0 +1,172 @@
+"""What a golden set can and cannot show: its counts, its weak spots, and the smallest difference its size can detect."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+from rag.golden import Golden
+from rag.loaders.gold import WORD
+from rag.records import Example, Span
+
+ALIKE = 0.9
+"""Share of common words (Jaccard) from which two questions count as near-duplicates."""
+
+DEVIATION = 0.15
+"""Assumed standard deviation of the difference between two trials on one question. An assumption, to be said with the result."""
+
+Z_ALPHA, Z_POWER = 1.96, 0.8416
+"""Normal quantiles of a two-sided test at 5 % and of a power of 80 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSize:
+    """One split. `scored` questions have evidence: retrieval is measured on them, and `smallest_difference` is theirs."""
+
+    questions: int
+    scored: int
+    clusters: int
+    smallest_difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Two questions that say the same, or nearly so; `across_splits` makes a holdout look better than it is."""
+
+    first: str
+    second: str
+    alike: float
+    across_splits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A gold quote that also stands in documents that are not gold for its question: they would be scored as wrong."""
+
+    query_id: str
+    doc_id: str
+    quote: str
+    elsewhere: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCheck:
+    """Everything `rag dataset check` says. `kinds` counts questions by kind and split; `splits` has `all` besides its own.
+
+    `dealt` says that the splits come from a hash and not from the dataset.
+    """
+
+    documents: int
+    empty_documents: int
+    characters: int
+    questions: int
+    unanswerable: int
+    evidence_groups: int
+    clusters: int
+    dealt: bool
+    kinds: Mapping[str, Mapping[str, int]]
+    splits: Mapping[str, SplitSize]
+    twins: tuple[Twins, ...]
+    strays: tuple[Stray, ...]
+    clusters_across_splits: tuple[str, ...]
+    assumed_deviation: float = DEVIATION
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dicts, lists, texts and numbers."""
+        plain = asdict(self)
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}
+
+
+def check_dataset(golden: Golden) -> DatasetCheck:
+    """Look through a golden set; nothing is printed and nothing raised, for `golden.load` has already refused what is wrong."""
+    lengths = [len(document.text) for document in golden.documents]
+    return DatasetCheck(
+        documents=len(lengths),
+        empty_documents=sum(not document.text.strip() for document in golden.documents),
+        characters=sum(lengths),
+        questions=len(golden.examples),
+        unanswerable=sum(not example.evidence for example in golden.examples),
+        evidence_groups=sum(len(example.evidence) for example in golden.examples),
+        clusters=len({example.cluster for example in golden.examples}),
+        dealt=golden.dealt,
+        kinds=_kinds(golden.examples),
+        splits={"all": _size(golden.examples)} | {name: _size(golden.split(name).examples) for name in sorted(golden.sizes)},
+        twins=tuple(_twins(golden.examples)),
+        strays=tuple(_strays(golden)),
+        clusters_across_splits=_across_splits(golden.examples),
+    )
+
+
+def smallest_difference(questions: int, deviation: float = DEVIATION) -> float | None:
+    """The smallest mean difference that a paired test over so many questions finds in four of five tries; None for none.
+
+    (z_alpha + z_power) * deviation / sqrt(n), the usual sample size formula turned around. Questions of one cluster are
+    alike, so that with fewer clusters than questions the true value is larger.
+    """
+    return (Z_ALPHA + Z_POWER) * deviation / math.sqrt(questions) if questions else None
+
+
+def _size(examples: Sequence[Example]) -> SplitSize:
+    scored = sum(bool(example.evidence) for example in examples)
+    return SplitSize(len(examples), scored, len({example.cluster for example in examples}), smallest_difference(scored))
+
+
+def _kinds(examples: Sequence[Example]) -> dict[str, dict[str, int]]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for example in examples:
+        counts[example.kind][example.split] += 1
+    return {kind: dict(sorted(counts[kind].items())) for kind in sorted(counts)}
+
+
+def _across_splits(examples: Sequence[Example]) -> tuple[str, ...]:
+    splits: dict[str, set[str]] = defaultdict(set)
+    for example in examples:
+        splits[example.cluster].add(example.split)
+    return tuple(sorted(cluster for cluster, names in splits.items() if len(names) > 1))
+
+
+def _twins(examples: Sequence[Example]) -> Iterator[Twins]:
+    words = [frozenset(WORD.findall(example.query.text.casefold())) for example in examples]
+    for one, other in _candidates(words):
+        first, second = examples[one], examples[other]
+        # The same words after other turns ask for something else.
+        if first.query.history == second.query.history:
+            alike = len(words[one] & words[other]) / len(words[one] | words[other])
+            if alike >= ALIKE:
+                yield Twins(first.query.query_id, second.query.query_id, alike, first.split != second.split)
+
+
+def _candidates(words: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
+    """Pairs that can reach ALIKE: two such sets share one of their rarest words (prefix filter, Chaudhuri et al., 2006)."""
+    common = Counter(word for each in words for word in each)
+    sharing: dict[str, list[int]] = defaultdict(list)
+    for place, each in enumerate(words):
+        rarest = sorted(each, key=lambda word: (common[word], word))
+        for word in rarest[: len(each) - math.ceil(ALIKE * len(each)) + 1]:
+            sharing[word].append(place)
+    return sorted({pair for places in sharing.values() for pair in combinations(places, 2)})
+
+
+def _strays(golden: Golden) -> Iterator[Stray]:
+    texts = {document.doc_id: document.text for document in golden.documents}
+    found: dict[str, list[str]] = {}
+    for example in golden.examples:
+        gold = {_doc_id(place) for group in example.evidence for place in group.alternatives}
+        for span in _spans(example):
+            quote = texts[span.doc_id][span.start : span.end]
+            if quote not in found:
+                found[quote] = [doc_id for doc_id, text in texts.items() if quote in text]
+            elsewhere = tuple(doc_id for doc_id in found[quote] if doc_id not in gold)
+            if elsewhere:
+                yield Stray(example.query.query_id, span.doc_id, quote, elsewhere)
+
+
+def _spans(example: Example) -> Iterable[Span]:
+    places = (place for group in example.evidence for place in group.alternatives)
+    return dict.fromkeys(place for place in places if isinstance(place, Span))
+
+
+def _doc_id(place: Span | str) -> str:
+    return place.doc_id if isinstance(place, Span) else place

@@ -1,0 +1,121 @@
+"""A corpus with its golden questions: loaded, checked, split, and known by digests of what it says."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+
+from rag.errors import DataError, closest
+from rag.loaders.gold import find_document
+from rag.records import Document, Evidence, Example, Span
+from rag.roles import Loader, Questions
+
+SPLITS = ("tune", "holdout")
+"""The names that questions are dealt to when their dataset has no splits of its own."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """Documents sorted by doc_id, and questions in the order of their file, each with a split and a cluster.
+
+    `dealt` says that the dataset named no splits and that clusters were dealt to `tune` and `holdout` by their hash.
+    """
+
+    documents: tuple[Document, ...]
+    examples: tuple[Example, ...]
+    dealt: bool = False
+
+    def split(self, name: str) -> "Golden":
+        """The questions of one split over the same documents; `all` is everything. Raise DataError for an empty split."""
+        if name == "all":
+            return self
+        kept = tuple(example for example in self.examples if example.split == name)
+        if not kept:
+            listed = ", ".join(f"{split} ({count} questions)" for split, count in sorted(self.sizes.items()))
+            raise DataError("split", f"no question is in {name!r}", f"{closest(name, {'all', *self.sizes})}; it has {listed}")
+        return replace(self, examples=kept)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Questions per split."""
+        return dict(Counter(example.split for example in self.examples))
+
+    @cached_property
+    def corpus_digest(self) -> str:
+        """SHA-256 over names, texts and metadata of all documents, whatever order they were loaded in."""
+        return _digest((document.doc_id, document.text, dict(document.metadata)) for document in self.documents)
+
+    @cached_property
+    def queries_digest(self) -> str:
+        """SHA-256 over what is asked: ids, texts and histories, in their order, without any gold."""
+        return _digest(asdict(example.query) for example in self.examples)
+
+    @cached_property
+    def golden_digest(self) -> str:
+        """SHA-256 over everything the questions say, in their order: results are rows in that order."""
+        return _digest({**asdict(example), "judged": sorted(example.judged)} for example in self.examples)
+
+
+def load(loader: Loader, questions: Questions) -> Golden:
+    """Load a corpus and its questions and check that they fit; raise DataError for the first thing that does not.
+
+    Questions without a split are dealt to `tune` and `holdout`, about half each, by the SHA-256 of their cluster: the same
+    on every machine, a cluster never in both, and questions that are added later move no others. Nothing is stratified.
+    """
+    documents: dict[str, Document] = {}
+    for document in loader.load():
+        if document.doc_id in documents:
+            raise DataError("documents", f"two documents are named {document.doc_id!r}", "rename or remove one of them")
+        documents[document.doc_id] = document
+    if not documents:
+        raise DataError("documents", "the corpus is empty", "check loader.path")
+    ordered = {doc_id: documents[doc_id] for doc_id in sorted(documents)}
+    examples = tuple(questions.read(ordered))
+    _check(examples, ordered)
+    dealt = not any(example.split for example in examples)
+    return Golden(tuple(ordered.values()), tuple(_placed(example) for example in examples), dealt)
+
+
+def dealt_split(cluster: str) -> str:
+    """The split that the hash of a cluster deals it to."""
+    return SPLITS[hashlib.sha256(cluster.encode("utf-8")).digest()[0] % 2]
+
+
+def _placed(example: Example) -> Example:
+    cluster = example.cluster or example.query.query_id
+    return replace(example, cluster=cluster, split=example.split or dealt_split(cluster))
+
+
+def _check(examples: tuple[Example, ...], documents: dict[str, Document]) -> None:
+    if not examples:
+        raise DataError("questions", "there is no question", "check dataset.path")
+    repeated = [query_id for query_id, count in Counter(e.query.query_id for e in examples).items() if count > 1]
+    if repeated:
+        raise DataError("questions", f"several questions have the id {repeated[0]!r}", "give every question its own id")
+    without = [example.query.query_id for example in examples if not example.split]
+    if 0 < len(without) < len(examples):
+        found = f"{len(without)} of {len(examples)} questions have no split, the first is {without[0]!r}"
+        raise DataError("questions", found, "give every question a split, or none")
+    for example in examples:
+        for group in example.evidence:
+            _check_group(group, documents, f"question {example.query.query_id!r}")
+
+
+def _check_group(group: Evidence, documents: dict[str, Document], where: str) -> None:
+    if not group.alternatives or group.grade < 1:
+        found = f"an evidence group has {len(group.alternatives)} places and grade {group.grade}"
+        raise DataError(where, found, "give it a place and a grade of 1 or more")
+    for place in group.alternatives:
+        document = find_document(place.doc_id if isinstance(place, Span) else place, documents, where)
+        if isinstance(place, Span) and not 0 <= place.start < place.end <= len(document.text):
+            found = f"the span {place.start} to {place.end} lies outside {document.doc_id!r} ({len(document.text)} characters)"
+            raise DataError(where, found, "offsets count characters from 0, end exclusive")
+
+
+def _digest(values: Iterable[object]) -> str:
+    total = hashlib.sha256()
+    for value in values:
+        total.update(json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n")
+    return total.hexdigest()
