@@ -1,0 +1,194 @@
+"""Answers by a chat model behind OpenAI's HTTP interface: OpenAI itself, vLLM, llama.cpp, Ollama, a gateway."""
+
+import ipaddress
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from rag.errors import ConfigError, ServiceError
+from rag.generators.citations import cited
+from rag.records import Message, Reply, Request
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+OFFICIAL = "https://api.openai.com/v1"
+OWN_FIELDS = frozenset({"model", "messages", "stream"})
+REMEDIES: Mapping[int, str] = {
+    400: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
+    401: "put a valid key into the environment variable that generator.api_key_env names",
+    403: "use a key that may use this model",
+    404: "check generator.model (or OPENAI_MODEL), and that generator.base_url ends like /v1",
+    422: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
+    429: "wait, check the quota, or lower generator.runtime.concurrency",
+}
+"""What would do, by HTTP status; 5xx and others say to try again."""
+
+
+@dataclass(frozen=True)
+class OpenAiGenerator:
+    """Asks `model` for one chat completion per request, `concurrency` at once.
+
+    The client waits and tries again up to `retries` times after a time-out, a broken connection, 408, 409, 429 or 5xx: as long
+    as `Retry-After` says (up to 2 minutes), else 0.5 s doubling to 8 s, with jitter. Anything else, or no success, is a
+    ServiceError. `price` maps `prompt` and `completion` to US dollars per million tokens; without it the cost of a reply is
+    NaN, and 0 on this machine. The key is read from the environment when it is first needed and shown nowhere.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = "OPENAI_API_KEY"
+    temperature: float | None = 0.0
+    max_tokens: int | None = 512
+    seed: int | None = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float = 60.0
+    retries: int = 5
+    concurrency: int = 4
+    price: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        for name, what, remedy in self._problems():
+            raise ConfigError(f"generator.{name}", what, remedy)
+
+    def _problems(self) -> Iterator[tuple[str, str, str]]:
+        address = urlsplit(self.url)
+        if not self.model:
+            yield "model", "names no model", "set generator.model=<name> or the environment variable OPENAI_MODEL"
+        if address.username or address.password:
+            yield "base_url", "holds a user name or a password", "keep keys in the environment"
+        if address.scheme not in ("http", "https") or not address.hostname:
+            yield "base_url", f"is {self.base_url!r}, which is no address", "write it like http://127.0.0.1:8081/v1"
+        if self.api_key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.api_key_env):
+            yield "api_key_env", "is no name of an environment variable", "name the variable; never write the key itself"
+        if taken := OWN_FIELDS & set(self.extra):
+            yield "extra", f"holds {', '.join(sorted(taken))}", "leave out what the request sets itself"
+        if self.max_tokens is not None and self.max_tokens < 1:
+            yield "max_tokens", f"is {self.max_tokens}", "allow 1 token or more, or null"
+        if self.timeout <= 0 or self.retries < 0 or self.concurrency < 1:
+            yield "runtime", "holds a number that is too small", "timeout > 0 s, retries >= 0, concurrency >= 1"
+        if self.price is not None and (set(self.price) != {"prompt", "completion"} or min(self.price.values()) < 0):
+            yield "runtime.price", f"is {dict(self.price)}", "write {prompt: 0.4, completion: 1.6} or null"
+
+    @property
+    def url(self) -> str:
+        """The address that `/chat/completions` is added to."""
+        return self.base_url or OFFICIAL
+
+    def fingerprint(self) -> str:
+        """`model@host:port`."""
+        return f"{self.model}@{urlsplit(self.url).netloc}"
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """One reply per request; the first ServiceError ends the batch."""
+        if not requests:
+            return []
+        with ThreadPoolExecutor(min(self.concurrency, len(requests))) as pool:
+            return list(pool.map(self._reply, requests))
+
+    def stream(self, request: Request) -> Iterator[str]:
+        """The reply as the server sends it; ServiceError if it breaks off, however much has come by then."""
+        import httpx2
+        import openai
+
+        finished = False
+        try:
+            with self._client.chat.completions.create(stream=True, **self._asked(request.messages)) as chunks:
+                for choice in (choice for chunk in chunks for choice in (chunk.choices or ())):
+                    finished = finished or bool(choice.finish_reason)
+                    if choice.delta and choice.delta.content:
+                        yield choice.delta.content
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError, AttributeError) as error:
+            raise self._explained(error) from error
+        if not finished:
+            raise self._failure("the stream ended before the reply did", "try again")
+
+    def _reply(self, request: Request) -> Reply:
+        import openai
+
+        try:
+            answer = self._client.chat.completions.with_raw_response.create(**self._asked(request.messages))
+            text, prompt, completion = _read(answer.http_response.json())
+        except (openai.OpenAIError, ValueError) as error:
+            raise self._explained(error) from error
+        return Reply(text, cited(text, len(request.contexts)), prompt or 0, completion or 0, self._cost(prompt, completion))
+
+    def _asked(self, messages: Sequence[Message]) -> dict[str, Any]:
+        # OpenAI's newer models refuse `max_tokens`; many other servers know nothing else.
+        limit = "max_completion_tokens" if (urlsplit(self.url).hostname or "").endswith("openai.com") else "max_tokens"
+        settings = {"temperature": self.temperature, limit: self.max_tokens, "seed": self.seed}
+        return {
+            "model": self.model,
+            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "extra_body": {name: value for name, value in settings.items() if value is not None} | dict(self.extra),
+        }
+
+    def _cost(self, prompt: int | None, completion: int | None) -> float:
+        if self.price is None:
+            return 0.0 if self._is_local else math.nan
+        if prompt is None or completion is None:
+            return math.nan
+        return (prompt * self.price["prompt"] + completion * self.price["completion"]) / 1e6
+
+    @cached_property
+    def _client(self) -> "OpenAI":
+        from openai import OpenAI
+
+        return OpenAI(api_key=self._key, base_url=self.url, timeout=self.timeout, max_retries=self.retries)
+
+    @property
+    def _key(self) -> str:
+        key = os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
+        if not key and self.api_key_env and not self._is_local:
+            raise self._failure(f"needs a key, and {self.api_key_env} is not set", f"export {self.api_key_env}=<key>")
+        if not (key.isascii() and key.isprintable()):
+            raise self._failure(f"the key in {self.api_key_env} cannot be sent", "copy it again, without quotes or line breaks")
+        return key or "none"
+
+    @property
+    def _is_local(self) -> bool:
+        host = urlsplit(self.url).hostname or ""
+        try:
+            return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    def _explained(self, error: Exception) -> ServiceError:
+        """Say what a failed call means to the person who configured it."""
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            remedy = REMEDIES.get(error.status_code, "try again later")
+            return self._failure(f"answered {error.status_code}: {error.message}", remedy)
+        if isinstance(error, openai.APITimeoutError):
+            return self._failure(f"no answer within {self.timeout:g} s", "raise generator.runtime.timeout or check the server")
+        if isinstance(error, openai.APIConnectionError):
+            what = f"cannot be reached: {error.__cause__ or error}"
+            return self._failure(what, "check generator.base_url (or OPENAI_BASE_URL), and that the server runs")
+        return self._failure(f"sent a reply that cannot be read: {error}", "check that this is a chat completions server")
+
+    def _failure(self, what: str, remedy: str) -> ServiceError:
+        key = os.environ.get(self.api_key_env or "", "").strip()
+        shown = what.replace(key, "***") if key else what  # some servers repeat a wrong key in full
+        return ServiceError(f"{self.url} ({self.model})", shown[:500], remedy)
+
+
+def _read(body: Any) -> tuple[str, int | None, int | None]:
+    """Text and token counts of a chat completion; a count that is missing or no number is None."""
+    try:
+        text = body["choices"][0]["message"].get("content") or ""
+        usage = body.get("usage") or {}
+        return str(text), _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ValueError(f"no chat completion in {str(body)[:200]!r}") from error
+
+
+def _count(value: Any) -> int | None:
+    known = isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
+    return int(value) if known else None
