@@ -21,9 +21,7 @@ class FaissHnswIndex:
             raise ConfigError("index.faiss_hnsw.m", f"{m} links are no graph", "2 or more; 16 to 64 is usual")
         for name, value in (("ef_construction", ef_construction), ("ef_search", ef_search)):
             if value < 1:
-                raise ConfigError(
-                    f"index.faiss_hnsw.{name}", f"{value} is no length of a list", "1 or more; 64 to 400 is usual"
-                )
+                raise ConfigError(f"index.faiss_hnsw.{name}", f"{value} finds nothing", "1 or more; 64 to 400 is usual")
         self.m, self.ef_construction, self.ef_search = m, ef_construction, ef_search
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:

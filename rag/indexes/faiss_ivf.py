@@ -19,13 +19,9 @@ class FaissIvfIndex:
 
     def __init__(self, lists: int | None = None, probes: int = 8, seed: int = 0) -> None:
         if lists is not None and lists < 1:
-            raise ConfigError(
-                "index.faiss_ivf.lists", f"{lists} lists hold nothing", "1 or more, or null for the square root rule"
-            )
+            raise ConfigError("index.faiss_ivf.lists", f"{lists} lists hold nothing", "1 or more; null takes the square root")
         if probes < 1:
-            raise ConfigError(
-                "index.faiss_ivf.probes", f"{probes} lists read find nothing", "1 or more; all lists make it exact"
-            )
+            raise ConfigError("index.faiss_ivf.probes", f"{probes} lists read find nothing", "1 or more; all of them are exact")
         self.lists, self.probes, self.seed = lists, probes, seed
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:

@@ -28,7 +28,7 @@ class Words:
     stemmer: str | None = None
 
     @cached_property
-    def _stemmer(self) -> Any:  # noqa: ANN401 - PyStemmer has no types
+    def _stemmer(self) -> Any:
         from Stemmer import Stemmer
 
         return Stemmer(self.stemmer)
@@ -92,8 +92,8 @@ class Postings:
     def of(cls, arrays: Arrays) -> "Postings":
         """From what `arrays` gave."""
         terms = json.loads(arrays["terms"].tobytes().decode("utf-8"))
-        rest: tuple[Any, ...] = tuple(arrays[name] for name in ("starts", "chunks", "weights", "absent"))
-        return cls(tuple(terms), *rest, int(arrays["size"][0]))
+        rest: dict[str, Any] = {name: arrays[name] for name in ("starts", "chunks", "weights", "absent")}
+        return cls(tuple(terms), **rest, size=int(arrays["size"][0]))
 
     def add(self, terms: Sequence[int], scores: NDArray[np.float64]) -> None:
         """Put the score of every chunk with at least one of `terms` into a row of -inf; a repeated term counts repeatedly."""

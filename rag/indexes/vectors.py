@@ -54,14 +54,14 @@ def one_thread() -> Iterator[None]:
         faiss.omp_set_num_threads(threads)
 
 
-def serialised(index: Any) -> Arrays:  # noqa: ANN401 - FAISS has no types
+def serialised(index: Any) -> Arrays:
     """A FAISS index as an array of bytes; no bytes for no index."""
     import faiss
 
     return {"index": np.zeros(0, np.uint8) if index is None else faiss.serialize_index(index)}
 
 
-def deserialised(arrays: Arrays) -> Any:  # noqa: ANN401 - FAISS has no types
+def deserialised(arrays: Arrays) -> Any:
     """The FAISS index that `serialised` wrote, None if it holds nothing."""
     import faiss
 
@@ -71,7 +71,7 @@ def deserialised(arrays: Arrays) -> Any:  # noqa: ANN401 - FAISS has no types
 class ApproximateSearcher:
     """Lets a FAISS index propose candidates, and ranks them by exact inner products."""
 
-    def __init__(self, index: Any) -> None:  # noqa: ANN401 - FAISS has no types
+    def __init__(self, index: Any) -> None:
         self.index = index
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int) -> Rankings:
