@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rag.errors import ConfigError, UserError, closest
@@ -10,19 +10,26 @@ from rag.identity import code_identity, digest, without_runtime
 from rag.roles import ROLES, AnswerMetric, RankingMetric, fingerprint
 
 TARGET = "_target_"
+Inner = Callable[[Any, str], Any]
 FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")
 
 
 class Components:
     """Builds every distinct component once, and knows its identity.
 
-    `trusted` are the top-level packages whose classes a config may name; `rag` is always among them.
+    `trusted` are the top-level packages whose classes a config may name; `rag` is always among them. `inner`, where given,
+    wraps each component that is handed to another one, so that what is stored for the first is not computed by the second.
     """
 
-    def __init__(self, trusted: tuple[str, ...] = ()) -> None:
+    def __init__(self, trusted: tuple[str, ...] = (), inner: Inner | None = None) -> None:
         self.trusted = ("rag", *trusted)
+        self.inner = inner
         self._built: dict[str, Any] = {}
         self._identities: dict[str, str] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process builds its own components: models do not travel.
+        return {**self.__dict__, "_built": {}}
 
     def build(self, node: Any, where: str) -> Any:
         """The component that a config node describes; ConfigError naming `where` when it describes none."""
@@ -81,11 +88,15 @@ class Components:
     def _parameter(self, value: Any, where: str) -> Any:
         if isinstance(value, Mapping):
             return (
-                self.build(value, where)
+                self._nested(value, where)
                 if TARGET in value
                 else {key: self._parameter(part, where) for key, part in value.items()}
             )
         return [self._parameter(part, where) for part in value] if isinstance(value, list) else value
+
+    def _nested(self, node: Mapping[str, Any], where: str) -> Any:
+        component = self.build(node, where)
+        return self.inner(component, self.identity(node, where)) if self.inner else component
 
     def resolve(self, target: Any, where: str) -> type:
         """The class behind a dotted name, if it and the module it was defined in belong to a trusted package."""

@@ -6,6 +6,7 @@ are shared by every chunker and every trial.
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ class StoredEmbedder:
 class StoredReranker:
     """A pairwise reranker whose scores are kept by (query, passage)."""
 
-    pairwise = True
+    pairwise: ClassVar[bool] = True
 
     def __init__(self, reranker: Reranker, store: Store, identity: str) -> None:
         self.reranker = reranker

@@ -1,0 +1,130 @@
+"""Stored scores → one row per trial, best first. What was measured with a clock stands apart: it is never twice the same."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rag.errors import ConfigError, closest
+from rag.execute import Outcome
+from rag.plan import Plan, PlannedTrial, ends_of
+from rag.store import Store
+
+LOWER_IS_BETTER = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "stage_seconds", "cpu_seconds")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a sweep is sorted by."""
+
+    column: str
+    maximize: bool = True
+
+    @classmethod
+    def parse(cls, text: str, columns: Sequence[str]) -> "Objective":
+        """`maximize ndcg@10`, `minimize latency_p95_ms`, or a bare column, which is maximized where more is better."""
+        match = re.fullmatch(r"\s*(?:(maximize|minimize)\s+)?(\S+)\s*", text)
+        known = (*columns, *LOWER_IS_BETTER)
+        if match is None:
+            raise ConfigError("objective", f"is {text!r}", "for example: maximize ndcg@10")
+        if match[2] not in known:
+            raise ConfigError("objective", f"names {match[2]!r}, which is not measured", closest(match[2], known))
+        return cls(match[2], match[1] != "minimize" if match[1] else match[2] not in LOWER_IS_BETTER)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One trial: `metrics` by column (mean, low, high, n), `kinds` by kind and column, `measured` by clock and scale."""
+
+    trial_id: str
+    name: str
+    choices: Mapping[str, str]
+    status: str
+    metrics: Mapping[str, Mapping[str, Any]]
+    kinds: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    measured: Mapping[str, float]
+    error: str = ""
+
+    def value(self, column: str) -> float:
+        """A metric's mean or a measurement; NaN where the trial has none."""
+        found = self.metrics[column]["mean"] if column in self.metrics else self.measured.get(column)
+        return float("nan") if found is None else float(found)
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Rows, best first by the objective; trials that failed, or did not come to an end, last."""
+
+    experiment: str
+    question: str
+    objective: Objective
+    rows: tuple[Row, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """What depends on inputs alone: the same bytes from every machine, order and number of processes."""
+        trials = [
+            {"trial": row.trial_id, "name": row.name, "choices": dict(row.choices), "status": row.status}
+            | {"metrics": row.metrics, "kinds": row.kinds}
+            for row in self.rows
+        ]
+        objective = {"column": self.objective.column, "maximize": self.objective.maximize}
+        return {"experiment": self.experiment, "question": self.question, "objective": objective, "trials": trials}
+
+    def measured(self) -> dict[str, Any]:
+        """What a clock and a scale said, by trial."""
+        return {row.trial_id: dict(row.measured) for row in self.rows}
+
+
+def of(plan: Plan, outcomes: Mapping[str, Outcome], store: Store) -> Leaderboard:
+    """The leaderboard of a plan as far as it ran."""
+    columns = [column for trial in plan.trials for column in trial.trial.config["metrics"]]
+    objective = Objective.parse(plan.experiment.objective, list(dict.fromkeys(columns)))
+    costs: dict[str, Mapping[str, Any]] = {}
+    rows = [_row(trial, plan, outcomes, store, costs) for trial in plan.trials]
+    sign = -1.0 if objective.maximize else 1.0
+
+    def place(row: Row) -> tuple[bool, bool, float, str]:
+        value = row.value(objective.column)
+        return row.status != "done", bool(np.isnan(value)), 0.0 if np.isnan(value) else sign * value, row.name
+
+    return Leaderboard(plan.experiment.name, plan.experiment.question, objective, tuple(sorted(rows, key=place)))
+
+
+def _row(
+    trial: PlannedTrial, plan: Plan, outcomes: Mapping[str, Outcome], store: Store, costs: dict[str, Mapping[str, Any]]
+) -> Row:
+    failed = next((outcomes[end] for end in ends_of(trial) if end in outcomes and outcomes[end].error), None)
+    names = (trial.trial_id, trial.trial.name, trial.trial.choices)
+    if failed:
+        return Row(*names, "failed", {}, {}, {}, failed.error)
+    entry = store.read(plan.stages[trial.ends.score].entry)
+    if entry is None:
+        return Row(*names, "not run", {}, {}, {})
+    summary = entry.meta["summary"]
+    return Row(*names, "done", summary["columns"], summary["kinds"], _measured(trial, plan, store, costs))
+
+
+def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Mapping[str, Any]]) -> dict[str, float]:
+    found = [
+        _cost(key, store, costs) for key in dict.fromkeys(key for end in ends_of(trial) for key in plan.graph.ancestors(end))
+    ]
+    kept = [cost for cost in found if cost.get("name") != "latency"]
+    measured = {
+        "stage_seconds": round(sum(cost.get("seconds", 0.0) for cost in kept), 4),
+        "cpu_seconds": round(sum(cost.get("cpu", 0.0) for cost in kept), 4),
+        "index_bytes": float(sum(_cost(key, store, costs).get("bytes", 0) for key in trial.ends.indexes.values())),
+    }
+    entry = store.read(plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
+    if entry is not None:
+        for share in (50, 95):
+            measured[f"latency_p{share}_ms"] = round(1000 * float(np.percentile(entry.arrays["seconds"], share)), 3)
+    return measured
+
+
+def _cost(key: str, store: Store, known: dict[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    if key not in known:
+        entry = store.read(f"costs/{key}")
+        known[key] = entry.meta if entry else {}
+    return known[key]

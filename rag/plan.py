@@ -1,0 +1,216 @@
+"""Many trials as one graph: what runs, what is reused, what it will take. Nothing is spent and no model is loaded."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from rag import golden as golden_sets
+from rag.build import Components
+from rag.compose import plugins
+from rag.errors import ProblemsError, UserError
+from rag.experiment import Experiment, Trial
+from rag.golden import Golden
+from rag.identity import digest, without_runtime
+from rag.items import StoredEmbedder
+from rag.roles import Embedder
+from rag.stages import Ends, Graph, Stage, add_trial
+from rag.store import Entry, Store
+
+ELSEWHERE = ("store", "execute", "latency", "data")
+"""Keys of the wiring that say where and how a trial runs, not what it is."""
+
+BY_CHARACTER = ("chunk", "embed", "index", "gold")
+"""Stages whose time grows with the corpus; the others grow with the questions."""
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """A trial with its last stages and the golden set that it is scored on."""
+
+    trial_id: str
+    trial: Trial
+    ends: Ends
+    golden: Golden
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The union of the stages of all trials, and which of them must run."""
+
+    experiment: Experiment
+    trials: tuple[PlannedTrial, ...]
+    graph: Graph
+    goldens: Mapping[str, Golden]
+    to_run: tuple[str, ...]
+    estimate: "Estimate"
+
+    @property
+    def stages(self) -> Mapping[str, Stage]:
+        """Every distinct stage, by key."""
+        return self.graph.stages
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag plan --json` prints."""
+        distinct = len(self.stages)
+        return {
+            "experiment": self.experiment.name,
+            "question": self.experiment.question,
+            "trials": len(self.trials),
+            "stages": {
+                "total": sum(sum(1 for end in ends_of(trial) for _ in self.graph.ancestors(end)) for trial in self.trials),
+                "distinct": distinct,
+                "cached": distinct - len(self.to_run),
+                "to_run": len(self.to_run),
+            },
+            "seconds": self.estimate.seconds,
+            "unmeasured": self.estimate.unmeasured,
+            "tokens": self.estimate.tokens,
+            "cost": self.estimate.cost,
+        }
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the stages that must run will take, as far as it was measured before.
+
+    `unmeasured` counts stages of a kind that never ran on this store: `seconds` leaves them out.
+    """
+
+    seconds: float = 0.0
+    unmeasured: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+    by_stage: Mapping[str, float] = field(default_factory=dict)
+
+
+def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
+    """The stages that a trial's row in a leaderboard needs."""
+    return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
+
+
+def components_for(store: Store) -> Components:
+    """A builder that trusts installed plugins; embedders inside other components have their vectors stored."""
+    return Components(plugins(), partial(_stored, store))
+
+
+def _stored(store: Store, component: Any, identity: str) -> Any:
+    return StoredEmbedder(component, store, identity) if isinstance(component, Embedder) else component
+
+
+def make(experiment: Experiment, store: Store) -> Plan:
+    """Compose, build and key every trial; ProblemsError with every mistake of every trial."""
+    trials = experiment.trials()
+    graph = Graph(components_for(store))
+    goldens: dict[str, Golden] = {}
+    planned: list[PlannedTrial] = []
+    problems: dict[str, UserError] = {}
+    for trial in trials:
+        try:
+            found = _golden(trial.config, graph.components, goldens)
+            ends = add_trial(graph, trial.config, found)
+        except UserError as error:
+            problems.setdefault(str(error), error)
+            continue
+        planned.append(PlannedTrial(trial_id(trial.config, found), trial, ends, found))
+    if problems:
+        raise ProblemsError(problems.values())
+    to_run = missing(graph, (end for trial in planned for end in ends_of(trial)), store)
+    by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
+    by_data |= {golden.golden_digest: golden for golden in goldens.values()}
+    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store))
+
+
+def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
+    key = digest(config["loader"], config["dataset"], config["split"])
+    if key not in known:
+        loader = components.role("loader", config["loader"])
+        questions = components.role("dataset", config["dataset"])
+        known[key] = golden_sets.load(loader, questions).split(str(config["split"]))
+    return known[key]
+
+
+def trial_id(config: Mapping[str, Any], golden: Golden) -> str:
+    """Ten hex digits for what a trial is: its config without runtime, and its golden set, wherever that lies."""
+    kept = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
+    return digest(without_runtime(kept), golden.corpus_digest, golden.golden_digest)[:10]
+
+
+def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:
+    """Stages that must run for some ends: absent from the store, and needed by an end or by another that must run."""
+    needed: dict[str, None] = {}
+    waiting = list(dict.fromkeys(ends))
+    present: dict[str, bool] = {}
+    while waiting:
+        key = waiting.pop()
+        if key in needed or key not in graph.stages:
+            continue
+        if present.setdefault(key, store.has(graph.stages[key].entry)):
+            continue
+        needed[key] = None
+        waiting += graph.stages[key].inputs.values()
+    return [key for key in graph.stages if key in needed]
+
+
+def golden_of(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> Golden:
+    """The golden set that a stage works on: the questions where it reads them, else the documents."""
+    found: Golden | None = None
+    for key in stage.inputs.values():
+        candidate = goldens[key] if key in goldens else golden_of(graph, graph.stages[key], goldens)
+        found = candidate if found is None or key in goldens or len(candidate.examples) < len(found.examples) else found
+    if found is None:
+        raise ValueError(f"stage {stage.name} reads nothing")
+    return found
+
+
+def work(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> int:
+    """How much a stage has to do, in characters of the corpus or in questions."""
+    golden = golden_of(graph, stage, goldens)
+    if stage.name in BY_CHARACTER:
+        return sum(len(document.text) for document in golden.documents)
+    return int(stage.values["latency"]) if stage.name == "latency" else len(golden.examples)
+
+
+def rate_key(stage: Stage) -> str:
+    """Where the store keeps how fast stages of this kind ran: by name and classes, whatever their parameters."""
+    return f"rates/{digest(stage.label)}"
+
+
+def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden], store: Store) -> Estimate:
+    """Seconds from recorded rates; tokens and money from what the generators say of themselves."""
+    rates: dict[str, float | None] = {}
+    by_stage: dict[str, float] = {}
+    tokens, cost = 0, 0.0
+    for key in to_run:
+        stage = graph.stages[key]
+        place = rate_key(stage)
+        if place not in rates:
+            entry = store.read(place)
+            rates[place] = entry.meta["seconds"] if entry else None
+        rate = rates[place]
+        if rate is not None:
+            by_stage[key] = rate * work(graph, stage, goldens)
+        if stage.name == "generate":
+            spent = _spending(graph.components, stage, len(golden_of(graph, stage, goldens).examples))
+            tokens, cost = tokens + spent[0], cost + spent[1]
+    return Estimate(
+        round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), tokens, None if math.isnan(cost) else cost, by_stage
+    )
+
+
+def _spending(components: Components, stage: Stage, questions: int) -> tuple[int, float]:
+    generator = components.build(stage.nodes["generator"], "generator")
+    spending = getattr(generator, "spending", None)
+    return spending(questions, stage.values["k"]) if spending else (0, 0.0)
+
+
+def record_rates(plan: Plan, costs: Mapping[str, float], store: Store) -> None:
+    """Remember how fast the stages of a sweep ran, one rate per kind, for the estimates of later plans."""
+    sums: dict[str, tuple[float, int]] = {}
+    for key, seconds in costs.items():
+        stage = plan.stages[key]
+        total, amount = sums.get(rate_key(stage), (0.0, 0))
+        sums[rate_key(stage)] = (total + seconds, amount + work(plan.graph, stage, plan.goldens))
+    for place, (total, amount) in sums.items():
+        store.write(place, Entry(meta={"seconds": total / max(amount, 1)}))

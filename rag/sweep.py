@@ -1,0 +1,114 @@
+"""Plan, run, rank, write down, track: what `rag sweep` and `rag run` do."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag import leaderboard, plan
+from rag.errors import ConfigError, DataError, closest
+from rag.execute import Listener, Outcome, executor_of
+from rag.experiment import Experiment
+from rag.leaderboard import Leaderboard
+from rag.plan import Plan
+from rag.store import Store
+
+REPORTS = Path("reports")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that came to an end, or was stopped on the way."""
+
+    plan: Plan
+    outcomes: Mapping[str, Outcome]
+    board: Leaderboard
+    interrupted: bool
+
+    def counts(self) -> dict[str, int]:
+        """Stages by what became of them; `reused` are those that did not have to run."""
+        ran = [outcome.status for outcome in self.outcomes.values()]
+        told = {status: ran.count(status) for status in ("ran", "failed", "blocked")}
+        return {"distinct": len(self.plan.stages)} | told | {"reused": len(self.plan.stages) - sum(told.values())}
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag sweep --json` prints."""
+        return self.board.to_json() | {
+            "measured": self.board.measured(),
+            "stages": self.counts(),
+            "stage_seconds": round(sum(outcome.seconds for outcome in self.outcomes.values()), 4),
+            "cpu_seconds": round(sum(outcome.cpu for outcome in self.outcomes.values()), 4),
+            "errors": {row.name: row.error for row in self.board.rows if row.error},
+            "interrupted": self.interrupted,
+        }
+
+
+def store_of(experiment: Experiment) -> tuple[Store, Mapping[str, Any]]:
+    """The store and the place to run that an experiment's fixed overrides name."""
+    from rag.compose import compose, hydra_ready, resolve
+
+    with hydra_ready():
+        config = compose(experiment.fixed)
+    wiring = resolve(type(config)({key: config[key] for key in ("store", "execute")}))
+    return Store(str(wiring["store"])), wiring["execute"]
+
+
+def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Sweep:
+    """Run what a plan says must run; Ctrl-C leaves a partial leaderboard, and everything that ran is stored."""
+    executor = executor_of(settings)
+    outcomes: dict[str, Outcome] = {}
+
+    def note(key: str, outcome: Outcome | None) -> None:
+        if outcome is not None:
+            outcomes[key] = outcome
+        listen(key, outcome)
+
+    interrupted = False
+    try:
+        outcomes |= executor.run(made, store, note)
+    except KeyboardInterrupt:
+        interrupted = True
+    spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
+    plan.record_rates(made, spent, store)
+    return Sweep(made, outcomes, leaderboard.of(made, outcomes, store), interrupted)
+
+
+def write(sweep: Sweep, folder: Path = REPORTS) -> Path:
+    """Write leaderboard.json, measured.json and trials.json of a sweep; the folder they are in."""
+    place = folder / sweep.plan.experiment.name
+    trials = [
+        {"trial": trial.trial_id, "name": trial.trial.name, "config": trial.trial.config, "score": trial.ends.score}
+        for trial in sweep.plan.trials
+    ]
+    for name, content in (("leaderboard", sweep.board.to_json()), ("measured", sweep.board.measured()), ("trials", trials)):
+        write_json(place / f"{name}.json", content)
+    return place
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write one JSON file so that a reader sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".", delete=False) as file:
+        json.dump(content, file, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    Path(file.name).replace(path)
+
+
+def trial_config(trial_id: str, folder: Path = REPORTS) -> dict[str, Any]:
+    """The config of a trial that some sweep wrote down; a prefix of its id will do if it is the only one."""
+    known: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("*/trials.json")):
+        try:
+            known |= {trial["trial"]: trial["config"] for trial in json.loads(path.read_text("utf-8"))}
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(str(path), f"cannot be read ({error})", "run its sweep again: what ran is reused") from error
+    found = [name for name in known if name.startswith(trial_id)] if trial_id else []
+    if len(found) != 1:
+        what = f"{trial_id!r} names {len(found)} trials" if found else f"there is no trial {trial_id!r}"
+        raise ConfigError("trial", what, f"{closest(trial_id, known)}; a sweep prints the ids")
+    return known[found[0]]
