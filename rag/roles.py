@@ -144,15 +144,61 @@ class Generator(Protocol):
 
 
 class Judgements(Protocol):
-    """What ranking metrics read, for all questions at once; see `rag.evaluate.Judged` for the shapes."""
+    """What ranking metrics read, for n questions at once; `rag.judging.Judged` says how it is counted.
 
-    group_ranks: NDArray[np.int32]
-    grades: NDArray[np.float64]
-    relevant: NDArray[np.bool_]
-    judged: NDArray[np.bool_]
-    gold_seen: NDArray[np.int64]
-    chars_seen: NDArray[np.int64]
-    gold_chars: NDArray[np.int64]
+    An *item* is a chunk, or a document where all gold of the question is whole documents. Items are ordered by rank (from 1),
+    columns of [n, D] arrays are ranks; groups are in the order of the evidence.
+    """
+
+    @property
+    def group_ranks(self) -> NDArray[np.int32]:
+        """[n, G]: the rank at which a group is satisfied, 0 if it never is, -1 beyond the last group of the question."""
+        ...
+
+    @property
+    def grades(self) -> NDArray[np.float64]:
+        """[n, G]: the grade of a group, 0 beyond the last one."""
+        ...
+
+    @property
+    def relevant(self) -> NDArray[np.bool_]:
+        """[n, D]: whether the item at a rank is relevant."""
+        ...
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        """[n, D]: whether somebody looked at the document of the item for this question."""
+        ...
+
+    @property
+    def gold_seen(self) -> NDArray[np.int64]:
+        """[n, D]: different gold characters in the items up to a rank."""
+        ...
+
+    @property
+    def chars_seen(self) -> NDArray[np.int64]:
+        """[n, D]: different characters in the items up to a rank."""
+        ...
+
+    @property
+    def chars_read(self) -> NDArray[np.int64]:
+        """[n, D]: characters in the items up to a rank, those that overlapping chunks repeat counted again."""
+        ...
+
+    @property
+    def gold_chars(self) -> NDArray[np.int64]:
+        """[n]: all gold characters of a question, 0 where its gold is not characters."""
+        ...
+
+    @property
+    def items(self) -> NDArray[np.int64]:
+        """[n]: the length of the ranking."""
+        ...
+
+    @property
+    def answerable(self) -> NDArray[np.bool_]:
+        """[n]: whether the question has gold."""
+        ...
 
 
 @runtime_checkable
