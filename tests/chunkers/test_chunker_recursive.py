@@ -1,0 +1,99 @@
+"""Cutting at a hierarchy of separators."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.chunkers.recursive import RecursiveChunker
+from rag.errors import ConfigError
+from rag.records import Document
+
+
+def chunks(text: str, *parameters: Any) -> list[str]:
+    return [text[span.start : span.end] for span in RecursiveChunker(*parameters).chunk(Document("d", text))]
+
+
+def test_short_text_is_one_chunk_without_its_margins() -> None:
+    assert chunks("\n\n one.\n\ntwo. \n", 20) == ["one.\n\ntwo."]
+
+
+def test_paragraphs_are_packed_up_to_size() -> None:
+    assert chunks("aaa\n\nbbb\n\nccc\n\nddd", 10) == ["aaa\n\nbbb", "ccc\n\nddd"]
+
+
+def test_weaker_separators_cut_only_what_is_too_long() -> None:
+    text = "Short one.\n\nA longer paragraph. It has two sentences."
+    assert chunks(text, 25) == ["Short one.", "A longer paragraph.", "It has two sentences."]
+    assert chunks(text, 12) == ["Short one.", "A longer", "paragraph.", "It has two", "sentences."]
+
+
+def test_white_space_behind_a_piece_does_not_make_it_too_long() -> None:
+    assert chunks("hello\n\n\n\nworld", 5) == ["hello", "world"]
+
+
+def test_characters_are_cut_last() -> None:
+    assert chunks("abcdefghij", 4) == ["abcd", "efgh", "ij"]
+    assert chunks("abcdefghij", 4, 1) == ["abcd", "defg", "ghij"]
+    assert chunks("to abcdefghij", 4, 0, ["\n", " "]) == ["to", "abcdefghij"]
+
+
+def test_overlap_is_whole_pieces() -> None:
+    assert chunks("aa bb cc dd ee", 8, 3) == ["aa bb", "bb cc", "cc dd ee"]
+    assert chunks("aa bb cc dd ee", 9, 3) == ["aa bb cc", "cc dd ee"]
+    assert chunks("aa bb cc dd ee", 9, 2) == ["aa bb cc", "dd ee"], "a piece counts the separator behind it"
+
+
+def test_overlap_never_pushes_a_chunk_over_its_size() -> None:
+    assert chunks("aa bb cccccc dd", 8, 7) == ["aa bb", "cccccc", "dd"]
+
+
+def test_a_line_feed_in_a_separator_stands_for_both_line_ends() -> None:
+    assert chunks("aaa aaa\r\n\r\nbbb\r\nbbb", 8) == ["aaa aaa", "bbb\r\nbbb"]
+
+
+def test_a_separator_that_begins_with_white_space_opens_the_next_piece() -> None:
+    assert chunks("intro\n## One\ntext\n## Two\ntext", 12, 0, ["\n## "]) == ["intro", "## One\ntext", "## Two\ntext"]
+
+
+def test_windows_that_differ_in_white_space_only_are_one_chunk() -> None:
+    assert chunks("a\t\tb\t\tc", 3, 2) == ["a", "b", "c"]
+
+
+@given(
+    st.lists(st.sampled_from(["a", "bc. ", "\n", "\n\n", "\r\n", " ", "\t", "word"]), max_size=60).map("".join),
+    st.integers(1, 12),
+    st.integers(0, 11),
+)
+@settings(max_examples=150)
+def test_no_chunk_is_longer_than_size_or_has_margins(text: str, size: int, overlap: int) -> None:
+    for chunk in chunks(text, size, min(overlap, size - 1)):
+        assert len(chunk) <= size
+        assert chunk == chunk.strip()
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=5), min_size=1, max_size=40), st.integers(8, 20), st.integers(0, 7))
+def test_neighbours_share_at_most_the_overlap(words: list[str], size: int, overlap: int) -> None:
+    spans = RecursiveChunker(size, overlap).chunk(Document("d", " ".join(words)))
+    for before, after in pairwise(spans):
+        assert before.end - after.start <= overlap
+
+
+@pytest.mark.parametrize(
+    ("parameters", "where"),
+    [
+        ({"size": 0}, "chunker.size"),
+        ({"overlap": -1}, "chunker.overlap"),
+        ({"size": 5, "overlap": 5}, "chunker.overlap"),
+        ({"separators": "\n"}, "chunker.separators"),
+        ({"separators": ["\n", 3]}, "chunker.separators"),
+        ({"separators": ["", "\n"]}, "chunker.separators"),
+        ({"separators": None}, "chunker.separators"),
+    ],
+)
+def test_impossible_parameters_are_named(parameters: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        RecursiveChunker(**parameters)
+    assert caught.value.where == where
