@@ -14,6 +14,7 @@ from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -50,7 +51,9 @@ def hydra_ready() -> Iterator[None]:
     for folder in search_folders():
         path.append("assay", f"file://{folder}")
     path.append("hydra", "pkg://hydra.conf")
+    path.append("schema", "structured://")
     GlobalHydra.instance().clear()
+    Plugins.instance()  # registers what can read file:// and pkg://
     Hydra.create_main_hydra2("assay", path)
     try:
         yield

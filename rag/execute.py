@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from dask.local import get_sync
@@ -153,7 +154,8 @@ class InlineExecutor:
     def run(self, plan: Plan, store: Store, listen: Listener) -> dict[str, Outcome]:
         """Run what must run, in the order that frees results soonest."""
         runner = Runner(plan.graph, plan.goldens, store)
-        tasks = {key: (run_task, runner, key, listen, inputs) for key, inputs in task_graph(plan).items()}
+        # The key goes in by partial: as an argument Dask would take it for the task's own result.
+        tasks = {key: (partial(run_task, runner, key, listen), inputs) for key, inputs in task_graph(plan).items()}
         return dict(zip(tasks, get_sync(tasks, list(tasks)), strict=True)) if tasks else {}
 
 

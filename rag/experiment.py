@@ -6,6 +6,7 @@ keys are composed apart from each other, and their keys are put together, interp
 
 import itertools
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,22 +114,23 @@ def _choices(where: str, value: Any) -> tuple[Choice, ...]:
 
 
 def _bundle(where: str, value: Any) -> tuple[str, ...]:
-    bundle = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else ()
+    bundle = tuple(shlex.split(value)) if isinstance(value, str) else tuple(value) if isinstance(value, list) else ()
     if not bundle or not all(isinstance(override, str) for override in bundle):
-        raise ConfigError(where, f"holds {value!r}", "an override such as chunker.size=400, or a list of them")
+        raise ConfigError(where, f"holds {value!r}", "overrides such as chunker=fixed chunker.size=400, without spaces inside")
     return bundle
 
 
 def label(overrides: Sequence[str]) -> str:
     """What a choice is called in a leaderboard: `recursive-512` for chunker=recursive chunker.size=512."""
-    parts = []
+    shown = ""
     for override in overrides:
         key, _, value = override.lstrip("+").partition("=")
-        shown = value.strip("[]'\"").replace(" ", "").replace(",", "+")
-        parts.append(shown if "." not in key and not _number(shown) else f"{key.rsplit('.', 1)[-1]} {shown}")
-    return "-".join(
-        part.split(" ", 1)[-1] if number and _number(part.split(" ", 1)[-1]) else part for number, part in enumerate(parts)
-    )
+        value = value.strip("[]'\"").replace(" ", "").replace(",", "+")
+        if not shown:
+            shown = value if "." not in key and not _number(value) else f"{key.rsplit('.', 1)[-1]} {value}"
+        else:
+            shown += f"-{value}" if _number(value) else f" {value}"
+    return shown
 
 
 def _number(text: str) -> bool:

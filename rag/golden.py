@@ -58,12 +58,8 @@ class Golden:
         return _digest({**asdict(example), "judged": sorted(example.judged)} for example in self.examples)
 
 
-def load(loader: Loader, questions: Questions) -> Golden:
-    """Load a corpus and its questions and check that they fit; raise DataError for the first thing that does not.
-
-    Questions without a split are dealt to `tune` and `holdout`, about half each, by the SHA-256 of their cluster: the same
-    on every machine, a cluster never in both, and questions that are added later move no others. Nothing is stratified.
-    """
+def load_documents(loader: Loader) -> tuple[Document, ...]:
+    """A corpus sorted by doc_id; raise DataError when it is empty or names two documents alike."""
     documents: dict[str, Document] = {}
     for document in loader.load():
         if document.doc_id in documents:
@@ -71,7 +67,16 @@ def load(loader: Loader, questions: Questions) -> Golden:
         documents[document.doc_id] = document
     if not documents:
         raise DataError("documents", "the corpus is empty", "check loader.path")
-    ordered = {doc_id: documents[doc_id] for doc_id in sorted(documents)}
+    return tuple(documents[doc_id] for doc_id in sorted(documents))
+
+
+def load(loader: Loader, questions: Questions) -> Golden:
+    """Load a corpus and its questions and check that they fit; raise DataError for the first thing that does not.
+
+    Questions without a split are dealt to `tune` and `holdout`, about half each, by the SHA-256 of their cluster: the same
+    on every machine, a cluster never in both, and questions that are added later move no others. Nothing is stratified.
+    """
+    ordered = {document.doc_id: document for document in load_documents(loader)}
     examples = tuple(questions.read(ordered))
     _check(examples, ordered)
     dealt = not any(example.split for example in examples)

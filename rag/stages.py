@@ -113,14 +113,11 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     """Add all stages of one resolved config; ConfigError for whatever in it cannot be built."""
     check(config)
     made = graph.components
-    roles = {
-        role: made.role(role, config[role]) for role in ("chunker", "fusion", "reranker", "selector", "memory", "generator")
-    }
-    corpus = graph.add("chunk", {"chunker": config["chunker"]}, {}, {DOCUMENTS: golden.corpus_digest})
+    roles = {role: made.role(role, config[role]) for role in ("fusion", "reranker", "selector", "memory", "generator")}
+    corpus, indexes = add_corpus(graph, config, golden)
     queries = golden.queries_digest
     if not changes_nothing(roles["memory"]):
         queries = graph.add("remember", {"memory": config["memory"]}, {}, {QUESTIONS: queries})
-    indexes = {name: _index(graph, config, name, corpus) for name in config["index"]}
     searches = {name: _search(graph, config, name, key, queries) for name, key in indexes.items()}
     values = {"depth": config["depth"], "names": list(searches)}
     ranking = graph.add("fuse", {"fusion": config["fusion"]}, values, searches)
@@ -136,6 +133,13 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     score = _score(graph, config, golden, judge, generate)
     latency = _latency(graph, config, golden, corpus, indexes) if config["latency"] else None
     return Ends(score, judge, ranking, corpus, indexes, generate, latency)
+
+
+def add_corpus(graph: Graph, config: Mapping[str, Any], golden: Golden) -> tuple[str, dict[str, str]]:
+    """Add what stands before any question: chunks, and indexes over them; their keys."""
+    graph.components.role("chunker", config["chunker"])
+    corpus = graph.add("chunk", {"chunker": config["chunker"]}, {}, {DOCUMENTS: golden.corpus_digest})
+    return corpus, {name: _index(graph, config, name, corpus) for name in config["index"]}
 
 
 def _vectors(graph: Graph, config: Mapping[str, Any], corpus: str) -> str:

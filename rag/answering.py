@@ -1,0 +1,68 @@
+"""A config → an opened pipeline, its chunks and indexes taken from the store or built into it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rag import golden as golden_sets
+from rag.compose import compose, hydra_ready, resolve
+from rag.errors import ConfigError
+from rag.execute import Runner
+from rag.golden import Golden
+from rag.pipeline import Pipeline, Trace
+from rag.plan import components_for
+from rag.runners import corpus_of, open_pipeline
+from rag.stages import Graph, add_corpus, check
+from rag.store import Store
+from rag.sweep import trial_config
+
+ROLES = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
+
+
+def config_of(overrides: Sequence[str]) -> dict[str, Any]:
+    """The resolved config that overrides, or `trial=<id>` of a sweep, name."""
+    trial = [override for override in overrides if override.startswith("trial=")]
+    if not trial:
+        with hydra_ready():
+            return resolve(compose(overrides))
+    others = [override for override in overrides if override not in trial]
+    if others or len(trial) > 1:
+        raise ConfigError(
+            "trial", f"stands beside {' '.join(others or trial[1:])}", "a trial is used as it was measured, alone"
+        )
+    return trial_config(trial[0].partition("=")[2])
+
+
+def open_config(config: Mapping[str, Any]) -> Pipeline:
+    """Everything that one question needs; questions of a golden set are not."""
+    check(config)
+    store = Store(str(config["store"]))
+    graph = Graph(components_for(store))
+    documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
+    golden = Golden(documents, ())
+    for role in ROLES:
+        graph.components.role(role, config[role])
+    corpus, indexes = add_corpus(graph, config, golden)
+    runner = Runner(graph, {golden.corpus_digest: golden}, store)
+    nodes = {role: config[role] for role in ROLES} | {"indexes": config["index"]}
+    opened = {name: runner.obtain(key) for name, key in indexes.items()}
+    return open_pipeline(nodes, config, corpus_of(runner.obtain(corpus), golden), opened, graph.components)
+
+
+def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
+    """For every passage that is read: its span and text, and its rank and score after each step that knew it."""
+    steps = dict(trace.indexes) | {"fused": trace.fused, "reranked": trace.reranked}
+    known = {
+        step: {position: (rank, score) for rank, (position, score) in enumerate(found.row(0), 1)}
+        for step, found in steps.items()
+    }
+    passages = []
+    for rank, (position, score) in enumerate(trace.selected.first(pipeline.k).row(0), 1):
+        chunk = pipeline.corpus.chunk(position)
+        places = {
+            step: {"rank": ranks[position][0], "score": ranks[position][1]}
+            for step, ranks in known.items()
+            if position in ranks
+        }
+        where = {"rank": rank, "score": score, "chunk": chunk.chunk_id, "section": chunk.section, "text": chunk.text}
+        passages.append(where | {"steps": places})
+    return passages
