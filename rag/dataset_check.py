@@ -15,7 +15,7 @@ ALIKE = 0.9
 """Share of common words (Jaccard) from which two questions count as near-duplicates."""
 
 DEVIATION = 0.15
-"""Assumed standard deviation of the difference between two trials on one question. An assumption, to be said with the result."""
+"""Assumed standard deviation of the difference between two trials on one question; to be said with the result."""
 
 Z_ALPHA, Z_POWER = 1.96, 0.8416
 """Normal quantiles of a two-sided test at 5 % and of a power of 80 %."""
@@ -144,7 +144,7 @@ def _candidates(words: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
     sharing: dict[str, list[int]] = defaultdict(list)
     for place, each in enumerate(words):
         rarest = sorted(each, key=lambda word: (common[word], word))
-        for word in rarest[: len(each) - math.ceil(ALIKE * len(each)) + 1]:
+        for word in rarest[: len(each) - math.ceil(ALIKE * len(each) - 1e-9) + 1]:
             sharing[word].append(place)
     return sorted({pair for places in sharing.values() for pair in combinations(places, 2)})
 

@@ -11,6 +11,8 @@ from rag.errors import DataError
 GAP = re.compile(r"[ \t\n\r\f\v]+")
 """What separates fields: ASCII white space, as in C. Other blanks may stand in an id."""
 
+TINY = float(np.finfo(np.float32).tiny)
+
 UNWRITABLE = re.compile(r"[ \t\n\r\f\v\0\ud800-\udfff]|^$")
 
 
@@ -18,7 +20,7 @@ def write_run(path: Path, rankings: Mapping[str, Sequence[tuple[str, float]]], t
     """Write `query-id Q0 doc-id rank score tag`, rank from 1, so that trec_eval keeps the order that is given.
 
     trec_eval reads scores as 32-bit floats and ignores ranks; ties it orders by doc-id. A score is therefore written as it
-    is where it is smaller, as a 32-bit float, than the one before, and else as the next 32-bit float below that one.
+    is where it is smaller, as a 32-bit float, than the one before, and else as the next normal 32-bit float below that one.
     Raise DataError for ids with white space, documents that occur twice in a ranking, and scores no such float can hold.
     """
     _check_ids(path, [tag])
@@ -86,9 +88,18 @@ def _falling(ranking: Sequence[tuple[str, float]]) -> Iterator[float]:
     for _, given in ranking:
         score = float(given)
         if _single(score) >= before:
-            score = float(np.nextafter(before, np.float32(-np.inf)))
+            score = _below(before)
         before = _single(score)
         yield score
+
+
+def _below(score: np.float32) -> float:
+    with np.errstate(over="ignore"):
+        below = float(np.nextafter(score, np.float32(-np.inf)))
+    # Denormal numbers are skipped: a library compiled with -ffast-math makes the whole process take them for zero.
+    if 0 < abs(below) < TINY:
+        return 0.0 if score > 0 else -TINY
+    return below
 
 
 def _single(score: float) -> np.float32:

@@ -57,14 +57,14 @@ def _records(path: Path) -> Iterator[Row]:
     if not path.is_file():
         raise missing_file(path)
     records = csv.DictReader(StringIO(read_text(path), newline=""), restkey="more", strict=True)
-    absent = [column for column in COLUMNS if column not in (records.fieldnames or ())]
-    if absent:
-        raise DataError(f"{path}:1", f"there is no column {', '.join(absent)}", f"name the columns {', '.join(COLUMNS)}")
     try:
+        absent = [column for column in COLUMNS if column not in (records.fieldnames or ())]
+        if absent:
+            raise DataError(f"{path}:1", f"there is no column {', '.join(absent)}", f"name the columns {', '.join(COLUMNS)}")
         for record in records:
-            yield Row(f"{path}:{records.line_num}", record)
+            yield Row(f"{path}:{records.reader.line_num}", record)
     except csv.Error as error:
-        raise DataError(f"{path}:{records.line_num}", f"is no CSV: {error}", "check the quotation marks") from error
+        raise DataError(f"{path}:{records.reader.line_num}", f"is no CSV: {error}", "check the quotation marks") from error
 
 
 def _references(row: Row) -> list[Row]:

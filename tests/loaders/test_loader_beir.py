@@ -1,0 +1,141 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import golden
+from rag.errors import DataError
+from rag.loaders.beir import BeirLoader, BeirQuestions
+from rag.records import Document, Evidence, Example, Query, Turn
+
+Collection = Callable[[str], Path]
+
+
+def read(path: Path, **parameters: Any) -> list[Example]:
+    documents = {document.doc_id: document for document in BeirLoader(str(path)).load()}
+    return list(BeirQuestions(str(path), **parameters).read(documents))
+
+
+def test_text_is_title_and_text(collection: Collection) -> None:
+    path = collection("beir")
+    assert list(BeirLoader(str(path)).load()) == [
+        Document("d2", "Two second", {"title": "Two"}),
+        Document("d1", "first"),
+        Document("d0", ""),
+    ]
+    assert next(iter(BeirLoader(str(path), title=False).load())) == Document("d2", "second", {"title": "Two"})
+
+
+def test_judged_questions_are_read_in_the_order_of_their_file(collection: Collection) -> None:
+    assert read(collection("beir")) == [
+        Example(Query("b", "B?"), (Evidence(("d2",)), Evidence(("d1",))), cluster="b", judged=frozenset({"d1", "d2"})),
+        Example(Query("a", "A?"), (Evidence(("d1",), 2),), cluster="a", judged=frozenset({"d1", "d2"})),
+    ]
+
+
+def test_a_question_judged_without_success_is_kept_without_evidence(collection: Collection) -> None:
+    path = collection("beir")
+    (path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nx\tgone\t0\nx\td1\t-1\n", encoding="utf-8")
+    assert read(path) == [Example(Query("x", "X?"), cluster="x", judged=frozenset({"gone", "d1"}))]
+
+
+def test_the_only_split_needs_no_name_and_others_are_listed(collection: Collection) -> None:
+    path = collection("beir")
+    (path / "qrels" / "dev.tsv").write_text("a\td2\t1\n", encoding="utf-8")
+    assert [example.query.query_id for example in read(path, split="dev")] == ["a"]
+    with pytest.raises(DataError, match="several splits: dev, test"):
+        read(path)
+    with pytest.raises(DataError, match="did you mean 'test'"):
+        read(path, split="tests")
+
+
+def test_earlier_turns_come_from_the_conversations(collection: Collection) -> None:
+    path = collection("beir")
+    history = [{"speaker": "user", "text": "Hm?"}, {"speaker": "agent", "text": "Well."}]
+    row = {"_id": "a", "conversation_id": "c", "history": history}
+    (path / "conversations.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    b, a = read(path, conversations="conversations.jsonl")
+    assert (b.query.history, b.cluster) == ((), "b")
+    assert (a.query.history, a.cluster) == ((Turn("user", "Hm?"), Turn("assistant", "Well.")), "c")
+    (path / "conversations.jsonl").write_text(json.dumps(row).replace("agent", "usr"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"conversations\.jsonl:1 history\[1\]: the speaker is 'usr'"):
+        read(path, conversations="conversations.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "said"),
+    [
+        ("qrels/test.tsv", "a d1 1", r"test\.tsv:6: has 1 fields"),
+        ("qrels/test.tsv", "a\td1\thigh", r"test\.tsv:6: the score is 'high'"),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore", r"test\.tsv:6: the score is 'score'"),
+        ("qrels/test.tsv", "a\td1\t1", r"test\.tsv:6: gives 'd1' the score 1, and .*:2 gives it 2"),
+        ("qrels/test.tsv", "a\td9\t1", r"test\.tsv:6: the corpus has no document 'd9'"),
+        ("qrels/test.tsv", "z\td1\t1", r"test\.tsv:6: judges the question 'z'"),
+        ("queries.jsonl", '{"_id": "b", "text": "B"}', r"queries\.jsonl:4: the question 'b' stands at .*:1"),
+        ("queries.jsonl", '{"_id": "c"', r"queries\.jsonl:4: is no JSON"),
+        ("corpus.jsonl", '{"_id": "d1", "text": "x"}', r"corpus\.jsonl:4: the document 'd1' stands at .*:2"),
+        ("corpus.jsonl", '{"_id": 4, "text": "x"}', r"corpus\.jsonl:4: '_id' is 4"),
+    ],
+)
+def test_mistakes_are_named_by_file_and_line(collection: Collection, file: str, line: str, said: str) -> None:
+    path = collection("beir")
+    with (path / file).open("a", encoding="utf-8") as opened:
+        opened.write(line + "\n")
+    with pytest.raises(DataError, match=said):
+        read(path)
+
+
+def test_a_judgement_given_twice_alike_counts_once(collection: Collection) -> None:
+    path = collection("beir")
+    with (path / "qrels" / "test.tsv").open("a", encoding="utf-8") as opened:
+        opened.write("a\td1\t2\n")
+    assert [len(example.evidence) for example in read(path)] == [2, 1]
+
+
+def test_empty_collections_are_refused(collection: Collection, tmp_path: Path) -> None:
+    path = collection("beir")
+    (path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n", encoding="utf-8")
+    with pytest.raises(DataError, match="no judgement"):
+        read(path)
+    (path / "qrels" / "test.tsv").unlink()
+    with pytest.raises(DataError, match=r"there are no judgements"):
+        read(path)
+    (path / "corpus.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match="has no document"):
+        read(path)
+    with pytest.raises(DataError, match=r"corpus\.jsonl: there is no such file"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "documents", "questions", "judgements"),
+    [
+        ("scifact-train", 5183, 809, 919),
+        ("cranfield", 1400, 225, 1837),
+        ("hotpotqa-200", 1971, 200, 400),
+        ("mtrag-human-179", 1488, 179, 455),
+    ],
+)
+def test_published_counts(installed: Callable[[str], Path], name: str, documents: int, questions: int, judgements: int) -> None:
+    path = str(installed(f"beir/{name}"))
+    loaded = golden.load(BeirLoader(path), BeirQuestions(path))
+    assert len(loaded.documents) == documents
+    assert len(loaded.examples) == questions
+    assert sum(len(example.evidence) for example in loaded.examples) == judgements
+
+
+def test_cranfield_keeps_its_grades_and_its_empty_documents(installed: Callable[[str], Path]) -> None:
+    path = str(installed("beir/cranfield"))
+    loaded = golden.load(BeirLoader(path), BeirQuestions(path))
+    grades = [group.grade for example in loaded.examples for group in example.evidence]
+    assert [grades.count(grade) for grade in (1, 2, 3, 4)] == [363 + 225, 734, 387, 128]
+    assert [document.doc_id for document in loaded.documents if not document.text] == ["471", "995"]
+
+
+def test_mtrag_brings_its_conversations(installed: Callable[[str], Path]) -> None:
+    path = str(installed("beir/mtrag-human-179"))
+    loaded = golden.load(BeirLoader(path), BeirQuestions(path, conversations="conversations.jsonl"))
+    assert sum(bool(example.query.history) for example in loaded.examples) == 154
+    assert len({example.cluster for example in loaded.examples}) == 42

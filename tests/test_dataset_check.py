@@ -1,0 +1,93 @@
+import json
+import math
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.dataset_check import Stray, Twins, check_dataset, smallest_difference
+from rag.golden import Golden
+from rag.loaders.gold import WORD
+from rag.records import Document, Evidence, Example, Query, Span, Turn
+
+A = Document("a.md", "Leave is 25 days. Crew: 28 days.")
+B = Document("b.md", "Notice is 25 days.")
+EMPTY = Document("c.md", "")
+
+
+def asked(query_id: str, text: str, split: str = "tune", cluster: str = "", history: tuple[Turn, ...] = ()) -> Example:
+    return Example(Query(query_id, text, history), (Evidence(("a.md",)),), split=split, cluster=cluster or query_id)
+
+
+def golden(*examples: Example) -> Golden:
+    return Golden((A, B, EMPTY), examples)
+
+
+def test_the_smallest_difference_in_closed_form() -> None:
+    assert smallest_difference(100) == pytest.approx(0.042024)
+    assert smallest_difference(400, deviation=0.3) == pytest.approx(0.042024)
+    assert smallest_difference(0) is None
+
+
+def test_counts() -> None:
+    unanswerable = Example(Query("q3", "Who?"), kind="none", split="tune", cluster="x")
+    checked = check_dataset(golden(asked("q1", "How long?"), asked("q2", "When?", "holdout"), unanswerable))
+    assert (checked.documents, checked.empty_documents, checked.characters) == (3, 1, len(A.text) + len(B.text))
+    assert (checked.questions, checked.unanswerable, checked.evidence_groups, checked.clusters) == (3, 1, 2, 3)
+    assert checked.kinds == {"": {"holdout": 1, "tune": 1}, "none": {"tune": 1}}
+    assert set(checked.splits) == {"all", "tune", "holdout"}
+    tune = checked.splits["tune"]
+    assert (tune.questions, tune.scored, tune.clusters) == (2, 1, 2)
+    assert tune.smallest_difference == pytest.approx(2.8016 * 0.15)
+    assert checked.splits["all"].smallest_difference == pytest.approx(2.8016 * 0.15 / math.sqrt(2))
+    assert not checked.dealt
+
+
+def test_the_same_question_is_found_whatever_its_case_and_signs() -> None:
+    checked = check_dataset(golden(asked("q1", "How long is leave?"), asked("q2", "how long -- is LEAVE", "holdout")))
+    assert checked.twins == (Twins("q1", "q2", 1.0, True),)
+
+
+def test_the_same_words_after_other_turns_are_another_question() -> None:
+    after = (Turn("user", "And in winter?"),)
+    assert check_dataset(golden(asked("q1", "How long?"), asked("q2", "How long?", history=after))).twins == ()
+
+
+def test_nine_words_of_ten_are_nearly_the_same() -> None:
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    near = check_dataset(golden(asked("q1", " ".join([*words, "ten"])), asked("q2", " ".join(words)))).twins
+    assert near == (Twins("q1", "q2", 0.9, False),)
+    assert check_dataset(golden(asked("q1", " ".join(words)), asked("q2", " ".join(words[:8])))).twins == ()
+
+
+@given(st.lists(st.text(alphabet="abcdefghijkl ", max_size=40), max_size=12))
+def test_twins_agree_with_comparing_every_pair(texts: list[str]) -> None:
+    examples = [asked(f"q{number}", " ".join(text)) for number, text in enumerate(texts)]
+    found = {(twins.first, twins.second) for twins in check_dataset(golden(*examples)).twins}
+    words = {example.query.query_id: set(WORD.findall(example.query.text)) for example in examples}
+    expected = {
+        (one, other)
+        for one, other in combinations(words, 2)
+        if words[one] | words[other] and len(words[one] & words[other]) >= 0.9 * len(words[one] | words[other])
+    }
+    assert found == expected
+
+
+def test_a_quote_that_stands_in_another_document_is_a_stray() -> None:
+    quote = Example(Query("q1", "How long?"), (Evidence((Span("a.md", 9, 16),)),), split="tune", cluster="q1")
+    assert check_dataset(golden(quote)).strays == (Stray("q1", "a.md", "25 days", ("b.md",)),)
+    known = Example(Query("q1", "How long?"), (Evidence((Span("a.md", 9, 16), "b.md")),), split="tune", cluster="q1")
+    assert check_dataset(golden(known)).strays == ()
+
+
+def test_a_cluster_in_two_splits_is_named() -> None:
+    checked = check_dataset(golden(asked("q1", "a", "tune", "x"), asked("q2", "b", "holdout", "x"), asked("q3", "c")))
+    assert checked.clusters_across_splits == ("x",)
+
+
+def test_the_result_is_plain_json() -> None:
+    plain = check_dataset(golden(asked("q1", "How long is it?"), asked("q2", "How long is it?", "holdout", "q1"))).to_json()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["twins"] == [{"first": "q1", "second": "q2", "alike": 1.0, "across_splits": True}]
+    assert plain["assumed_deviation"] == 0.15

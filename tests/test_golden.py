@@ -1,0 +1,159 @@
+import string
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.errors import DataError
+from rag.golden import Golden, dealt_split, load
+from rag.records import Document, Evidence, Example, Query, Span, Turn
+
+A, B = Document("a.md", "Leave is 25 days.", {"title": "Leave"}), Document("b.md", "Pay day is the 25th.")
+LEAVE = Example(Query("q1", "How long?"), (Evidence((Span("a.md", 9, 16),)),), split="tune", cluster="leave")
+PAY = Example(Query("q2", "When?"), (Evidence(("b.md",)),), split="holdout", cluster="pay")
+
+
+class Given:
+    """A loader and a reader of questions that give what they were given."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+
+    def load(self) -> Iterator[Document]:
+        return iter(self.values)
+
+    def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
+        return iter(self.values)
+
+
+def golden(*examples: Example, documents: tuple[Document, ...] = (A, B)) -> Golden:
+    return load(Given(*documents), Given(*examples))
+
+
+def test_documents_are_sorted_and_questions_keep_their_order() -> None:
+    loaded = golden(PAY, LEAVE, documents=(B, A))
+    assert loaded == Golden((A, B), (PAY, LEAVE))
+    assert loaded.sizes == {"holdout": 1, "tune": 1}
+
+
+@pytest.mark.parametrize(
+    ("documents", "examples", "said"),
+    [
+        ((), (LEAVE,), "the corpus is empty"),
+        ((A, B), (), "there is no question"),
+        ((A, B, replace(A, text="other")), (LEAVE,), r"two documents are named 'a\.md'"),
+        ((A, B), (LEAVE, replace(PAY, query=LEAVE.query)), "several questions have the id 'q1'"),
+        ((A,), (LEAVE, PAY), r"question 'q2': the corpus has no document 'b\.md'.*\n.*did you mean 'a\.md'"),
+        ((A, B), (LEAVE, replace(PAY, split="")), "1 of 2 questions have no split, the first is 'q2'"),
+        ((A, B), (replace(LEAVE, evidence=(Evidence(()),)),), "0 places"),
+        ((A, B), (replace(LEAVE, evidence=(Evidence(("a.md",), 0),)),), "grade 0"),
+        ((A, B), (replace(LEAVE, evidence=(Evidence((Span("a.md", 9, 18),)),)),), "9 to 18 lies outside .*17 characters"),
+        ((A, B), (replace(LEAVE, evidence=(Evidence((Span("a.md", -1, 3),)),)),), "-1 to 3 lies outside"),
+        ((A, B), (replace(LEAVE, evidence=(Evidence((Span("a.md", 3, 3),)),)),), "3 to 3 lies outside"),
+    ],
+)
+def test_what_does_not_fit_is_refused(documents: tuple[Document, ...], examples: tuple[Example, ...], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        golden(*examples, documents=documents)
+
+
+def test_named_splits_are_kept() -> None:
+    loaded = golden(LEAVE, PAY)
+    assert not loaded.dealt
+    assert loaded.split("all") is loaded
+    assert loaded.split("tune").examples == (LEAVE,)
+    assert loaded.split("holdout").split("holdout").examples == (PAY,)
+    assert loaded.split("tune").documents == loaded.documents
+
+
+def test_an_unknown_or_empty_split_lists_what_there_is() -> None:
+    with pytest.raises(DataError, match=r"did you mean 'holdout'.*holdout \(1 questions\), tune \(1 questions\)"):
+        golden(LEAVE, PAY).split("holdut")
+    with pytest.raises(DataError, match="no question is in 'holdout'"):
+        golden(LEAVE).split("holdout")
+
+
+def test_questions_without_splits_are_dealt_by_cluster() -> None:
+    examples = [Example(Query(f"q{n}", "t"), cluster=f"c{n // 3}") for n in range(600)]
+    loaded = golden(*examples)
+    assert loaded.dealt
+    tune, holdout = loaded.split("tune").examples, loaded.split("holdout").examples
+    assert not {example.cluster for example in tune} & {example.cluster for example in holdout}
+    assert len(tune) + len(holdout) == 600
+    assert 240 < len(tune) < 360
+    # The hash is part of the promise: a published split must never move.
+    assert [dealt_split(name) for name in ("leave", "pay", "1", "Süß")] == ["holdout", "holdout", "holdout", "tune"]
+
+
+def test_a_question_without_a_cluster_is_one_of_its_own() -> None:
+    (example,) = golden(Example(Query("q9", "t"))).examples
+    assert (example.cluster, example.split) == ("q9", dealt_split("q9"))
+
+
+def test_digests_do_not_depend_on_the_order_of_documents() -> None:
+    one, other = golden(LEAVE, PAY, documents=(A, B)), golden(LEAVE, PAY, documents=(B, A))
+    assert one.corpus_digest == other.corpus_digest
+    assert one.golden_digest == other.golden_digest
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        replace(A, doc_id="c.md"),
+        replace(A, text="Leave is 26 days."),
+        replace(A, metadata={}),
+        replace(A, metadata={"title": "x"}),
+    ],
+)
+def test_every_part_of_a_document_is_in_the_corpus_digest(document: Document) -> None:
+    before, after = Golden((A, B), (PAY,)), Golden((document, B), (PAY,))
+    assert before.corpus_digest != after.corpus_digest
+    assert before.golden_digest == after.golden_digest
+
+
+@pytest.mark.parametrize(
+    ("example", "asks_otherwise"),
+    [
+        (replace(LEAVE, query=Query("q1", "How long now?")), True),
+        (replace(LEAVE, query=Query("q1", "How long?", (Turn("user", "Hi"),))), True),
+        (replace(LEAVE, query=Query("q3", "How long?")), True),
+        (replace(LEAVE, evidence=(Evidence((Span("a.md", 9, 15),)),)), False),
+        (replace(LEAVE, evidence=(Evidence((Span("a.md", 9, 16),), 2),)), False),
+        (replace(LEAVE, evidence=()), False),
+        (replace(LEAVE, answers=("25",)), False),
+        (replace(LEAVE, kind="x"), False),
+        (replace(LEAVE, tags=("x",)), False),
+        (replace(LEAVE, split="holdout"), False),
+        (replace(LEAVE, cluster="x"), False),
+        (replace(LEAVE, judged=frozenset({"a.md"})), False),
+    ],
+)
+def test_every_part_of_a_question_is_in_the_golden_digest(example: Example, asks_otherwise: bool) -> None:
+    before, after = Golden((A, B), (LEAVE, PAY)), Golden((A, B), (example, PAY))
+    assert before.golden_digest != after.golden_digest
+    assert (before.queries_digest != after.queries_digest) == asks_otherwise
+    assert before.corpus_digest == after.corpus_digest
+
+
+def test_the_order_of_questions_is_in_the_digests() -> None:
+    one, other = golden(LEAVE, PAY), golden(PAY, LEAVE)
+    assert one.golden_digest != other.golden_digest
+    assert one.queries_digest != other.queries_digest
+
+
+@given(st.lists(st.text(string.ascii_letters + " \u2028ß"), min_size=2, max_size=2, unique=True))
+def test_names_and_texts_do_not_run_into_each_other(texts: list[str]) -> None:
+    one, other = texts
+    first = Golden((Document(one, other),), (PAY,))
+    assert first.corpus_digest != Golden((Document(other, one),), (PAY,)).corpus_digest
+    assert first.corpus_digest != Golden((Document(one + other, ""),), (PAY,)).corpus_digest or not other
+
+
+def test_judged_documents_have_no_order() -> None:
+    names = [f"d{n}" for n in range(50)]
+    one = Golden((A,), (replace(PAY, judged=frozenset(names)),))
+    other = Golden((A,), (replace(PAY, judged=frozenset(reversed(names))),))
+    assert one.golden_digest == other.golden_digest
