@@ -101,7 +101,7 @@ class ExtractiveGenerator:
         read = [(number, quote) for number, chunk in enumerate(request.contexts, 1) for quote in reader.quotes(chunk)]
         weights = reader.weights(request.query.text, [quote.terms for _, quote in read])
         total = sum(weights.values())
-        mean = sum(quote.words for _, quote in read) / max(len(read), 1)
+        mean = sum(quote.words for _, quote in read) / max(len(read), 1) or 1.0
         scored = []
         for place, (number, quote) in enumerate(read):
             own, above = _shared(weights, quote)

@@ -165,7 +165,8 @@ class OpenAiGenerator:
 
         if isinstance(error, openai.APIStatusError):
             remedy = REMEDIES.get(error.status_code, "try again later")
-            return self._failure(f"answered {error.status_code}: {error.message}", remedy)
+            said = error.body.get("message") if isinstance(error.body, Mapping) else None
+            return self._failure(f"answered {error.status_code}: {said or error.message}", remedy)
         if isinstance(error, openai.APITimeoutError):
             return self._failure(f"no answer within {self.timeout:g} s", "raise generator.runtime.timeout or check the server")
         if isinstance(error, openai.APIConnectionError):

@@ -1,0 +1,109 @@
+"""The extractive generator: which sentence wins, and why."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.errors import ConfigError
+from rag.generators.extractive import ExtractiveGenerator
+from rag.records import Chunk, Query, Reply, Request, Span
+
+
+def ask(question: str, *texts: str, section: str = "") -> Request:
+    chunks = tuple(Chunk(Span(f"d{number}", 0, len(text)), text, section) for number, text in enumerate(texts))
+    return Request(Query("q", question), chunks, ())
+
+
+def answer(question: str, *texts: str, **parameters: float) -> Reply:
+    (reply,) = ExtractiveGenerator(**parameters).generate([ask(question, *texts)])  # type: ignore[arg-type]
+    return reply
+
+
+def test_the_sentence_with_the_evidence_is_quoted_and_cited() -> None:
+    reply = answer("How much is the laptop allowance?", "Phones are lent. They stay ours.", "The laptop allowance is 900.")
+    assert reply == Reply("The laptop allowance is 900. [2]", (2,))
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.cost) == (0, 0, 0.0)
+
+
+def test_rare_words_beat_frequent_ones() -> None:
+    texts = ("Staff may claim travel.", "Staff may claim meals.", "Staff ask for a kayak.")
+    assert answer("May staff claim a kayak?", *texts, sentences=1).citations == (3,)
+
+
+def test_exact_ids_are_not_their_neighbours() -> None:
+    texts = ("Form F-11 is for travel claims.", "Form F-12 is for leave claims.")
+    assert answer("Which claims is form F-12 for?", *texts, sentences=1).citations == (2,)
+
+
+def test_words_meet_by_their_stems() -> None:
+    assert answer("Which policies applied?", "The policy applies.", "Nothing here.").citations == (1,)
+
+
+def test_equal_evidence_goes_to_the_earlier_context() -> None:
+    assert answer("Who feeds otters?", "Ann feeds otters.", "Bob feeds otters.", sentences=1).text == "Ann feeds otters. [1]"
+
+
+def test_quotes_keep_their_order_and_no_sentence_stands_twice() -> None:
+    reply = answer("red kites and blue kites", "Blue kites fly. Blue kites fly.", "Red kites and blue kites fly.", share=0.1)
+    assert reply.text == "Blue kites fly. [1] Red kites and blue kites fly. [2]"
+    assert reply.citations == (1, 2)
+
+
+def test_headings_are_weaker_evidence_but_evidence() -> None:
+    request = ask("What is the mileage rate?", "It is 45 pence.", section="Mileage rate")
+    assert ExtractiveGenerator().generate([request])[0].text == "It is 45 pence. [1]"
+    assert ExtractiveGenerator(headings=0).generate([request])[0].text == ""
+
+
+def test_a_table_row_answers_under_its_header() -> None:
+    reply = answer("What is the rate of band B?", "| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |", sentences=1)
+    assert reply.text == "B | 12 [1]"
+
+
+@pytest.mark.parametrize("question", ["Where are penguins?", "", "What is it?", "???"])
+def test_nothing_shared_is_an_abstention(question: str) -> None:
+    assert answer(question, "The sky was grey. It rained.") == Reply("")
+    assert answer(question) == Reply("")
+
+
+def test_the_floor_asks_for_more_of_the_question() -> None:
+    question, text = "When did the purple submarine sink?", "The submarine was old."
+    assert answer(question, text).citations == (1,)
+    assert answer(question, text, floor=0.9) == Reply("")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("sentences", 0), ("share", 1.1), ("floor", -0.1), ("headings", 2), ("b", -1), ("language", "klingon")],
+)
+def test_bad_parameters_name_their_key(parameter: str, value: object) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ExtractiveGenerator(**{parameter: value})  # type: ignore[arg-type]
+    assert caught.value.where == f"generator.{parameter}"
+
+
+VOCABULARY = ("otter", "river", "Rain", "12", "F-12", "the", "who", "bank.", "Fish?", "sank!", "|", "#")
+words = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
+
+
+@given(words, st.lists(words, max_size=4), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_replies_are_quotes_with_valid_markers(question: str, texts: list[str], count: int) -> None:
+    generator, request = ExtractiveGenerator(sentences=count), ask(question, *texts)
+    (reply,) = generator.generate([request])
+    assert "".join(generator.stream(request)) == reply.text
+    assert set(reply.citations) <= set(range(1, len(texts) + 1))
+    assert reply.text.count("[") <= count
+    assert bool(reply.text) == bool(reply.citations)
+
+
+def test_two_hundred_questions_take_less_than_one_and_a_half_seconds() -> None:
+    sentence = "Gauge {0} at weir {1} was read at {2} metres by crew {3} in the spring. "
+    texts = ["".join(sentence.format(i * 7 + j, j, i, i + j) for j in range(12))[:800] for i in range(1000)]
+    requests = [ask(f"Who read gauge {i * 35} at weir 3?", *texts[i * 5 : i * 5 + 5]) for i in range(200)]
+    started = time.process_time()
+    replies = ExtractiveGenerator().generate(requests)
+    assert time.process_time() - started < 1.5
+    assert all(reply.text for reply in replies)

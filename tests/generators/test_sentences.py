@@ -1,0 +1,52 @@
+"""The sentence cutter of the extractive generator."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.generators.sentences import Sentence, sentences
+
+
+def said(text: str) -> list[str]:
+    return [sentence.text for sentence in sentences(text)]
+
+
+def test_sentences_end_where_they_end() -> None:
+    assert said('Dr. J. Smith came at 5.30 p.m. on 3.4.2025. "Why?" See No. 7. OK!') == [
+        "Dr. J. Smith came at 5.30 p.m. on 3.4.2025.",
+        '"Why?"',
+        "See No. 7.",
+        "OK!",
+    ]
+    assert said("一つ。二つ！三つ") == ["一つ。", "二つ！", "三つ"]
+
+
+def test_wrapped_lines_are_joined_and_items_stand_alone() -> None:
+    assert said("One line\nand its end.\n- first item\n  goes on\n- second\n\n2) third\nAfter\n\n---\nLast") == [
+        "One line and its end.",
+        "first item goes on",
+        "second",
+        "third After",
+        "Last",
+    ]
+
+
+def test_headings_and_table_headers_are_what_things_stand_under() -> None:
+    text = "## Pay\nMonthly.\n### Rates\n| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |\n\n## Leave\nYearly."
+    assert sentences(text, "Handbook > Old") == [
+        Sentence("Monthly.", "Handbook Pay"),
+        Sentence("A | 10", "Handbook Pay Rates band | rate"),
+        Sentence("B | 12", "Handbook Pay Rates band | rate"),
+        Sentence("Yearly.", "Handbook Leave"),
+    ]
+
+
+@given(st.text(alphabet="aB1 .!?\n|#-*\"'(。é", max_size=200))
+def test_nothing_is_invented_or_empty(text: str) -> None:
+    for sentence in sentences(text):
+        assert sentence.text.strip()
+        assert all(word in text for word in sentence.text.replace("|", " ").split())
+
+
+@given(st.lists(st.sampled_from(["Rain fell.", "Who came?", "Nobody did!", "It was 4.5 m."]), max_size=6))
+def test_plain_prose_is_cut_without_loss(parts: list[str]) -> None:
+    assert said(" ".join(parts)) == parts
