@@ -1,6 +1,6 @@
 """A config → an opened pipeline, its chunks and indexes taken from the store or built into it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag import golden as golden_sets
@@ -10,6 +10,8 @@ from rag.execute import Runner
 from rag.golden import Golden
 from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
+from rag.records import Query, Reply
+from rag.roles import changes_nothing
 from rag.runners import corpus_of, open_pipeline
 from rag.stages import Graph, add_corpus, check
 from rag.store import Store
@@ -66,3 +68,21 @@ def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
         where = {"rank": rank, "score": score, "chunk": chunk.chunk_id, "section": chunk.section, "text": chunk.text}
         passages.append(where | {"steps": places})
     return passages
+
+
+def answered(pipeline: Pipeline, query: Query, hear: Callable[[str], None] | None = None) -> dict[str, Any]:
+    """Question, answer, cited contexts, passages with their provenance; `hear` gets the answer in pieces as they come."""
+    trace = pipeline.trace(query)
+    request = pipeline.request(query, trace)
+    reply = Reply("")
+    if not changes_nothing(pipeline.generator):
+        if hear is None:
+            (reply,) = pipeline.generator.generate([request])
+        else:
+            pieces = []
+            for piece in pipeline.generator.stream(request):
+                pieces.append(piece)
+                hear(piece)
+            reply = Reply("".join(pieces))
+    passages = provenance(pipeline, trace)
+    return {"question": query.text, "answer": reply.text, "citations": list(reply.citations), "passages": passages}

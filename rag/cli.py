@@ -116,8 +116,127 @@ def _sweep(declared: Any, as_json: bool, track: bool) -> None:
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        from rag import tracking
-
-        tracking.track(sweep.record(done, store), tracking.prepare(None, sweep.TRACKING))
+        _track(done, store)
     if any(row.status == "failed" for row in done.board.rows):
         raise typer.Exit(FAILED)
+
+
+def _track(done: Any, store: Any) -> None:
+    from rag import sweep, tracking
+
+    uri = tracking.prepare(None, sweep.TRACKING)
+    tracking.reap(uri, done.plan.experiment.name)
+    tracking.track(sweep.record(done, store), uri)
+
+
+@app.command()
+def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Find passages for a question with any config, or with trial=<id> of a sweep, and show where each came from."""
+    from rag import terminal
+    from rag.answering import config_of, open_config, provenance
+    from rag.records import Query
+
+    pipeline = open_config(config_of(overrides or ()))
+    found = provenance(pipeline, pipeline.trace(Query("ask", _asked(question))))
+    if as_json:
+        terminal.print_json({"question": question, "passages": found})
+    elif found:
+        terminal.passages(found)
+    else:
+        terminal.out.print("No passage was found.")
+
+
+@app.command()
+def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Answer a question with any config, or with trial=<id> of a sweep, and show the passages it was answered from."""
+    from rag import terminal
+    from rag.answering import answered, config_of, open_config
+    from rag.records import Query
+
+    pipeline = open_config(config_of(overrides or ()))
+    told = answered(pipeline, Query("ask", _asked(question)), None if as_json else terminal.stream)
+    if as_json:
+        terminal.print_json(told)
+        return
+    if not told["answer"]:
+        terminal.out.print("No answer: nothing in the passages speaks to the question.")
+    terminal.out.print()
+    terminal.passages(told["passages"])
+
+
+def _asked(question: str) -> str:
+    from rag.errors import UserError
+
+    if not question.strip():
+        raise UserError("question", "is empty", 'for example: rag ask "How many days of leave do I get?"')
+    return question
+
+
+@app.command()
+def track(experiment: str, overrides: Overrides = None) -> None:
+    """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
+    from rag import plan as plans
+    from rag import sweep, terminal
+    from rag.experiment import load
+
+    declared = load(experiment, overrides or ())
+    store, _ = sweep.store_of(declared)
+    done = sweep.recall(plans.make(declared, store), store)
+    _track(done, store)
+    terminal.out.print(f"{sum(row.status == 'done' for row in done.board.rows)} trials are in MLflow.")
+
+
+@datasets.command()
+def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Validate a golden set; print its counts, its weak spots, and the smallest difference that it can show."""
+    from rag import golden, terminal
+    from rag.answering import config_of
+    from rag.build import Components
+    from rag.compose import plugins
+    from rag.dataset_check import check_dataset
+
+    config = config_of([f"dataset={name}", *(overrides or ())])
+    components = Components(plugins())
+    loaded = golden.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
+    found = check_dataset(loaded)
+    terminal.print_json(found.to_json()) if as_json else terminal.dataset(name, found)
+
+
+@stores.command()
+def stats(store: Annotated[str, typer.Option(help="Folder or fsspec URL.")] = ".rag/store", as_json: Json = False) -> None:
+    """Count what is in the store."""
+    from rag import terminal, upkeep
+    from rag.store import Store
+
+    found = upkeep.stats(Store(store))
+    terminal.print_json(found) if as_json else terminal.spaces(found)
+
+
+@stores.command()
+def verify(store: Annotated[str, typer.Option(help="Folder or fsspec URL.")] = ".rag/store", as_json: Json = False) -> None:
+    """Read every entry; remove those that are damaged, so that they are computed again."""
+    from rag import terminal, upkeep
+    from rag.store import Store
+
+    found = upkeep.verify(Store(store))
+    if as_json:
+        terminal.print_json(found)
+    else:
+        terminal.out.print(f"{found['entries']} entries read, {len(found['damaged'])} damaged and removed.")
+
+
+@stores.command()
+def gc(
+    store: Annotated[str, typer.Option(help="Folder or fsspec URL.")] = ".rag/store",
+    days: Annotated[float, typer.Option(help="Remove stage results that are older than this.")] = 30.0,
+    as_json: Json = False,
+) -> None:
+    """Remove old stage results and what killed processes left; vectors, scores by pair and replies stay."""
+    from rag import terminal, upkeep
+    from rag.store import Store
+
+    found = upkeep.collect(Store(store), days)
+    if as_json:
+        terminal.print_json(found)
+    else:
+        terminal.out.print(f"{found['removed']} entries and {found['orphans']} left-overs removed, {found['bytes']:,} bytes.")

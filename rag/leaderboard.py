@@ -60,6 +60,7 @@ class Leaderboard:
     experiment: str
     question: str
     objective: Objective
+    columns: tuple[str, ...]
     rows: tuple[Row, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -79,8 +80,8 @@ class Leaderboard:
 
 def of(plan: Plan, outcomes: Mapping[str, Outcome], store: Store) -> Leaderboard:
     """The leaderboard of a plan as far as it ran."""
-    columns = [column for trial in plan.trials for column in trial.trial.config["metrics"]]
-    objective = Objective.parse(plan.experiment.objective, list(dict.fromkeys(columns)))
+    columns = tuple(dict.fromkeys(column for trial in plan.trials for column in trial.trial.config["metrics"]))
+    objective = Objective.parse(plan.experiment.objective, columns)
     costs: dict[str, Mapping[str, Any]] = {}
     rows = [_row(trial, plan, outcomes, store, costs) for trial in plan.trials]
     sign = -1.0 if objective.maximize else 1.0
@@ -89,7 +90,8 @@ def of(plan: Plan, outcomes: Mapping[str, Outcome], store: Store) -> Leaderboard
         value = row.value(objective.column)
         return row.status != "done", bool(np.isnan(value)), 0.0 if np.isnan(value) else sign * value, row.name
 
-    return Leaderboard(plan.experiment.name, plan.experiment.question, objective, tuple(sorted(rows, key=place)))
+    ordered = tuple(sorted(rows, key=place))
+    return Leaderboard(plan.experiment.name, plan.experiment.question, objective, columns, ordered)
 
 
 def _row(

@@ -151,6 +151,10 @@ class Store:
         """Bytes that an entry takes."""
         return int(self.files.size(self.path(key)))
 
+    def written(self, key: str) -> float:
+        """When an entry was written, in seconds since 1970."""
+        return float(self.files.modified(self.path(key)).timestamp())
+
     @contextmanager
     def claim(self, key: str) -> Iterator[None]:
         """Hold a key against every other process of the machines that share this folder; the death of a holder frees it.

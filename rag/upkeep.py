@@ -1,0 +1,43 @@
+"""Looking after a store: what is in it, whether it is sound, what can go."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from rag.store import Store
+
+SPACES = ("stages", "costs", "rates", "vectors", "pairs", "replies")
+AGES = ("stages", "costs")
+"""Spaces that `collect` clears; the finer ones are dear to compute and shared by everything."""
+
+
+def entries(store: Store, spaces: tuple[str, ...] = SPACES) -> Iterator[tuple[str, str]]:
+    """Every (space, key) of a store."""
+    for space in spaces:
+        yield from ((space, key) for key in store.keys(space))
+
+
+def stats(store: Store) -> dict[str, Any]:
+    """Entries and bytes by space."""
+    found = {space: {"entries": 0, "bytes": 0} for space in SPACES}
+    for space, key in entries(store):
+        found[space]["entries"] += 1
+        found[space]["bytes"] += store.size(key)
+    return {"store": store.root, "spaces": found}
+
+
+def verify(store: Store) -> dict[str, Any]:
+    """Read everything; a damaged entry is removed by the reading of it."""
+    keys = [key for _, key in entries(store)]
+    damaged = [key for key in keys if store.read(key) is None]
+    return {"store": store.root, "entries": len(keys), "damaged": damaged}
+
+
+def collect(store: Store, days: float) -> dict[str, Any]:
+    """Remove stage results that were written more than `days` ago, and temporary files of dead writers."""
+    before = time.time() - days * 86400
+    old = [key for _, key in entries(store, AGES) if store.written(key) < before]
+    freed = sum(store.size(key) for key in old)
+    for key in old:
+        store.remove(key)
+    return {"store": store.root, "removed": len(old), "bytes": freed, "orphans": store.clear_orphans()}
