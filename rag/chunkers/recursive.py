@@ -7,11 +7,9 @@ from itertools import chain, pairwise
 
 from rag.chunkers.fixed import windows
 from rag.chunkers.limits import check_at_least, check_below
+from rag.chunkers.pieces import Piece, trimmed
 from rag.errors import ConfigError
 from rag.records import Document, Span
-
-Piece = tuple[int, int]
-"""Start and end of some characters."""
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 
@@ -87,12 +85,6 @@ def pieces(text: str, start: int, stop: int, separator: str) -> Iterator[Piece]:
     for begin, end in pairwise(chain([start], cuts, [stop])):
         if begin < end and not text[begin:end].isspace():
             yield begin, end
-
-
-def trimmed(text: str, start: int, stop: int) -> Piece:
-    """[start, stop) without white space at its edges; where nothing is left the end does not lie behind the start."""
-    piece = text[start:stop]
-    return stop - len(piece.lstrip()), start + len(piece.rstrip())
 
 
 def check_separators(separators: Sequence[str]) -> None:

@@ -1,0 +1,41 @@
+"""A few sentences at a time."""
+
+import pytest
+
+from rag.chunkers.sentence import SentenceChunker
+from rag.errors import ConfigError
+from rag.records import Document
+
+FIVE = "# Title\n\nOne is here. Two is here.\nThree is here. Four is here."
+
+
+def chunks(text: str, count: int, step: int) -> list[str]:
+    return [text[span.start : span.end] for span in SentenceChunker(count, step).chunk(Document("d", text))]
+
+
+def test_sentences_are_taken_in_groups() -> None:
+    assert chunks(FIVE, 2, 2) == ["# Title\n\nOne is here.", "Two is here.\nThree is here.", "Four is here."]
+
+
+def test_a_smaller_step_lets_chunks_overlap_until_one_reaches_the_end() -> None:
+    assert chunks(FIVE, 3, 2) == ["# Title\n\nOne is here. Two is here.", "Two is here.\nThree is here. Four is here."]
+    assert len(chunks(FIVE, 1, 1)) == 5
+
+
+def test_a_short_document_is_one_chunk() -> None:
+    assert chunks(" Only this. ", 3, 1) == ["Only this."]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "where"),
+    [
+        ({"sentences": 0}, "chunker.sentences"),
+        ({"step": 0}, "chunker.step"),
+        ({"sentences": 2, "step": 3}, "chunker.step"),
+        ({"sentences": 1.0}, "chunker.sentences"),
+    ],
+)
+def test_impossible_parameters_are_named(parameters: dict[str, int], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        SentenceChunker(**parameters)
+    assert caught.value.where == where
