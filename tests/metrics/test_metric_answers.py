@@ -1,0 +1,54 @@
+"""Answer metrics as SQuAD's script counts them."""
+
+import math
+
+import pytest
+
+from rag.metrics.exact_match import ExactMatch
+from rag.metrics.squad import normalised
+from rag.metrics.token_f1 import TokenF1
+from rag.records import Example, Query, Reply
+
+
+def asked(*answers: str) -> Example:
+    return Example(Query("q", "?"), answers=answers)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("The Cat!", "cat"),
+        ("  a  b\tc\n", "b c"),
+        ("an apple, a day", "apple day"),
+        ("Theodore's", "theodores"),
+        ("U.S.A.", "usa"),
+        ("a–b", "–b"),
+        ("", ""),
+        ("the", ""),
+    ],
+)
+def test_normalised(text: str, plain: str) -> None:
+    assert normalised(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("reply", "answers", "exact", "f1"),
+    [
+        ("The cat sat.", ("cat sat",), 1, 1),
+        ("the cat sat", ("a cat sat down",), 0, 2 * 2 / (2 + 3)),
+        ("cat", ("dog", "cat cat"), 0, 2 * 1 / (1 + 2)),
+        ("cat cat", ("cat",), 0, 2 * 1 / (2 + 1)),
+        ("dog", ("cat", "Dog!"), 1, 1),
+        ("dog", ("cat",), 0, 0),
+        ("", ("cat",), 0, 0),
+        ("the", ("a",), 1, 1),
+    ],
+)
+def test_values_by_hand(reply: str, answers: tuple[str, ...], exact: float, f1: float) -> None:
+    assert ExactMatch().measure(asked(*answers), Reply(reply)) == exact
+    assert TokenF1().measure(asked(*answers), Reply(reply)) == pytest.approx(f1)
+
+
+def test_without_a_reference_there_is_no_score() -> None:
+    assert math.isnan(ExactMatch().measure(asked(), Reply("cat")))
+    assert math.isnan(TokenF1().measure(asked(), Reply("")))

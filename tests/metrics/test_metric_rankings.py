@@ -1,0 +1,82 @@
+"""Ranking metrics on tables written by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rag.judging import Judged
+from rag.metrics.char_precision import CharPrecision
+from rag.metrics.char_recall import CharRecall
+from rag.metrics.hit import Hit
+from rag.metrics.iou import IntersectionOverUnion
+from rag.metrics.judged import JudgedShare
+from rag.metrics.map import AveragePrecision
+from rag.metrics.mrr import ReciprocalRank
+from rag.metrics.ndcg import DiscountedGain
+from rag.metrics.precision import Precision
+from rag.metrics.recall import Recall
+from rag.roles import RankingMetric
+
+# One question: groups of grade 1, 3 and 2 at ranks 4, never and 2; six items of ten characters; twenty gold characters.
+TABLE = Judged(
+    group_ranks=np.array([[4, 0, 2, -1]], np.int32),
+    grades=np.array([[1.0, 3.0, 2.0, 0.0]]),
+    relevant=np.array([[False, True, False, True, True, False]]),
+    judged=np.array([[True, True, False, True, True, False]]),
+    gold_seen=np.array([[0, 8, 8, 12, 12, 12]]),
+    chars_seen=np.array([[10, 20, 25, 35, 45, 50]]),
+    chars_read=np.array([[10, 20, 30, 40, 50, 60]]),
+    gold_chars=np.array([20]),
+    items=np.array([6]),
+    answerable=np.array([True]),
+)
+LOG2 = np.log2
+
+
+@pytest.mark.parametrize(
+    ("metric", "cut", "value"),
+    [
+        (Recall(), 1, 0),
+        (Recall(), 2, 1 / 3),
+        (Recall(), 4, 2 / 3),
+        (Recall(), 99, 2 / 3),
+        (Precision(), 4, 2 / 4),
+        (Precision(), 5, 3 / 5),
+        (Precision(), 10, 3 / 10),
+        (Hit(), 1, 0),
+        (Hit(), 2, 1),
+        (AveragePrecision(), 3, (1 / 2) / 3),
+        (AveragePrecision(), 4, (1 / 2 + 2 / 4) / 3),
+        (ReciprocalRank(), 1, 0),
+        (ReciprocalRank(), 4, 1 / 2),
+        (DiscountedGain(), 1, 0),
+        (DiscountedGain(), 2, (2 / LOG2(3)) / (3 + 2 / LOG2(3))),
+        (DiscountedGain(), 4, (2 / LOG2(3) + 1 / LOG2(5)) / (3 + 2 / LOG2(3) + 1 / LOG2(4))),
+        (JudgedShare(), 2, 1),
+        (JudgedShare(), 3, 2 / 3),
+        (JudgedShare(), 10, 4 / 6),
+        (CharRecall(), 1, 0),
+        (CharRecall(), 3, 8 / 20),
+        (CharRecall(), 6, 12 / 20),
+        (CharPrecision(), 2, 8 / 20),
+        (CharPrecision(), 4, 12 / 35),
+        (IntersectionOverUnion(), 2, 8 / (20 + 20 - 8)),
+        (IntersectionOverUnion(), 4, 12 / (20 + 35 - 12)),
+    ],
+)
+def test_values_by_hand(metric: RankingMetric, cut: int, value: float) -> None:
+    assert metric.score(TABLE, np.array([cut])).tolist() == pytest.approx([value], abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", [CharRecall(), CharPrecision(), IntersectionOverUnion()])
+def test_gold_that_is_not_characters_has_no_score_in_characters(metric: RankingMetric) -> None:
+    whole = replace(TABLE, gold_chars=np.array([0]), gold_seen=np.zeros_like(TABLE.gold_seen))
+    assert np.isnan(metric.score(whole, np.array([3]))).all()
+
+
+def test_an_early_rank_below_two_groups_counts_them_one_after_the_other() -> None:
+    both = replace(TABLE, group_ranks=np.array([[1, 1, 1, -1]], np.int32))
+    assert DiscountedGain().score(both, np.array([5]))[0] == pytest.approx(1)
+    assert DiscountedGain().score(both, np.array([2]))[0] == pytest.approx(1)
+    assert AveragePrecision().score(both, np.array([1]))[0] == pytest.approx(1)

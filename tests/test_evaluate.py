@@ -1,0 +1,173 @@
+"""Columns as they are typed, and tables of scores."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from rag.corpus import Corpus
+from rag.errors import ConfigError
+from rag.evaluate import (
+    Column,
+    Judged,
+    Metric,
+    Scores,
+    check_column,
+    document_rankings,
+    gold_table,
+    judge,
+    parse_column,
+    score,
+)
+from rag.metrics.char_recall import CharRecall
+from rag.metrics.exact_match import ExactMatch
+from rag.metrics.judged import JudgedShare
+from rag.metrics.recall import Recall
+from rag.rankings import Rankings
+from rag.records import Document, Evidence, Example, Query, Reply, Span
+from rag.roles import Judgements
+
+CORPUS = Corpus.of(
+    [Document("d", "x" * 100), Document("e", "x" * 100)], [Span(d, s, s + 10) for d in "de" for s in range(0, 100, 10)]
+)
+METRICS: dict[str, Metric] = {
+    "recall": Recall(),
+    "judged": JudgedShare(),
+    "char_recall": CharRecall(),
+    "exact_match": ExactMatch(),
+}
+
+
+def example(name: str, *starts: int, answers: tuple[str, ...] = ()) -> Example:
+    return Example(Query(name, "?"), tuple(Evidence((Span("d", start, start + 10),)) for start in starts), answers)
+
+
+def judged(examples: Sequence[Example], *orders: Sequence[int]) -> Judged:
+    rankings = Rankings.pack([[(position, float(-rank)) for rank, position in enumerate(order)] for order in orders])
+    return judge(rankings, gold_table(CORPUS, examples))
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("recall@5", Column("recall@5", "recall", "ranks", 5)),
+        ("recall@k", Column("recall@k", "recall", "ranks", 7)),
+        ("recall@2000chars", Column("recall@2000chars", "recall", "chars", 2000)),
+        ("exact_match", Column("exact_match", "exact_match")),
+    ],
+)
+def test_columns_are_read_as_typed(text: str, column: Column) -> None:
+    assert parse_column(text, 7, METRICS) == column
+    assert parse_column(text, 7) == column
+
+
+@pytest.mark.parametrize(
+    "text", ["recall@0", "recall@-1", "recall@", "recall@five", "recall@5.5", "recall@0chars", "recall@5@5", "recall@٣"]
+)
+def test_a_cut_off_is_a_whole_number_from_1(text: str) -> None:
+    with pytest.raises(ConfigError, match="no cut-off from 1") as caught:
+        parse_column(text, 5, METRICS)
+    assert caught.value.where == "metrics"
+
+
+@pytest.mark.parametrize("k", [0, -3])
+def test_the_letter_k_is_the_k_of_the_trial(k: int) -> None:
+    with pytest.raises(ConfigError, match=f"k={k}"):
+        parse_column("recall@k", k, METRICS)
+    assert parse_column("recall@5", k, METRICS).size == 5
+
+
+@pytest.mark.parametrize("text", ["recal@5", "", "@5", "Recall@5"])
+def test_an_unknown_metric_is_answered_with_those_there_are(text: str) -> None:
+    with pytest.raises(ConfigError, match="char_recall, exact_match, judged, recall"):
+        parse_column(text, 5, METRICS)
+    with pytest.raises(ConfigError, match="did you mean 'recall'"):
+        parse_column("recal@5", 5, METRICS)
+
+
+def test_rankings_are_cut_and_answers_are_not() -> None:
+    check_column(parse_column("recall@5", 5), Recall())
+    check_column(parse_column("exact_match", 5), ExactMatch())
+    with pytest.raises(ConfigError, match="no cut-off"):
+        check_column(parse_column("recall", 5), Recall())
+    with pytest.raises(ConfigError, match="measures answers"):
+        check_column(parse_column("exact_match@5", 5), ExactMatch())
+
+
+def test_a_budget_of_characters_counts_what_is_read_to_its_end() -> None:
+    asked = [example("a", 0), example("b", 0), example("c", 0)]
+    table = judged(asked, [0, 1, 2], [5], [])
+    assert [parse_column(f"recall@{n}chars", 5).cut(table).tolist() for n in (9, 10, 29, 30, 99)] == [
+        [0, 0, 0],
+        [1, 1, 0],
+        [2, 1, 0],
+        [3, 1, 0],
+        [3, 1, 0],
+    ]
+
+
+def test_a_table_holds_every_question_in_every_column() -> None:
+    asked = [example("a", 0, 50, answers=("Yes!",)), example("b", 0, answers=("no",)), example("c")]
+    table = judged(asked, [0, 5], [3, 0], [1])
+    replies = [Reply("yes"), Reply("yes"), Reply("yes")]
+    columns = ["recall@1", "recall@k", "recall@10chars", "exact_match"]
+    scores = score(table, replies, asked, METRICS, columns, k=2)
+    assert scores.query_ids == ("a", "b", "c")
+    assert scores.columns == tuple(columns)
+    nan = float("nan")
+    np.testing.assert_array_equal(scores.values, [[0.5, 1, 0.5, 1], [0, 1, 0, 0], [nan, nan, nan, nan]])
+    assert not scores.failed.any()
+    np.testing.assert_array_equal(scores.column("recall@k"), [1, 1, nan])
+
+
+def test_without_replies_answers_have_no_score() -> None:
+    asked = [example("a", 0, answers=("yes",))]
+    scores = score(judged(asked, [0]), None, asked, METRICS, ["exact_match", "recall@1"], k=1)
+    np.testing.assert_array_equal(scores.values, [[float("nan"), 1.0]])
+
+
+def test_what_failed_scores_0_where_it_could_have_scored_and_is_counted() -> None:
+    asked = [example("a", 0, answers=("",)), example("b", 0), example("c")]
+    table = judged(asked, [0], [0], [0])
+    columns = ["recall@1", "judged@1", "char_recall@1", "exact_match"]
+    scores = score(table, [None, Reply(""), Reply("")], asked, METRICS, columns, 1, failed=np.array([False, True, True]))
+    nan = float("nan")
+    np.testing.assert_array_equal(scores.values, [[0, 0, 0, 0], [0, 0, 0, nan], [nan, nan, nan, nan]])
+    assert scores.failed.tolist() == [True, True, True]
+
+
+def test_unknown_columns_are_refused_before_they_are_scored() -> None:
+    asked = [example("a", 0)]
+    with pytest.raises(ConfigError, match="did you mean 'recall'"):
+        score(judged(asked, [0]), None, asked, METRICS, ["recal@5"], 5)
+    with pytest.raises(ConfigError, match="no cut-off"):
+        score(judged(asked, [0]), None, asked, METRICS, ["recall"], 5)
+
+
+def test_as_many_replies_as_questions() -> None:
+    asked = [example("a", 0, answers=("x",)), example("b", 0)]
+    with pytest.raises(ValueError):  # noqa: PT011
+        score(judged(asked, [0], [1]), [Reply("x")], asked, METRICS, ["exact_match"], 5)
+
+
+def test_scores_come_back_from_their_arrays() -> None:
+    asked = [example("größe ☃", 0), example("", 50)]
+    scores = score(judged(asked, [0], [1]), None, asked, METRICS, ["recall@1", "exact_match"], 1)
+    arrays = scores.to_arrays()
+    assert all(array.dtype != object for array in arrays.values())
+    again = Scores.from_arrays(arrays)
+    assert (again.query_ids, again.columns) == (scores.query_ids, scores.columns)
+    np.testing.assert_array_equal(again.values, scores.values)
+    np.testing.assert_array_equal(again.failed, scores.failed)
+    none = Scores.from_arrays(score(judged([]), None, [], METRICS, ["recall@1"], 1).to_arrays())
+    assert (none.query_ids, none.values.shape) == ((), (0, 1))
+
+
+def test_documents_are_ranked_by_their_first_chunk() -> None:
+    rankings = Rankings.pack([[(12, 3.0), (1, 2.0), (13, 1.5), (0, 1.0)], []])
+    assert document_rankings(rankings, CORPUS) == [[("e", 3.0), ("d", 2.0)], []]
+
+
+def test_judged_tables_fit_the_protocol() -> None:
+    table: Judgements = judged([example("a", 0)], [0])
+    assert table.items.tolist() == [1]
