@@ -185,8 +185,6 @@ def test_the_small_collection_loads(collection: Callable[[str], Path]) -> None:
 
 
 def test_the_handbook_loads() -> None:
-    if not (HANDBOOK / "questions.jsonl").is_file():
-        pytest.skip("datasets/handbook/questions.jsonl is not there yet")
     loaded = golden.load(FolderLoader(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK)))
     checked = check_dataset(loaded)
     assert not loaded.dealt

@@ -88,3 +88,7 @@ def test_missing_documents_name_the_closest() -> None:
     with pytest.raises(DataError, match=r"did you mean 'leave\.md'"):
         find_document("leaves.md", {"leave.md": LEAVE}, "q.jsonl:1")
     assert closest_names("zzz", {f"doc{n}" for n in range(9000)}).startswith("none of its 9000 names")
+
+
+def test_nearest_forgets_words_that_the_window_has_left() -> None:
+    assert nearest("alpha beta gamma" + " filler" * 20 + " alpha", "alpha beta gamma") == (0, 16, 1.0)
