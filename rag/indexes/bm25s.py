@@ -72,7 +72,7 @@ class Bm25sIndex:
 
         known = isinstance(self.stopwords, str)
         stopped = getattr(lists, f"STOPWORDS_{STOPWORDS[str(self.stopwords)]}") if known else self.stopwords or ()
-        return Words(2, frozenset(stopped), self.stemmer)
+        return Words(2, frozenset(word.lower() for word in stopped), self.stemmer)
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
         """Score every (term, chunk) pair that occurs; `vectors` are not read."""

@@ -1,0 +1,123 @@
+"""Weighted scores, by hand and against sums over dicts."""
+
+from statistics import fmean, pstdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.errors import ConfigError
+from rag.fusion.weighted import NORMALISATIONS, WeightedFusion
+from rag.rankings import Rankings
+
+LEXICAL = Rankings.pack([[(5, 12.0), (7, 8.0), (3, 4.0)]])
+DENSE = Rankings.pack([[(3, 0.9), (4, 0.5), (7, 0.4)]])
+BOTH = {"bm25s": LEXICAL, "dense": DENSE}
+
+
+def by_hand(expected: dict[int, float]) -> list[tuple[int, object]]:
+    ordered = sorted(expected.items(), key=lambda hit: (-round(hit[1], 6), hit[0]))
+    return [(position, pytest.approx(score, abs=1e-6)) for position, score in ordered]
+
+
+def test_min_max() -> None:
+    fused = WeightedFusion([0.4, 0.6]).fuse(BOTH, 10)
+    assert fused.row(0) == by_hand({5: 0.4, 7: 0.4 * 0.5, 3: 0.6, 4: 0.6 * 0.2})
+
+
+def test_max() -> None:
+    fused = WeightedFusion([0.4, 0.6], "max").fuse(BOTH, 10)
+    expected = {5: 0.4, 7: 0.4 * 8 / 12 + 0.6 * 4 / 9, 3: 0.4 * 4 / 12 + 0.6, 4: 0.6 * 5 / 9}
+    assert fused.row(0) == by_hand(expected)
+
+
+def test_z_gives_what_is_missing_the_lowest_value() -> None:
+    fused = WeightedFusion([0.4, 0.6], "z").fuse(BOTH, 10)
+    one, two = pstdev([12, 8, 4]), pstdev([0.9, 0.5, 0.4])
+    assert fused.row(0) == by_hand(
+        {
+            5: 0.4 * 4 / one + 0.6 * (0.4 - 0.6) / two,
+            7: 0.6 * (0.4 - 0.6) / two,
+            3: 0.4 * -4 / one + 0.6 * 0.3 / two,
+            4: 0.4 * -4 / one + 0.6 * -0.1 / two,
+        }
+    )
+
+
+@pytest.mark.parametrize(("normalisation", "expected"), [("min_max", 0.5), ("max", 0.5), ("z", 0.0)])
+@pytest.mark.parametrize("hits", [[(2, 0.1)], [(2, 0.1), (6, 0.1), (9, 0.1)]])
+def test_one_candidate_or_equal_scores(normalisation: str, expected: float, hits: list[tuple[int, float]]) -> None:
+    rankings = {"bm25s": Rankings.pack([hits]), "dense": Rankings.pack([[]])}
+    fused = WeightedFusion([0.5, 0.5], normalisation).fuse(rankings, 10)
+    assert fused.row(0) == [(position, expected) for position, _ in hits]
+
+
+def test_max_counts_scores_below_zero_like_no_hit() -> None:
+    rankings = {"bm25": Rankings.pack([[(1, -0.5), (2, -2.0)], [(1, 4.0), (2, -4.0)]])}
+    fused = WeightedFusion([1.0], "max").fuse(rankings, 10)
+    assert [fused.row(0), fused.row(1)] == [[(1, 0.0), (2, 0.0)], [(1, 1.0), (2, 0.0)]]
+
+
+def normalised(row: dict[int, float], how: str) -> tuple[dict[int, float], float]:
+    """The definition, one question at a time."""
+    if not row:
+        return {}, 0.0
+    lowest, highest = min(row.values()), max(row.values())
+    if how == "max":
+        return {place: max(score, 0.0) / highest if highest > 0 else 0.0 for place, score in row.items()}, 0.0
+    if lowest == highest:
+        return dict.fromkeys(row, 1.0 if how == "min_max" else 0.0), 0.0
+    if how == "min_max":
+        return {place: (score - lowest) / (highest - lowest) for place, score in row.items()}, 0.0
+    mean, deviation = fmean(row.values()), pstdev(row.values())
+    return {place: (score - mean) / deviation for place, score in row.items()}, (lowest - mean) / deviation
+
+
+ROWS = st.dictionaries(st.integers(0, 7), st.integers(-300, 3000).map(lambda score: score / 100), max_size=6)
+
+
+@given(st.lists(st.tuples(ROWS, ROWS, ROWS), min_size=1, max_size=4), st.sampled_from(sorted(NORMALISATIONS)))
+def test_sums_over_dicts(questions: list[tuple[dict[int, float], ...]], how: str) -> None:
+    weights = [0.5, 0.2, 0.3]
+    rankings = {
+        str(name): Rankings.pack([sorted(rows[name].items(), key=lambda hit: (-hit[1], hit[0])) for rows in questions])
+        for name in range(3)
+    }
+    fused = WeightedFusion(weights, how).fuse(rankings, 99)
+    for question, rows in enumerate(questions):
+        parts = [normalised(row, how) for row in rows]
+        found = {place for row in rows for place in row}
+        expected = {
+            place: sum(weight * part.get(place, absent) for weight, (part, absent) in zip(weights, parts, strict=True))
+            for place in found
+        }
+        assert dict(fused.row(question)) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "where", "what"),
+    [
+        ({"weights": [0.5, 0.6]}, "weights", "sum to 1.1"),
+        ({"weights": [1.5, -0.5]}, "weights", "are no weights"),
+        ({"weights": []}, "weights", "are no weights"),
+        ({"weights": [float("inf"), 0]}, "weights", "are no weights"),
+        ({"normalisation": "minmax"}, "normalisation", "'minmax'"),
+    ],
+)
+def test_parameters_are_checked(parameters: dict[str, object], where: str, what: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        WeightedFusion(**parameters)
+    assert caught.value.where == f"fusion.{where}"
+    assert what in caught.value.what
+
+
+def test_weights_that_sum_to_one_but_for_rounding_are_taken() -> None:
+    assert sum([0.1] * 10) != 1
+    WeightedFusion([0.1] * 10)
+
+
+def test_one_weight_per_index() -> None:
+    with pytest.raises(ConfigError, match=r"2 weights for 3 indexes \(bm25, bm25s, dense\)"):
+        WeightedFusion().check(["bm25", "bm25s", "dense"])
+    with pytest.raises(ConfigError, match=r"2 weights for 1 indexes \(dense\)"):
+        WeightedFusion().fuse({"dense": DENSE}, 10)

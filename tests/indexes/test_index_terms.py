@@ -1,0 +1,77 @@
+"""Words and postings, against the library that they stand in for."""
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from Stemmer import Stemmer
+
+from rag.indexes.terms import Postings, Words, WordSearcher
+
+TEXTS = st.lists(st.text(alphabet="ab _-'\n.éßİ日5", max_size=12), max_size=6)
+
+
+def library(texts: list[str], **parameters: object) -> list[list[str]]:
+    return list(bm25s.tokenize(texts, return_ids=False, show_progress=False, **parameters))
+
+
+@given(TEXTS)
+def test_words_are_cut_as_bm25s_cuts_them(texts: list[str]) -> None:
+    words = Words(2)
+    assert [words.terms(text) for text in texts] == library(texts, stopwords=[])
+
+
+def test_stop_words_go_before_stemming() -> None:
+    texts = ["The cats were running to a café", "Ties of the IS-LAND", ""]
+    words = Words(2, frozenset(bm25s.stopwords.STOPWORDS_EN), "english")
+    assert [words.terms(text) for text in texts] == library(texts, stopwords="en", stemmer=Stemmer("english"))
+    assert words.terms(texts[0]) == ["cat", "were", "run", "café"]
+
+
+@given(TEXTS, st.sampled_from([None, "english"]), st.sampled_from([frozenset(), frozenset({"ab", "b"})]))
+def test_numbered_terms_are_the_terms(texts: list[str], stemmer: str | None, stopwords: frozenset[str]) -> None:
+    words = Words(1, stopwords, stemmer)
+    numbers, terms = words.number(texts)
+    assert [[terms[number] for number in row] for row in numbers] == [words.terms(text) for text in texts]
+    assert len(set(terms)) == len(terms)
+    firsts = list(dict.fromkeys(number for row in numbers for number in row))
+    assert firsts == list(range(len(terms)))
+
+
+@pytest.fixture
+def postings() -> Postings:
+    """Term "a" in chunks 0 and 2, "b" in chunk 2, "c" in none but worth 0.5 where it is missing."""
+    starts, chunks = np.array([0, 2, 3, 3]), np.array([0, 2, 2], np.int32)
+    return Postings(("a", "b", "c"), starts, chunks, np.array([1.0, -2.0, 2.0]), np.array([0.0, 0.0, 0.5]), 4)
+
+
+def test_weights_add_up_and_repeats_count(postings: Postings) -> None:
+    searcher = WordSearcher(Words(), postings)
+    found = searcher.search(["a", "a A a", "b a", "c a", "c", "d"], None, 9)
+    rows = [found.row(question) for question in range(6)]
+    assert rows == [
+        [(0, 1.0), (2, -2.0)],
+        [(0, 3.0), (2, -6.0)],
+        [(0, 1.0), (2, 0.0)],
+        [(0, 1.5), (2, -1.5)],
+        [],
+        [],
+    ]
+
+
+def test_many_questions_are_searched_in_blocks(postings: Postings, monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = WordSearcher(Words(), postings)
+    texts = ["a", "b", "", "a b", "c"]
+    whole = searcher.search(texts, None, 3)
+    monkeypatch.setattr("rag.indexes.terms.BLOCK", 8)
+    parts = searcher.search(texts, None, 3)
+    assert (parts.positions.tolist(), parts.scores.tolist()) == (whole.positions.tolist(), whole.scores.tolist())
+
+
+def test_terms_travel_as_json_bytes(postings: Postings) -> None:
+    one = Postings(("é", '"', "日本"), postings.starts, postings.chunks, postings.weights, postings.absent, 4)
+    arrays = one.arrays()
+    assert arrays["terms"].dtype == np.uint8
+    assert arrays["terms"].tobytes().decode("utf-8") == '["é", "\\"", "日本"]'
+    assert Postings.of(arrays).terms == one.terms

@@ -1,0 +1,101 @@
+"""Chunks as a table: order, quoting, headings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.corpus import Corpus
+from rag.records import Chunk, Document, Span
+
+GUIDE = """Before any heading.
+# Leave ##
+Twenty-five days.
+## Sick leave
+Tell us.
+### Long \t
+A note.
+## Parents
+Weeks.
+# Pay
+#no heading
+####### none either
+"""
+
+
+def spot(text: str) -> Span:
+    return Span("guide", GUIDE.index(text), GUIDE.index(text) + len(text))
+
+
+def sections(*texts: str) -> list[str]:
+    corpus = Corpus.of([Document("guide", GUIDE)], [spot(text) for text in texts])
+    return [corpus.section(position) for position in range(len(corpus))]
+
+
+def test_rows_stand_in_reading_order() -> None:
+    documents = [Document("b", "0123456789"), Document("a", "äöü"), Document("c", "no span")]
+    spans = [Span("b", 4, 6), Span("b", 0, 9), Span("a", 1, 3), Span("b", 0, 2), Span("b", 4, 6)]
+    corpus = Corpus.of(documents, spans)
+    assert [document.doc_id for document in corpus.documents] == ["a", "b", "c"]
+    assert len(corpus) == 4
+    assert (corpus.doc.tolist(), corpus.start.tolist(), corpus.end.tolist()) == ([0, 1, 1, 1], [1, 0, 0, 4], [3, 2, 9, 6])
+    assert corpus.texts == ("öü", "01", "012345678", "45")
+    assert corpus.text(3) == "45"
+
+
+def test_order_and_repeats_of_the_input_do_not_matter() -> None:
+    documents = [Document("a", "abc"), Document("b", "def")]
+    spans = [Span("a", 0, 2), Span("b", 1, 3), Span("a", 1, 3)]
+    one, other = Corpus.of(documents, spans), Corpus.of(documents[::-1], spans[::-1] * 2)
+    assert (one.documents, one.texts, one.doc.tolist()) == (other.documents, other.texts, other.doc.tolist())
+
+
+def test_no_spans_and_no_documents() -> None:
+    assert len(Corpus.of([], [])) == 0
+    corpus = Corpus.of([Document("a", "x")], [])
+    assert (len(corpus), corpus.texts, len(corpus.documents)) == (0, (), 1)
+
+
+def test_a_span_of_an_unknown_document_is_refused() -> None:
+    with pytest.raises(KeyError):
+        Corpus.of([Document("a", "x")], [Span("b", 0, 1)])
+
+
+def test_chunks_are_records_in_the_order_asked_for() -> None:
+    corpus = Corpus.of([Document("guide", GUIDE)], [spot("Tell us."), spot("Weeks.")])
+    second, first = corpus.chunks([1, 0])
+    assert second == Chunk(spot("Weeks."), "Weeks.", "Leave > Parents")
+    assert first.chunk_id == f"guide:{spot('Tell us.').start}-{spot('Tell us.').end}"
+    assert corpus.chunks([]) == ()
+
+
+def test_a_section_is_the_path_of_headings_above_the_first_character() -> None:
+    assert sections("Before", "Twenty-five", "Tell", "A note", "Weeks") == [
+        "",
+        "Leave",
+        "Leave > Sick leave",
+        "Leave > Sick leave > Long",
+        "Leave > Parents",
+    ]
+
+
+def test_a_chunk_that_starts_with_a_heading_stands_under_it() -> None:
+    assert sections("## Sick leave", " Sick leave") == ["Leave > Sick leave", "Leave > Sick leave"]
+
+
+def test_what_only_looks_like_a_heading_is_none() -> None:
+    assert sections("#no heading", "####### none") == ["Pay", "Pay"]
+
+
+def test_each_document_has_its_own_headings() -> None:
+    corpus = Corpus.of([Document("a", "# A\nx"), Document("b", "y")], [Span("a", 4, 5), Span("b", 0, 1)])
+    assert [corpus.section(position) for position in range(2)] == ["A", ""]
+
+
+@given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8))
+def test_every_chunk_quotes_its_span(text: str, cuts: list[tuple[int, int]]) -> None:
+    spans = {Span("d", min(cut), max(cut)) for cut in cuts if max(cut) <= len(text)}
+    corpus = Corpus.of([Document("d", text)], spans)
+    chunks = corpus.chunks(range(len(corpus)))
+    assert [chunk.span for chunk in chunks] == sorted(spans)
+    assert all(chunk.text == text[chunk.span.start : chunk.span.end] for chunk in chunks)
+    assert tuple(chunk.text for chunk in chunks) == corpus.texts
