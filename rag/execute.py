@@ -117,9 +117,8 @@ class Runner:
         return Job(stage.nodes, stage.values, inputs, golden, self.graph.components, self.store)
 
     def _keep(self, stage: Stage, entry: Entry, seconds: float, cpu: float) -> None:
-        self.store.write(stage.entry, entry)
         cost = {"name": stage.name, "seconds": seconds, "cpu": cpu, "bytes": _bytes(entry)}
-        self.store.write(f"costs/{stage.key}", Entry(meta=cost))
+        self.store.write(stage.entry, Entry(entry.arrays, {**entry.meta, "cost": cost}))
         self.recent.put(stage.key, entry)
 
 

@@ -6,6 +6,7 @@ keys are composed apart from each other, and their keys are put together, interp
 
 import itertools
 import math
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,13 +147,14 @@ def _compose_all(fixed: Sequence[str], axes: Sequence[tuple[str, tuple[Choice, .
     if any(one & other for one, other in itertools.combinations(touched, 2)):
         options = [_options(fixed, base, [axis for group in groups for axis in group], problems)]
     trials: list[Trial] = []
+    resolver = Resolver()
     for parts in itertools.product(*options):
-        config = dict(base)
         chosen = {axis: choice.label for picked, _ in parts for axis, choice in picked.items()}
+        config = dict(base)
         for _, delta in parts:
             config |= delta
         try:
-            resolved = resolve(OmegaConf.create(config))
+            resolved = {key: resolver(key, config) for key in config}
         except UserError as error:
             problems.append(error)
             continue
@@ -195,6 +197,46 @@ def _options(
         delta = {key: value for key, value in config.items() if key not in base or base[key] != value}
         options.append((dict(zip((name for name, _ in group), choices, strict=True)), delta))
     return options
+
+
+class Resolver:
+    """Fills interpolations in, once per distinct value of everything that they reach."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def __call__(self, key: str, config: Mapping[str, Any]) -> Any:
+        """The value of a top-level key; ConfigError when something in it is missing or cannot be resolved."""
+        reached: dict[str, Any] = {}
+        waiting = [key]
+        while waiting:
+            name = waiting.pop()
+            if name not in reached and name in config:
+                reached[name] = config[name]
+                waiting += _mentioned(config[name])
+        if len(reached) == 1 and not _open(config[key]):
+            return config[key]
+        known = digest(key, reached)
+        if known not in self._known:
+            self._known[known] = resolve(OmegaConf.create(reached))[key]
+        return self._known[known]
+
+
+def _mentioned(value: Any) -> list[str]:
+    """Top-level keys that the interpolations of a value name; relative ones stay within their key."""
+    return [name for text in _texts(value) for name in re.findall(r"\$\{\s*([A-Za-z_]\w*)", text)]
+
+
+def _open(value: Any) -> bool:
+    return any("${" in text or text == "???" for text in _texts(value))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)
 
 
 def _plain(config: DictConfig) -> dict[str, Any]:

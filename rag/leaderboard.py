@@ -101,32 +101,27 @@ def _row(
     names = (trial.trial_id, trial.trial.name, trial.trial.choices)
     if failed:
         return Row(*names, "failed", {}, {}, {}, failed.error)
-    entry = store.read(plan.stages[trial.ends.score].entry)
-    if entry is None:
+    meta = store.read_meta(plan.stages[trial.ends.score].entry)
+    if meta is None:
         return Row(*names, "not run", {}, {}, {})
-    summary = entry.meta["summary"]
+    summary = meta["summary"]
     return Row(*names, "done", summary["columns"], summary["kinds"], _measured(trial, plan, store, costs))
 
 
 def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Mapping[str, Any]]) -> dict[str, float]:
-    found = [
-        _cost(key, store, costs) for key in dict.fromkeys(key for end in ends_of(trial) for key in plan.graph.ancestors(end))
-    ]
-    kept = [cost for cost in found if cost.get("name") != "latency"]
+    def cost(key: str) -> Mapping[str, Any]:
+        if key not in costs:
+            costs[key] = (store.read_meta(plan.stages[key].entry) or {}).get("cost", {})
+        return costs[key]
+
+    kept = [found for key in plan.graph.ancestors(*ends_of(trial)) if (found := cost(key)).get("name") != "latency"]
     measured = {
-        "stage_seconds": round(sum(cost.get("seconds", 0.0) for cost in kept), 4),
-        "cpu_seconds": round(sum(cost.get("cpu", 0.0) for cost in kept), 4),
-        "index_bytes": float(sum(_cost(key, store, costs).get("bytes", 0) for key in trial.ends.indexes.values())),
+        "stage_seconds": round(sum(found.get("seconds", 0.0) for found in kept), 4),
+        "cpu_seconds": round(sum(found.get("cpu", 0.0) for found in kept), 4),
+        "index_bytes": float(sum(cost(key).get("bytes", 0) for key in trial.ends.indexes.values())),
     }
     entry = store.read(plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
     if entry is not None:
         for share in (50, 95):
             measured[f"latency_p{share}_ms"] = round(1000 * float(np.percentile(entry.arrays["seconds"], share)), 3)
     return measured
-
-
-def _cost(key: str, store: Store, known: dict[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    if key not in known:
-        entry = store.read(f"costs/{key}")
-        known[key] = entry.meta if entry else {}
-    return known[key]

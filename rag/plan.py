@@ -59,7 +59,7 @@ class Plan:
             "question": self.experiment.question,
             "trials": len(self.trials),
             "stages": {
-                "total": sum(sum(1 for end in ends_of(trial) for _ in self.graph.ancestors(end)) for trial in self.trials),
+                "total": sum(1 for trial in self.trials for _ in self.graph.ancestors(*ends_of(trial))),
                 "distinct": distinct,
                 "cached": distinct - len(self.to_run),
                 "to_run": len(self.to_run),
@@ -186,8 +186,7 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
         stage = graph.stages[key]
         place = rate_key(stage)
         if place not in rates:
-            entry = store.read(place)
-            rates[place] = entry.meta["seconds"] if entry else None
+            rates[place] = (store.read_meta(place) or {}).get("seconds")
         rate = rates[place]
         if rate is not None:
             by_stage[key] = rate * work(graph, stage, goldens)

@@ -11,6 +11,7 @@ import platform
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from rag import runners
@@ -69,10 +70,11 @@ class Graph:
             return [(name, self.components.identity(part, f"index.{name}")) for name, part in node.items()]
         return self.components.identity(node, role)
 
-    def ancestors(self, key: str) -> Iterator[str]:
-        """A stage and everything it rests on, each once, inputs first."""
+    def ancestors(self, *keys: str) -> Iterator[str]:
+        """Stages and everything they rest on, each once, inputs first."""
         seen: dict[str, None] = {}
-        self._visit(key, seen)
+        for key in keys:
+            self._visit(key, seen)
         return iter(seen)
 
     def _visit(self, key: str, seen: dict[str, None]) -> None:
@@ -83,6 +85,7 @@ class Graph:
         seen[key] = None
 
 
+@lru_cache(maxsize=64)
 def stage_code(name: str) -> str:
     """Hash of the code that a stage runs: its runner, and the modules of the steps that the runner calls."""
     runner = runners.RUNNERS[name]

@@ -1,8 +1,9 @@
 """A content-addressed store: atomic, checksummed, safe for many writers, in a folder or behind any fsspec URL.
 
-An entry is one file: a line `assay 1 <sha256 of the rest>`, then an uncompressed npz of plain arrays, one of which holds
-JSON. Nothing in it can carry code. A local write goes to a temporary name in the same folder, is synced, then renamed; an
-object store's put is atomic by itself. What cannot be read back as it was written counts as absent, is removed, and is told.
+An entry is one file: a line with two checksums and a length, then a JSON object, then an uncompressed npz of plain arrays.
+Nothing in it can carry code. The JSON can be read without the arrays. A local write goes to a temporary name in the same
+folder, is synced, then renamed; an object store's put is atomic by itself. What cannot be read back as it was written counts
+as absent, is removed, and is told.
 """
 
 import errno
@@ -14,11 +15,11 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import fsspec
 import numpy as np
@@ -27,14 +28,16 @@ from filelock import FileLock
 from rag.errors import StoreError
 from rag.records import Arrays
 
-MAGIC = b"assay 1 "
-HEADER = len(MAGIC) + 64 + 1
+HEADER = re.compile(rb"assay 1 (?P<arrays>[0-9a-f]{64}) (?P<meta>[0-9a-f]{64}) (?P<length>\d{1,12})\n")
+HEAD = 4096
+"""Bytes that are read first when only the JSON of an entry is wanted; most fits into them."""
 LOCKS = 256
 TEMPORARY = re.compile(r"^\.(?P<host>.+)\.(?P<pid>\d+)\.\d+\.tmp$")
 ABANDONED_AFTER = 3600.0
 """Seconds after which a temporary file of another machine counts as left behind."""
 
 log = logging.getLogger(__name__)
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -46,22 +49,39 @@ class Entry:
 
 
 def encode(entry: Entry) -> bytes:
-    """An entry as bytes, checksum first."""
+    """An entry as bytes, checksums first."""
     buffer = io.BytesIO()
-    meta = np.frombuffer(json.dumps(entry.meta, sort_keys=True, allow_nan=False).encode(), np.uint8)
-    np.savez(buffer, allow_pickle=False, **{"": meta}, **entry.arrays)
-    payload = buffer.getbuffer()
-    return MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload
+    np.savez(buffer, allow_pickle=False, **entry.arrays)
+    arrays = buffer.getvalue() if entry.arrays else b""
+    meta = json.dumps(entry.meta, allow_nan=False, separators=(",", ":")).encode()
+    return b"assay 1 %s %s %d\n" % (_sha256(arrays), _sha256(meta), len(meta)) + meta + arrays
 
 
 def decode(data: bytes) -> Entry:
     """The entry that `encode` made these bytes of; ValueError when a byte differs."""
-    payload = memoryview(data)[HEADER:]
-    if data[: len(MAGIC)] != MAGIC or hashlib.sha256(payload).hexdigest().encode() != data[len(MAGIC) : HEADER - 1]:
-        raise ValueError("checksum")
-    with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    return Entry(arrays, json.loads(arrays.pop("").tobytes()))
+    header, meta = decode_meta(data)
+    arrays = memoryview(data)[header.end() + int(header["length"]) :]
+    if _sha256(arrays) != header["arrays"]:
+        raise ValueError("the checksum of its arrays differs")
+    if not arrays:
+        return Entry({}, meta)
+    with np.load(io.BytesIO(arrays), allow_pickle=False) as archive:
+        return Entry({name: archive[name] for name in archive.files}, meta)
+
+
+def decode_meta(data: bytes) -> tuple[re.Match[bytes], dict[str, Any]]:
+    """The header and the JSON at the beginning of an entry's bytes; ValueError when a byte of them differs."""
+    header = HEADER.match(data)
+    if header is None:
+        raise ValueError("its header is not one")
+    meta = data[header.end() : header.end() + int(header["length"])]
+    if _sha256(meta) != header["meta"]:
+        raise ValueError("the checksum of its JSON differs")
+    return header, json.loads(meta)
+
+
+def _sha256(data: bytes | memoryview) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode()
 
 
 class Store:
@@ -84,18 +104,35 @@ class Store:
 
     def read(self, key: str) -> Entry | None:
         """The entry under a key; None when there is none, or when it was damaged and has now been removed."""
-        path = self.path(key)
+        return self._sound(key, lambda: decode(self._bytes(key)))
+
+    def read_meta(self, key: str) -> dict[str, Any] | None:
+        """The JSON of an entry without its arrays; None as in `read`."""
+        return self._sound(key, lambda: self._meta(key))
+
+    def _meta(self, key: str) -> dict[str, Any]:
+        head = self._bytes(key, HEAD)
+        header = HEADER.match(head)
+        whole = header and header.end() + int(header["length"]) <= len(head)
+        return decode_meta(head if whole else self._bytes(key))[1]
+
+    def _bytes(self, key: str, most: int | None = None) -> bytes:
+        if not self.local:
+            data: bytes = self.files.cat_file(self.path(key), end=most)
+            return data
+        with open(self.path(key), "rb") as file:
+            return file.read(-1 if most is None else most)
+
+    def _sound(self, key: str, read: Callable[[], Found]) -> Found | None:
         try:
-            data = Path(path).read_bytes() if self.local else self.files.cat_file(path)
+            return read()
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StoreError(
-                path, f"cannot be read ({error.strerror or error})", "check the disk and its permissions"
-            ) from error
-        try:
-            return decode(data)
-        except Exception as error:  # Whatever a damaged file makes a parser say, it is damage.
+            what = f"cannot be read ({error.strerror or error})"
+            raise StoreError(self.path(key), what, "check the disk and its permissions") from error
+        except Exception as error:
+            # Whatever a damaged file makes a parser say, it is damage.
             log.warning("store entry %s is damaged (%s): removed, it will be computed again", key, error)
             self.remove(key)
             return None
@@ -119,6 +156,7 @@ class Store:
         self._written += 1
         temporary = path.parent / f".{socket.gethostname()}.{os.getpid()}.{self._written}.tmp"
         try:
+            # The folder is not synced: after a power cut an entry may be gone, but none can be half there.
             with temporary.open("wb") as file:
                 file.write(data)
                 file.flush()
@@ -127,11 +165,6 @@ class Store:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def remove(self, key: str) -> None:
         """Take an entry away; gone already is as good."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from rag.store import Store
 
-SPACES = ("stages", "costs", "rates", "vectors", "pairs", "replies")
-AGES = ("stages", "costs")
+SPACES = ("stages", "rates", "vectors", "pairs", "replies")
+AGES = ("stages",)
 """Spaces that `collect` clears; the finer ones are dear to compute and shared by everything."""
 
 
