@@ -1,0 +1,51 @@
+# Everything starts here. `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RAG := $(BIN)/rag
+E ?= quickstart
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install sweep plan ui ask test test-llm check bench clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+install: $(VENV)/installed ## Make the environment in .venv
+
+$(VENV)/installed: pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint requirements.lock --editable ".[dev]"
+	@touch $@
+
+sweep: install ## Run an experiment and print its leaderboard      (E=quickstart)
+	$(RAG) sweep $(E)
+
+plan: install ## Show what a sweep would run, reuse and take       (E=quickstart)
+	$(RAG) plan $(E)
+
+ui: install ## Look at the trials in MLflow on 127.0.0.1:5000
+	$(RAG) ui
+
+ask: install ## Ask a question                                     (Q="How many days of leave do I get?")
+	$(RAG) ask "$(Q)"
+
+test: install ## Check the code, run all tests
+	$(MAKE) --no-print-directory check
+	$(BIN)/pytest -n 2 --dist loadfile -m "not bench and not llm"
+
+test-llm: install ## Tests with a real model behind OPENAI_BASE_URL
+	$(BIN)/pytest -m llm
+
+check: install ## Lint, types and import contracts
+	$(BIN)/ruff check rag tests
+	$(BIN)/ruff format --check rag tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: install ## Measure: quality against references, reuse, speed
+	$(BIN)/pytest -m bench -s -p no:cacheprovider tests/bench
+
+clean: ## Remove the environment, the store and what sweeps wrote
+	rm -rf $(VENV) .rag reports/*/ build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
