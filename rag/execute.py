@@ -227,5 +227,5 @@ def executor_of(settings: Mapping[str, Any]) -> Executor:
     if settings.get("mode") == "cluster" and not settings.get("address"):
         raise ConfigError("execute.address", "is not given", "for example execute.address=tcp://127.0.0.1:8786")
     if settings.get("mode") in ("processes", "cluster"):
-        return ClusterExecutor(int(settings.get("workers") or 2), settings.get("address"))
+        return ClusterExecutor(int(settings.get("workers", 2)), settings.get("address"))
     raise ConfigError("execute", f"is {settings.get('mode')!r}", "inline, processes or cluster")

@@ -1,0 +1,178 @@
+"""A sweep runs every distinct stage once, survives kills and failures, and says the same in any order and number."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small import AXES, write_experiment, write_golden
+
+from rag import leaderboard, plan, sweep
+from rag.execute import InlineExecutor, Outcome, executor_of
+from rag.experiment import load
+from rag.plan import Plan
+from rag.store import Store
+
+
+def made(tmp_path: Path, store: Store, axes: str = AXES, fixed: str = "", *overrides: str) -> Plan:
+    golden = tmp_path / "golden"
+    if not golden.exists():
+        write_golden(golden)
+    return plan.make(load(str(write_experiment(tmp_path / "study.yaml", golden, axes, fixed)), overrides), store)
+
+
+def swept(planned: Plan, store: Store, mode: str = "inline") -> sweep.Sweep:
+    return sweep.run(planned, store, {"mode": mode, "workers": 2}, lambda key, outcome: None)
+
+
+def board(done: sweep.Sweep) -> str:
+    return json.dumps(done.board.to_json())
+
+
+def store_at(path: Path) -> Store:
+    return Store(str(path))
+
+
+def test_every_distinct_stage_runs_once_and_a_second_sweep_runs_none(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    first = swept(made(tmp_path, store), store)
+    # 3 chunkers, each: 1 chunk, 1 embed, 2 indexes, 2 searches, 3 fusions, 1 gold, 3 judgements, 3 scores (no metric has @k),
+    # and the questions embedded once for all.
+    assert first.counts() == {"distinct": 3 * 16 + 1, "ran": 49, "failed": 0, "blocked": 0, "reused": 0}
+    again = made(tmp_path, store)
+    assert again.to_run == ()
+    second = swept(again, store)
+    assert second.counts()["ran"] == 0
+    assert board(second) == board(first)
+    assert second.board.measured() == first.board.measured()
+
+
+def test_the_cut_k_makes_new_scores_and_nothing_else(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    swept(made(tmp_path, store), store)
+    more = made(tmp_path, store, AXES, ', "metrics=[recall@k]"')
+    assert {more.stages[key].name for key in more.to_run} == {"score"}
+    assert len(more.to_run) == 3 * 3 * 2
+
+
+def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Path) -> None:
+    inline = store_at(tmp_path / "inline")
+    expected = board(swept(made(tmp_path, inline), inline))
+    two = store_at(tmp_path / "two")
+    assert board(swept(made(tmp_path, two), two, "processes")) == expected
+    for seed in range(3):
+        shuffled = store_at(tmp_path / f"shuffled{seed}")
+        planned = made(tmp_path, shuffled)
+        keys = list(planned.to_run)
+        random.Random(seed).shuffle(keys)
+        reordered = Plan(planned.experiment, planned.trials, planned.graph, planned.goldens, tuple(keys), planned.estimate)
+        assert board(swept(reordered, shuffled)) == expected
+
+
+def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    axes = '  search: ["index=[bm25s] fusion=single", "index=[bm25s,dense] fusion=weighted fusion.weights=[0.2,0.3,0.5]"]'
+    done = swept(made(tmp_path, store, axes), store)
+    assert [(row.status, "bm25s single" in row.name) for row in done.board.rows] == [("done", True), ("failed", False)]
+    counts = done.counts()
+    assert (counts["failed"], counts["blocked"]) == (1, 2)
+    assert "fusion.weights" in done.board.rows[1].error
+    json.dumps(done.to_json(), allow_nan=False)
+
+
+def test_a_damaged_entry_is_told_and_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = store_at(tmp_path / "store")
+    expected = board(swept(made(tmp_path, store), store))
+    planned = made(tmp_path, store)
+    chunks = next(stage for stage in planned.stages.values() if stage.name == "chunk")
+    scores = [stage for stage in planned.stages.values() if stage.name in ("score", "judge", "gold")]
+    for stage in scores:
+        store.remove(stage.entry)
+    path = Path(store.path(chunks.entry))
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.write_bytes(bytes(data))
+    with caplog.at_level("WARNING"):
+        done = swept(made(tmp_path, store), store)
+    assert "damaged" in caplog.text
+    assert done.counts()["failed"] == 0
+    assert board(done) == expected
+
+
+def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    planned = made(tmp_path, store)
+    seen: list[str] = []
+
+    def stop(key: str, outcome: Outcome | None) -> None:
+        seen.append(key)
+        if outcome is not None and planned.stages[key].name == "score":
+            raise KeyboardInterrupt
+
+    stopped = sweep.run(planned, store, {"mode": "inline"}, stop)
+    assert stopped.interrupted
+    assert sorted({row.status for row in stopped.board.rows}) == ["done", "not run"]
+    rest = made(tmp_path, store)
+    assert 0 < len(rest.to_run) < len(planned.to_run)
+    assert board(swept(rest, store)) == board(swept(made(tmp_path, fresh := store_at(tmp_path / "fresh")), fresh))
+
+
+def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    golden = write_golden(tmp_path / "golden")
+    write_experiment(tmp_path / "study.yaml", golden, AXES)
+    command = [sys.executable, "-m", "rag", "sweep", "study.yaml", "store=store", "--json", "--no-track"]
+    running = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+    told = [json.loads(process.communicate(timeout=120)[0]) for process in running]
+    assert sum(each["stages"]["ran"] for each in told) == 49
+    assert len({json.dumps(each["trials"]) for each in told}) == 1
+    assert store.clear_orphans() == 0
+
+
+KILLER = """
+import os, random, signal, sys, time
+from rag import plan, sweep
+from rag.experiment import load
+from rag.store import Store
+
+rng = random.Random(7)
+for _ in range(int(sys.argv[1])):
+    child = os.fork()
+    if not child:
+        store = Store("store")
+        sweep.run(plan.make(load("study.yaml"), store), store, {"mode": "inline"}, lambda key, outcome: None)
+        os._exit(0)
+    time.sleep(rng.random() * 1.2)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+"""
+
+
+def test_fifty_kills_at_random_moments_leave_nothing_broken(tmp_path: Path) -> None:
+    golden = write_golden(tmp_path / "golden")
+    write_experiment(tmp_path / "study.yaml", golden, AXES)
+    subprocess.run([sys.executable, "-c", KILLER, "50"], cwd=tmp_path, check=True, timeout=300)
+    store = store_at(tmp_path / "store")
+    assert [key for key in store.keys("stages") if store.read(key) is None] == []
+    store.clear_orphans()
+    assert not list(Path(store.base).rglob("*.tmp"))
+    done = swept(made(tmp_path, store), store)
+    fresh = store_at(tmp_path / "fresh")
+    assert board(done) == board(swept(made(tmp_path, fresh), fresh))
+
+
+def test_an_executor_must_be_one_that_there_is() -> None:
+    assert isinstance(executor_of({"mode": "inline"}), InlineExecutor)
+    for settings in ({"mode": "cloud"}, {}, {"mode": "cluster"}, {"mode": "processes", "workers": 0}):
+        with pytest.raises(Exception, match="execute"):
+            executor_of(settings)
+
+
+def test_objectives() -> None:
+    parse = leaderboard.Objective.parse
+    assert parse("maximize ndcg@10", ["ndcg@10"]) == leaderboard.Objective("ndcg@10", True)
+    assert parse("latency_p95_ms", []) == leaderboard.Objective("latency_p95_ms", False)
+    with pytest.raises(Exception, match=r"ndcg@10"):
+        parse("maximize ndgc@10", ["ndcg@10"])
