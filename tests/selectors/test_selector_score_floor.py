@@ -1,0 +1,60 @@
+"""Floors."""
+
+from typing import Any
+
+import pytest
+
+from rag.corpus import Corpus
+from rag.errors import ConfigError
+from rag.rankings import Rankings
+from rag.selectors.score_floor import ScoreFloorSelector
+
+NOWHERE = Corpus.of([], [])
+
+
+def kept(rows: list[list[tuple[int, float]]], floor: float, relative: bool = False) -> list[list[tuple[int, float]]]:
+    selected = ScoreFloorSelector(floor, relative).select(Rankings.pack(rows), NOWHERE)
+    return [selected.row(question) for question in range(len(rows))]
+
+
+def test_hits_below_the_floor_are_dropped_and_those_on_it_kept() -> None:
+    assert kept([[(3, 0.9), (1, 0.5), (2, 0.4)], [(0, 0.1)]], 0.5) == [[(3, 0.9), (1, 0.5)], []]
+
+
+def test_negative_floors_are_for_logits() -> None:
+    assert kept([[(3, 2.0), (1, -4.0), (2, -4.5)]], -4) == [[(3, 2.0), (1, -4.0)]]
+
+
+def test_a_relative_floor_moves_with_the_best_score() -> None:
+    assert kept([[(0, 8.0), (1, 4.0), (2, 3.9)], [(0, 0.2), (1, 0.1), (2, 0.05)], []], 0.5, True) == [
+        [(0, 8.0), (1, 4.0)],
+        [(0, 0.2), (1, 0.1)],
+        [],
+    ]
+
+
+def test_a_relative_floor_lets_scores_that_are_not_positive_be() -> None:
+    assert kept([[(0, -1.0), (1, -9.0)], [(0, 0.0), (1, -1.0)]], 0.5, True) == [[(0, -1.0), (1, -9.0)], [(0, 0.0), (1, -1.0)]]
+
+
+def test_rankings_become_as_wide_as_the_longest_row() -> None:
+    selected = ScoreFloorSelector(0.5).select(Rankings.pack([[(3, 0.9), (1, 0.5), (2, 0.4)], [(0, 0.1)]]), NOWHERE)
+    assert selected.positions.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "where"),
+    [
+        ({"floor": float("nan")}, "selector.floor"),
+        ({"floor": float("inf")}, "selector.floor"),
+        ({"floor": "high"}, "selector.floor"),
+        ({"floor": None}, "selector.floor"),
+        ({"floor": 1.5, "relative": True}, "selector.floor"),
+        ({"floor": -0.1, "relative": True}, "selector.floor"),
+        ({"floor": 0.1, "relative": "yes"}, "selector.relative"),
+    ],
+)
+def test_impossible_parameters_are_named(parameters: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ScoreFloorSelector(**parameters)
+    assert caught.value.where == where
