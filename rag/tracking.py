@@ -1,0 +1,250 @@
+"""Sweeps in MLflow: the only file that imports it, and only when something is tracked.
+
+A sweep is a parent run and each trial a run below it, so MLflow's own comparison works on trials. MLflow holds a copy: the
+results stand in the store, and tracking again sends only what is missing.
+"""
+
+import json
+import logging
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+from rag import tracked
+from rag.errors import ServiceError
+from rag.redaction import shown
+from rag.tracked import SweepRecord, Table, TrialRecord
+
+__all__ = ["SweepRecord", "Table", "TrialRecord", "prepare", "reap", "track"]
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Experiment, Run
+
+KIND = {"mlflow.experimentKind": "custom_model_development"}
+"""Makes MLflow's page of an experiment open on its runs, side by side."""
+LONGEST_DIGEST = 36
+PAGE = 1000
+BUSY = 20.0
+"""Seconds to wait for another process that writes."""
+PATIENCE = 120.0
+"""Seconds to wait for another process that sets up the same database."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+}
+"""Set before MLflow is imported unless somebody has set them: no calls home, no prints, no minutes of retries."""
+
+
+def prepare(uri: str | None, folder: Path) -> str:
+    """Decide where to track, and see to it that many processes may start tracking there at once; the tracking URI.
+
+    The environment variable MLFLOW_TRACKING_URI goes before `uri`, and `uri` before an SQLite file in `folder`. The tables of
+    an SQLite file are made under a lock: processes that find it empty together break it. ServiceError if nobody answers.
+    """
+    own = tracked.sqlite_uri(folder.resolve() / "mlflow.db")
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or own
+    with _told(uri, "EXPERIMENT"):
+        database = tracked.sqlite_file(uri)
+        if database is None:
+            _client(uri).search_experiments(max_results=1)
+            return uri
+        database.parent.mkdir(parents=True, exist_ok=True)
+        client = _client(uri)
+        if uri == own:
+            _commit_fast(client)
+    return uri
+
+
+def track(record: SweepRecord, uri: str) -> str:
+    """Send a sweep, and return the id of its parent run.
+
+    The same sweep (name, parameters, dataset) finds its parent run again, and a trial that stands below it with the same
+    config and status is not sent twice. A new trial costs three requests: create with tags, one batch of parameters and
+    metrics (one more for every 100 parameters beyond the first), terminate; its artifacts cost none when their location is a
+    folder. ServiceError if MLflow cannot take them: nothing is lost, `rag track` sends the rest.
+    """
+    with _told(uri, record.experiment):
+        client = _client(uri)
+        experiment = _experiment(client, uri, record.experiment)
+        parent = _parent(client, experiment, record)
+        with _killed_if_interrupted(client, parent):
+            sent = _sent(client, experiment, parent)
+            for trial in record.trials:
+                if (trial.trial_id, tracked.config_digest(trial), trial.status) not in sent:
+                    _send(client, experiment, parent, record, trial)
+            failed = bool(record.trials) and all(trial.status == "FAILED" for trial in record.trials)
+            client.set_terminated(parent, "FAILED" if failed else "FINISHED")
+    return parent
+
+
+def reap(uri: str, experiment: str) -> int:
+    """Mark runs as KILLED that a process of this machine began and did not live to end; how many there were."""
+    with _told(uri, experiment):
+        client = _client(uri)
+        known = client.get_experiment_by_name(experiment)
+        running = _runs(client, known.experiment_id, "attributes.status = 'RUNNING'") if known else ()
+        stale = [run for run in running if tracked.is_orphan(run.data.tags)]
+        for run in stale:
+            client.set_terminated(run.info.run_id, "KILLED")
+    return len(stale)
+
+
+def _client(uri: str) -> "MlflowClient":
+    from mlflow import MlflowClient
+
+    if (database := tracked.sqlite_file(uri)) is None:
+        return MlflowClient(tracking_uri=uri)
+    with FileLock(f"{database}.lock", timeout=PATIENCE):
+        # MLflow would try for 100 seconds to open what cannot be opened.
+        with closing(sqlite3.connect(database, timeout=BUSY, isolation_level=None)) as connection:
+            connection.executescript("BEGIN IMMEDIATE; ROLLBACK")
+        return MlflowClient(tracking_uri=uri)
+
+
+def _experiment(client: "MlflowClient", uri: str, name: str) -> str:
+    known = client.get_experiment_by_name(name) or _new_experiment(client, uri, name)
+    if known.lifecycle_stage == "deleted":
+        remedy = f"mlflow experiments restore --experiment-id {known.experiment_id}, or delete it for good"
+        raise ServiceError(shown("", uri), f"the experiment {name!r} has been deleted there", remedy)
+    return str(known.experiment_id)
+
+
+def _new_experiment(client: "MlflowClient", uri: str, name: str) -> "Experiment":
+    from mlflow.exceptions import MlflowException
+
+    database = tracked.sqlite_file(uri)
+    # Without a location MLflow would put artifacts under whatever folder a process happens to run in.
+    location = (database.parent / "mlartifacts").as_uri() if database else None
+    try:
+        return client.get_experiment(client.create_experiment(name, location, KIND))
+    except MlflowException:
+        if (known := client.get_experiment_by_name(name)) is None:
+            raise
+        return known  # another process was faster
+
+
+def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str:
+    known = next(_runs(client, experiment, f"tags.`assay.sweep` = '{tracked.sweep_digest(record)}'"), None)
+    run = known or client.create_run(experiment, tags=tracked.sweep_tags(record), run_name=record.name)
+    run_id = str(run.info.run_id)
+    if not (run.inputs and run.inputs.dataset_inputs):
+        with _killed_if_interrupted(client, run_id):
+            _log(client, run_id, record.params, {})
+            client.log_inputs(run_id, datasets=[_dataset_input(record)])
+    return run_id
+
+
+def _dataset_input(record: SweepRecord) -> Any:
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    source, profile = json.dumps({"uri": shown("", record.dataset_source)}), json.dumps({"num_rows": record.n_questions})
+    dataset = Dataset(record.dataset_name, record.dataset_digest[:LONGEST_DIGEST], "local", source, profile=profile)
+    return DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])
+
+
+def _sent(client: "MlflowClient", experiment: str, parent: str) -> set[tuple[str, str, str]]:
+    runs = _runs(client, experiment, f"tags.`mlflow.parentRunId` = '{parent}'")
+    return {(run.data.tags.get("assay.trial", ""), run.data.tags.get("assay.config", ""), run.info.status) for run in runs}
+
+
+def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRecord, trial: TrialRecord) -> None:
+    began = int((time.time() - trial.seconds) * 1000)
+    run = client.create_run(experiment, start_time=began, tags=tracked.trial_tags(trial, record, parent), run_name=trial.name)
+    with _killed_if_interrupted(client, run.info.run_id):
+        _write_artifacts(client, run, tracked.artifacts(trial))
+        _log(client, run.info.run_id, trial.params, trial.metrics)
+        client.set_terminated(run.info.run_id, trial.status)
+
+
+def _log(client: "MlflowClient", run_id: str, params: Mapping[str, str], metrics: Mapping[str, float]) -> None:
+    from mlflow.entities import Metric, Param
+
+    now = int(time.time() * 1000)
+    client.log_batch(
+        run_id,
+        metrics=[Metric(name, value, now, 0) for name, value in tracked.named_metrics(metrics)],
+        params=[Param(name, value) for name, value in tracked.fitting(params, tracked.LONGEST_PARAM).items()],
+    )
+
+
+def _write_artifacts(client: "MlflowClient", run: "Run", files: Mapping[str, str]) -> None:
+    folder = tracked.local_folder(str(run.info.artifact_uri))
+    if folder is not None:
+        tracked.write(folder, files)
+        return
+    with tempfile.TemporaryDirectory() as passing:
+        tracked.write(Path(passing), files)
+        client.log_artifacts(run.info.run_id, passing)
+
+
+def _commit_fast(client: "MlflowClient") -> None:
+    """Let commits wait less for the disk: SQLite's write-ahead log, which a crash leaves intact. A trial takes six commits."""
+    import sqlalchemy
+
+    engine = getattr(client._tracking_client.store, "engine", None)
+    if engine is not None and not sqlalchemy.event.contains(engine, "connect", _log_ahead):
+        sqlalchemy.event.listen(engine, "connect", _log_ahead)
+        engine.dispose()
+
+
+def _log_ahead(connection: Any, _: Any) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _runs(client: "MlflowClient", experiment: str, condition: str) -> Iterator["Run"]:
+    token: str | None = None
+    while token != "":
+        page = client.search_runs([experiment], condition, max_results=PAGE, page_token=token)
+        yield from page
+        token = page.token or ""
+
+
+@contextmanager
+def _killed_if_interrupted(client: "MlflowClient", run_id: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            client.set_terminated(run_id, "KILLED")
+        raise
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """MLflow tells of 90 migrations, and of every error with a traceback that ours already has."""
+    loggers = {logger: logger.level for logger in map(logging.getLogger, ("mlflow", "alembic"))}
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in loggers.items():
+            logger.setLevel(level)
+
+
+@contextmanager
+def _told(uri: str, experiment: str) -> Iterator[None]:
+    """Say in one line what went wrong there."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        with _quiet():
+            yield
+    except (MlflowException, SQLAlchemyError, sqlite3.Error, OSError) as error:
+        what = f"MLflow cannot be used: {shown('', str(error)).strip().splitlines()[0][:300]}"
+        raise ServiceError(shown("", uri), what, f"the results are safe; when it is mended: rag track {experiment}") from error
