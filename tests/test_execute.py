@@ -138,13 +138,17 @@ from rag.experiment import load
 from rag.store import Store
 
 rng = random.Random(7)
+store = Store("store")
+made = plan.make(load("study.yaml"), store)
 for _ in range(int(sys.argv[1])):
+    hear, tell = os.pipe()
     child = os.fork()
     if not child:
-        store = Store("store")
-        sweep.run(plan.make(load("study.yaml"), store), store, {"mode": "inline"}, lambda key, outcome: None)
+        os.write(tell, b"!")
+        sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None)
         os._exit(0)
-    time.sleep(rng.random() * 1.2)
+    os.read(hear, 1)
+    time.sleep(rng.random() * 0.02)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 """
@@ -155,6 +159,7 @@ def test_fifty_kills_at_random_moments_leave_nothing_broken(tmp_path: Path) -> N
     write_experiment(tmp_path / "study.yaml", golden, AXES)
     subprocess.run([sys.executable, "-c", KILLER, "50"], cwd=tmp_path, check=True, timeout=300)
     store = store_at(tmp_path / "store")
+    assert 0 < len(store.keys("stages")) < 49, "the kills must hit a sweep on its way"
     assert [key for key in store.keys("stages") if store.read(key) is None] == []
     store.clear_orphans()
     assert not list(Path(store.base).rglob("*.tmp"))
