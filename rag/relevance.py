@@ -81,9 +81,7 @@ def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.
     has_span, has_whole = (_flags(question[kind], len(examples)) for kind in (start != WHOLE, start == WHOLE))
     spoken = (question[spans], line.base[document[spans]] + start[spans], line.base[document[spans]] + end[spans])
     wholes = np.flatnonzero(start == WHOLE)
-    relevant = np.concatenate(
-        [line.chunks_of_documents(question[wholes], document[wholes]), line.chunks_in_spans(*spoken, coverage)]
-    )
+    relevant = line.chunks_of_documents(question[wholes], document[wholes]), line.chunks_in_spans(*spoken, coverage)
     return Gold(
         documents=np.array(len(line.base)),
         chunk_document=corpus.doc.astype(np.int64),
@@ -100,7 +98,7 @@ def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.
         span_chars=spoken[2] - spoken[1],
         span_needed=_share(coverage, spoken[2] - spoken[1]),
         **line.pieces(*spoken),
-        relevant=np.unique(relevant),
+        relevant=np.unique(np.concatenate(relevant)),
         judged=np.unique(judged[:, 0] * len(line.base) + judged[:, 1]),
     )
 
@@ -222,7 +220,7 @@ def _alternatives(example: Example, evidence: Evidence, line: _Line) -> Iterator
 
 def _share(coverage: float, chars: Ints) -> Ints:
     """The least whole number of characters that is at least `coverage` of `chars`, and at least 1."""
-    # 0.55 * 20 is 11.000000000000002 in binary, and must need 11 characters, not 12.
+    # 0.55 * 100 is 55.00000000000001 in binary, and must need 55 characters, not 56.
     return np.maximum(np.ceil(np.round(coverage * chars, 6)), 1).astype(np.int64)
 
 
@@ -234,4 +232,3 @@ def _flags(rows: Ints, size: int) -> NDArray[np.bool_]:
     flags = np.zeros(size, dtype=np.bool_)
     flags[rows] = True
     return flags
-
