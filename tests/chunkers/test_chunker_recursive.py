@@ -51,7 +51,7 @@ def test_overlap_never_pushes_a_chunk_over_its_size() -> None:
 
 
 def test_a_line_feed_in_a_separator_stands_for_both_line_ends() -> None:
-    assert chunks("aaa aaa\r\n\r\nbbb\r\nbbb", 8) == ["aaa aaa", "bbb\r\nbbb"]
+    assert chunks("aa\r\n\r\nbb\r\ncc cc", 11) == ["aa", "bb\r\ncc cc"]
 
 
 def test_a_separator_that_begins_with_white_space_opens_the_next_piece() -> None:
