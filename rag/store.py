@@ -1,23 +1,20 @@
 """A content-addressed store: atomic, checksummed, safe for many writers, in a folder or behind any fsspec URL.
 
-An entry is one file: a line with two checksums and a length, then a JSON object, then an uncompressed npz of plain arrays.
-Nothing in it can carry code. The JSON can be read without the arrays. A local write goes to a temporary name in the same
-folder, is synced, then renamed; an object store's put is atomic by itself. What cannot be read back as it was written counts
-as absent, is removed, and is told.
+An entry is one file, see `rag.entries`. A local write goes to a temporary name in the same folder, is synced, then renamed;
+an object store's put is atomic by itself. What cannot be read back as it was written counts as absent, is removed, and is
+told.
 """
 
 import errno
 import hashlib
-import io
-import json
 import logging
 import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,10 +22,11 @@ import fsspec
 import numpy as np
 from filelock import FileLock
 
+from rag.entries import HEADER, Entry, decode, decode_meta, encode
 from rag.errors import StoreError
-from rag.records import Arrays
 
-HEADER = re.compile(rb"assay 1 (?P<arrays>[0-9a-f]{64}) (?P<meta>[0-9a-f]{64}) (?P<length>\d{1,12})\n")
+__all__ = ["Entry", "Store"]
+
 HEAD = 4096
 """Bytes that are read first when only the JSON of an entry is wanted; most fits into them."""
 LOCKS = 256
@@ -40,58 +38,17 @@ log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """What a key stands for: named arrays, and a JSON object beside them."""
-
-    arrays: Arrays = field(default_factory=dict)
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-
-def encode(entry: Entry) -> bytes:
-    """An entry as bytes, checksums first."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **entry.arrays)
-    arrays = buffer.getvalue() if entry.arrays else b""
-    meta = json.dumps(entry.meta, allow_nan=False, separators=(",", ":")).encode()
-    return b"assay 1 %s %s %d\n" % (_sha256(arrays), _sha256(meta), len(meta)) + meta + arrays
-
-
-def decode(data: bytes) -> Entry:
-    """The entry that `encode` made these bytes of; ValueError when a byte differs."""
-    header, meta = decode_meta(data)
-    arrays = memoryview(data)[header.end() + int(header["length"]) :]
-    if _sha256(arrays) != header["arrays"]:
-        raise ValueError("the checksum of its arrays differs")
-    if not arrays:
-        return Entry({}, meta)
-    with np.load(io.BytesIO(arrays), allow_pickle=False) as archive:
-        return Entry({name: archive[name] for name in archive.files}, meta)
-
-
-def decode_meta(data: bytes) -> tuple[re.Match[bytes], dict[str, Any]]:
-    """The header and the JSON at the beginning of an entry's bytes; ValueError when a byte of them differs."""
-    header = HEADER.match(data)
-    if header is None:
-        raise ValueError("its header is not one")
-    meta = data[header.end() : header.end() + int(header["length"])]
-    if _sha256(meta) != header["meta"]:
-        raise ValueError("the checksum of its JSON differs")
-    return header, json.loads(meta)
-
-
-def _sha256(data: bytes | memoryview) -> bytes:
-    return hashlib.sha256(data).hexdigest().encode()
-
-
 class Store:
     """Entries under keys such as `stages/3f9a…`; the part before the slash is a space that can be listed."""
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self.files, self.base = fsspec.core.url_to_fs(root)
+        try:
+            # Others write too: a listing of yesterday would hide what they wrote.
+            self.files, self.base = fsspec.core.url_to_fs(root, use_listings_cache=False)
+        except (ImportError, ValueError) as error:
+            raise StoreError("store", f"{root!r} cannot be opened ({error})", "set store=<folder or URL>") from error
         self.local = "file" in np.atleast_1d(self.files.protocol)
-        self._written = 0
 
     def path(self, key: str) -> str:
         """Where a key's entry lies; two more characters of the hash keep folders small."""
@@ -117,20 +74,26 @@ class Store:
         return decode_meta(head if whole else self._bytes(key))[1]
 
     def _bytes(self, key: str, most: int | None = None) -> bytes:
-        if not self.local:
-            data: bytes = self.files.cat_file(self.path(key), end=most)
-            return data
-        with open(self.path(key), "rb") as file:
-            return file.read(-1 if most is None else most)
+        try:
+            if not self.local:
+                data: bytes = self.files.cat_file(self.path(key), end=most)
+                return data
+            with open(self.path(key), "rb") as file:
+                return file.read(-1 if most is None else most)
+        except (FileNotFoundError, MemoryError):
+            raise
+        except Exception as error:
+            # Object stores have errors of their own. Not to reach an entry does not make it damaged.
+            what = f"cannot be read ({_said(error)})"
+            raise StoreError(self.path(key), what, "check the disk and its permissions, or the connection") from error
 
     def _sound(self, key: str, read: Callable[[], Found]) -> Found | None:
         try:
             return read()
         except FileNotFoundError:
             return None
-        except OSError as error:
-            what = f"cannot be read ({error.strerror or error})"
-            raise StoreError(self.path(key), what, "check the disk and its permissions") from error
+        except (StoreError, MemoryError):
+            raise
         except Exception as error:
             # Whatever a damaged file makes a parser say, it is damage.
             log.warning("store entry %s is damaged (%s): removed, it will be computed again", key, error)
@@ -140,21 +103,18 @@ class Store:
     def write(self, key: str, entry: Entry) -> None:
         """Put an entry under a key; a reader sees the whole of it or nothing."""
         data, path = encode(entry), self.path(key)
-        if not self.local:
-            self.files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-            self.files.pipe_file(path, data)
-            return
         try:
-            self._write_local(Path(path), data)
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            what = "the disk is full" if full else f"cannot be written ({error.strerror})"
-            raise StoreError(path, what, "make room, or set store=<folder or URL>; then run again: it goes on here") from error
+            if self.local:
+                self._write_local(Path(path), data)
+            else:
+                self.files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+                self.files.pipe_file(path, data)
+        except Exception as error:
+            raise _unwritable(path, error) from error
 
     def _write_local(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._written += 1
-        temporary = path.parent / f".{socket.gethostname()}.{os.getpid()}.{self._written}.tmp"
+        temporary = path.parent / f".{socket.gethostname()}.{os.getpid()}.{uuid.uuid4().int}.tmp"
         try:
             # The folder is not synced: after a power cut an entry may be gone, but none can be half there.
             with temporary.open("wb") as file:
@@ -172,6 +132,8 @@ class Store:
             self.files.rm_file(self.path(key))
         except FileNotFoundError:
             return
+        except Exception as error:
+            raise StoreError(self.path(key), f"cannot be removed ({_said(error)})", "check its permissions") from error
 
     def keys(self, space: str) -> list[str]:
         """Every key of a space, sorted."""
@@ -192,16 +154,21 @@ class Store:
     def claim(self, key: str) -> Iterator[None]:
         """Hold a key against every other process of the machines that share this folder; the death of a holder frees it.
 
-        Locks are few and fixed, so none is ever left over. Behind a URL there is nothing to lock: two machines may then
+        Locks are few and fixed, so none is ever left over; two keys may share one, so claims must not stand inside each
+        other. Behind a URL there is nothing to lock: two machines may then
         compute the same entry, and both write the same bytes.
         """
         if not self.local:
             yield
             return
         number = int(hashlib.sha256(key.encode()).hexdigest(), 16) % LOCKS
-        folder = Path(self.base) / "locks"
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f"{number:02x}"):
+        lock = Path(self.base) / "locks" / f"{number:02x}"
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            held = FileLock(lock).acquire()
+        except OSError as error:
+            raise _unwritable(str(lock), error) from error
+        with held:
             yield
 
     def clear_orphans(self) -> int:
@@ -212,6 +179,16 @@ class Store:
         for path in orphans:
             path.unlink(missing_ok=True)
         return len(orphans)
+
+
+def _unwritable(path: str, error: Exception) -> StoreError:
+    full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    what = "the disk is full" if full else f"cannot be written ({_said(error)})"
+    return StoreError(path, what, "make room, or set store=<folder or URL>; then run again: it goes on here")
+
+
+def _said(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _abandoned(path: Path) -> bool:

@@ -17,27 +17,36 @@ def entries(store: Store, spaces: tuple[str, ...] = SPACES) -> Iterator[tuple[st
         yield from ((space, key) for key in store.keys(space))
 
 
+def present(store: Store, spaces: tuple[str, ...] = SPACES) -> Iterator[tuple[str, str, int, float]]:
+    """Space, key, bytes and time of writing of every entry; what somebody else removes meanwhile is left out."""
+    for space, key in entries(store, spaces):
+        try:
+            found = store.size(key), store.written(key)
+        except FileNotFoundError:
+            continue
+        yield space, key, *found
+
+
 def stats(store: Store) -> dict[str, Any]:
     """Entries and bytes by space."""
     found = {space: {"entries": 0, "bytes": 0} for space in SPACES}
-    for space, key in entries(store):
+    for space, _, size, _ in present(store):
         found[space]["entries"] += 1
-        found[space]["bytes"] += store.size(key)
+        found[space]["bytes"] += size
     return {"store": store.root, "spaces": found}
 
 
 def verify(store: Store) -> dict[str, Any]:
     """Read everything; a damaged entry is removed by the reading of it."""
     keys = [key for _, key in entries(store)]
-    damaged = [key for key in keys if store.read(key) is None]
+    damaged = [key for key in keys if store.has(key) and store.read(key) is None]
     return {"store": store.root, "entries": len(keys), "damaged": damaged}
 
 
 def collect(store: Store, days: float) -> dict[str, Any]:
     """Remove stage results that were written more than `days` ago, and temporary files of dead writers."""
     before = time.time() - days * 86400
-    old = [key for _, key in entries(store, AGES) if store.written(key) < before]
-    freed = sum(store.size(key) for key in old)
+    old = {key: size for _, key, size, written in present(store, AGES) if written < before}
     for key in old:
         store.remove(key)
-    return {"store": store.root, "removed": len(old), "bytes": freed, "orphans": store.clear_orphans()}
+    return {"store": store.root, "removed": len(old), "bytes": sum(old.values()), "orphans": store.clear_orphans()}
