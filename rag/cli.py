@@ -116,17 +116,11 @@ def _sweep(declared: Any, as_json: bool, track: bool) -> None:
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        _track(done, store)
+        from rag import runs
+
+        runs.send(done, store)
     if any(row.status == "failed" for row in done.board.rows):
         raise typer.Exit(FAILED)
-
-
-def _track(done: Any, store: Any) -> None:
-    from rag import sweep, tracking
-
-    uri = tracking.prepare(None, sweep.TRACKING)
-    tracking.reap(uri, done.plan.experiment.name)
-    tracking.track(sweep.record(done, store), uri)
 
 
 @app.command()
@@ -176,14 +170,23 @@ def _asked(question: str) -> str:
 def track(experiment: str, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
     from rag import plan as plans
-    from rag import sweep, terminal
+    from rag import runs, sweep, terminal
     from rag.experiment import load
 
     declared = load(experiment, overrides or ())
     store, _ = sweep.store_of(declared)
-    done = sweep.recall(plans.make(declared, store), store)
-    _track(done, store)
+    done = runs.recall(plans.make(declared, store), store)
+    runs.send(done, store)
     terminal.out.print(f"{sum(row.status == 'done' for row in done.board.rows)} trials are in MLflow.")
+
+
+@app.command()
+def ui(port: int = 5000) -> None:
+    """Look at the trials in MLflow, on 127.0.0.1."""
+    from rag import runs
+
+    # The server takes this process's place, so that Ctrl-C and a service manager reach it.
+    os.execv(sys.executable, [sys.executable, *runs.server_command(port)])  # noqa: S606
 
 
 @datasets.command()

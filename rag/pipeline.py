@@ -47,7 +47,8 @@ def _normalised(vectors: Vectors, expected: int) -> Vectors:
     if not np.isfinite(vectors).all():
         raise ConfigError("embedder", "gave NaN or infinity", "check the model behind it")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
+    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
+    return unit
 
 
 def build_index(index: Index, corpus: Corpus, vectors: Vectors | None) -> Arrays:

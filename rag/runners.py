@@ -111,7 +111,7 @@ def run_index(job: Job) -> Entry:
     vectors: Vectors | None = None
     texts: Sequence[str] = ()
     if index.uses_vectors:
-        vectors = job.inputs["vectors"].arrays["vectors"]  # type: ignore[assignment]
+        vectors = job.inputs["vectors"].arrays["vectors"]
     else:
         texts = job.corpus.texts
     return Entry(dict(index.build(texts, vectors)))

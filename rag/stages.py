@@ -17,7 +17,7 @@ from typing import Any
 from rag import runners
 from rag.build import Components
 from rag.errors import ConfigError
-from rag.evaluate import parse_column
+from rag.evaluate import check_column, parse_column
 from rag.golden import Golden
 from rag.identity import code_identity, digest
 from rag.roles import changes_nothing
@@ -181,8 +181,8 @@ def _judge(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str,
 def _score(graph: Graph, config: Mapping[str, Any], golden: Golden, judge: str, generate: str | None) -> str:
     columns = [parse_column(column, config["k"], config["metric"]) for column in config["metrics"]]
     nodes = {column.metric: config["metric"][column.metric] for column in columns}
-    for name, node in nodes.items():
-        graph.components.role("metric", node, f"metric.{name}")
+    for column in columns:
+        check_column(column, graph.components.role("metric", nodes[column.metric], f"metric.{column.metric}"))
     values = {"columns": list(config["metrics"])}
     if any(column.endswith("@k") for column in config["metrics"]):
         values["k"] = config["k"]

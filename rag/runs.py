@@ -1,0 +1,139 @@
+"""A sweep as MLflow runs: which parameters, metrics, tags and tables are sent of each trial."""
+
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rag import leaderboard, tracking
+from rag.errors import UserError
+from rag.evaluate import Scores
+from rag.execute import Outcome
+from rag.identity import digest, without_runtime
+from rag.leaderboard import Row
+from rag.plan import Plan, PlannedTrial
+from rag.redaction import shown
+from rag.runners import replies_of
+from rag.store import Store
+from rag.sweep import Sweep
+from rag.tracking import SweepRecord, Table, TrialRecord
+
+FOLDER = Path(".rag")
+LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
+
+
+def send(done: Sweep, store: Store) -> str:
+    """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run."""
+    uri = tracking.prepare(None, FOLDER)
+    tracking.reap(uri, done.plan.experiment.name)
+    return tracking.track(record(done, store), uri)
+
+
+def server_command(port: int) -> list[str]:
+    """The arguments to Python that start MLflow on 127.0.0.1 over what was tracked here."""
+    uri = tracking.prepare(None, FOLDER)
+    if uri.startswith(("http:", "https:", "databricks")):
+        raise UserError("MLFLOW_TRACKING_URI", f"is {shown('uri', uri)}, a server that runs already", "open it in a browser")
+    return ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", "127.0.0.1", "--port", str(port)]
+
+
+def recall(made: Plan, store: Store) -> Sweep:
+    """The sweep of a plan as it lies in the store: nothing runs."""
+    outcomes: dict[str, Outcome] = {}
+    return Sweep(made, outcomes, leaderboard.of(made, outcomes, store), interrupted=False)
+
+
+def record(done: Sweep, store: Store) -> SweepRecord:
+    """Everything that MLflow is told of a sweep."""
+    made = done.plan
+    first = made.trials[0]
+    golden = first.golden
+    rows = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
+    tags = _versions() | {"question": made.experiment.question, "golden.digest": golden.golden_digest}
+    return SweepRecord(
+        experiment=made.experiment.name,
+        name=made.experiment.name,
+        dataset_name=Path(str(first.trial.config["dataset"].get("path", made.experiment.name))).name,
+        dataset_digest=digest(golden.corpus_digest, golden.golden_digest)[:36],
+        dataset_source=str(first.trial.config["dataset"].get("path", "")),
+        n_questions=len(golden.examples),
+        trials=[_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows],
+        tags=tags,
+        params={"objective": made.experiment.objective, "trials": str(len(made.trials)), "stages": str(len(made.stages))},
+    )
+
+
+def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
+    means = {column: found["mean"] for column, found in row.metrics.items()}
+    bounds = {f"{column}/{end}": found[end] for column, found in row.metrics.items() for end in ("low", "high")}
+    kinds = {
+        f"{column}/kind={kind}": found["mean"]
+        for kind, columns in row.kinds.items()
+        if kind
+        for column, found in columns.items()
+    }
+    metrics = {name: value for name, value in {**means, **bounds, **kinds, **row.measured}.items() if value is not None}
+    return TrialRecord(
+        trial_id=trial.trial_id,
+        name=trial.trial.name,
+        params=dict(flattened(trial.trial.config)),
+        metrics=metrics,
+        config=trial.trial.config,
+        tags={**tags, "config.digest": digest(without_runtime(trial.trial.config)), **_choices(row)},
+        table=_table(trial, made, store) if row.status == "done" else None,
+        status="FINISHED" if row.status == "done" else "FAILED",
+        seconds=row.measured.get("stage_seconds", 0.0),
+    )
+
+
+def _by_kind(row: Row) -> Iterator[tuple[str, float | None]]:
+    for kind, columns in row.kinds.items():
+        yield from ((f"{column}/kind={kind}", found["mean"]) for column, found in columns.items() if kind)
+
+
+def _choices(row: Row) -> dict[str, str]:
+    return {f"axis.{axis}": choice for axis, choice in row.choices.items()}
+
+
+def _table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
+    entry = store.read(made.stages[trial.ends.score].entry)
+    if entry is None:
+        return None
+    scores = Scores.from_arrays(entry.arrays)
+    generated = store.read(made.stages[trial.ends.generate].entry) if trial.ends.generate else None
+    answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
+    rows = [
+        [
+            example.query.query_id,
+            example.query.text,
+            example.kind,
+            *(None if value != value else value for value in row),
+            answer,
+        ]
+        for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
+    ]
+    return Table(["id", "question", "kind", *scores.columns, "answer"], rows)
+
+
+def flattened(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Dotted names and texts of every value of a config."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(value)
+
+
+def _versions() -> dict[str, str]:
+    found = {f"version.{name}": version(name) for name in LIBRARIES}
+    return found | {"version.python": platform.python_version(), "git.commit": _commit()}
+
+
+def _commit() -> str:
+    try:
+        told = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return told.stdout.strip()
