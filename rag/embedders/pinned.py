@@ -36,7 +36,7 @@ class PinnedModel:
         elif not HUB_ID.fullmatch(self.model) or self.model.startswith("."):
             raise ConfigError(f"{self.where}.model", f"there is no folder {self.model!r}", "a model folder or a hub id")
         elif not self.revision or self.revision in MOVING:
-            found = f"{self.model} at {self.revision!r} can change from one day to the next"
+            found = f"there is no folder {self.model!r}, and as a hub id it can change, at revision {self.revision!r}"
             raise ConfigError(f"{self.where}.revision", found, "pin it: the 40 digits of a commit, or a tag")
 
     @property

@@ -1,0 +1,102 @@
+"""Cross-encoders: a model reads question and passage together and says how well they fit.
+
+Nogueira & Cho 2019, "Passage Re-ranking with BERT". Any cross-encoder of the sentence-transformers library, from the hub at
+a pinned revision or from a folder; weights are read from safetensors only, and no code of a repository is run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar
+
+from rag.errors import ConfigError
+from rag.rerankers.pinned import PinnedModel
+
+TURN = Lock()
+"""One thread at a time loads a model or is in one: its tokenizer sets padding when it is called."""
+
+
+@dataclass(frozen=True)
+class CrossEncoderReranker:
+    """The logit of the model's one label. A sigmoid would keep the order, but flatten the best passages into ties.
+
+    `model` is a folder or a hub id; a hub id needs a `revision`. Question and passage together are cut to `max_length`
+    tokens. `batch_size` is 1 because pairs that are padded to each other have scores that differ in their last bits; raise
+    it on a GPU. `cache` is the hub's folder, None for its default.
+    """
+
+    model: str
+    revision: str | None = None
+    max_length: int = 512
+    device: str = "cpu"
+    batch_size: int = 1
+    cache: str | None = None
+    pairwise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for where, value in (("max_length", self.max_length), ("runtime.batch_size", self.batch_size)):
+            if not (isinstance(value, int) and value >= 1):
+                raise ConfigError(f"reranker.{where}", f"found {value!r}", "a whole number of at least 1")
+        self._source()
+
+    def _source(self) -> PinnedModel:
+        return PinnedModel("reranker", self.model, self.revision, self.cache)
+
+    def fingerprint(self) -> str:
+        """`name@revision`, or a sha256 over the files of a folder."""
+        return self._source().fingerprint()
+
+    def score(
+        self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
+    ) -> list[list[float]]:
+        """A score per pair that depends on nothing but the two texts."""
+        pairs = [(readable(query), readable(text)) for query, texts in zip(queries, passages, strict=True) for text in texts]
+        values = iter(self._predict(pairs) if pairs else [])
+        return [[next(values) for _ in texts] for texts in passages]
+
+    def _predict(self, pairs: list[tuple[str, str]]) -> list[float]:
+        folder = self._source().folder()
+        found: list[float] = []
+        for start in range(0, len(pairs), self.batch_size):
+            batch = pairs[start : start + self.batch_size]
+            with TURN:
+                model = _load(folder, self.device, self.max_length)
+                found += model.predict(batch, batch_size=self.batch_size, show_progress_bar=False).tolist()
+        return found
+
+
+def readable(text: str) -> str:
+    """The text with lone surrogates replaced; tokenizers refuse them."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@lru_cache(maxsize=2)
+def _load(folder: Path, device: str, max_length: int) -> Any:
+    from sentence_transformers import CrossEncoder
+    from torch.nn import Identity
+
+    try:
+        model = CrossEncoder(
+            str(folder),
+            device=device,
+            max_length=max_length,
+            activation_fn=Identity(),
+            trust_remote_code=False,
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
+    except (OSError, ValueError, RuntimeError, AssertionError) as error:
+        reason = f"{folder} cannot be loaded on {device!r}: {str(error).strip().splitlines()[0]}"
+        raise ConfigError("reranker", reason, "a cross-encoder without code of its own, and a device") from error
+    _check(model, folder, max_length)
+    return model
+
+
+def _check(model: Any, folder: Path, max_length: int) -> None:
+    if model.num_labels != 1:
+        raise ConfigError("reranker.model", f"{folder} has {model.num_labels} labels", "a model with one label, a relevance")
+    most = getattr(model.config, "max_position_embeddings", max_length)
+    if 0 < most < max_length:
+        raise ConfigError("reranker.max_length", f"{max_length} is more than the model reads", f"at most {most}")

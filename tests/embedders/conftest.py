@@ -1,0 +1,126 @@
+"""A tiny model folder, an endpoint that speaks the embeddings protocol, and a small distilled model."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag.embedders import static
+
+LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+VOCABULARY = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    *LETTERS,
+    *[f"##{letter}" for letter in LETTERS],
+    "leave",
+    "days",
+    ".",
+    "?",
+]
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A BERT of one layer and 16 dimensions with mean pooling, saved the way the library saves models."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    bare, folder = tmp_path_factory.mktemp("bert"), tmp_path_factory.mktemp("models") / "tiny"
+    torch.manual_seed(7)
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    BertModel(BertConfig(vocab_size=len(VOCABULARY), max_position_embeddings=64, **shape)).save_pretrained(bare)
+    BertTokenizerFast(vocab={token: number for number, token in enumerate(VOCABULARY)}).save_pretrained(bare)
+    SentenceTransformer(modules=[Transformer(str(bare)), Pooling(16)], prompts={"query": "leave "}, device="cpu").save(
+        str(folder)
+    )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_static_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder with a real distillation of 600 word pieces only, which takes a second instead of a minute."""
+    cache = tmp_path_factory.mktemp("cache")
+    every = static.word_pieces
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(static, "word_pieces", lambda pieces: every(pieces)[1000:1600])
+        static.StaticEmbedder(cache=str(cache)).embed_documents(["days"])
+    return cache
+
+
+class Endpoint(ThreadingHTTPServer):
+    """Answers `POST /v1/embeddings`; what stands in `script` is answered first, one entry per request."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Conversation)
+        self.script: list[tuple[int, dict[str, str], Any]] = []
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def answer(self, request: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
+        if self.script:
+            return self.script.pop(0)
+        data = [
+            {"object": "embedding", "index": number, "embedding": vector_of(text, request.get("dimensions", 8))}
+            for number, text in enumerate(request["input"])
+        ]
+        return (
+            200,
+            {},
+            {"object": "list", "data": data[::-1], "model": request["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}},
+        )
+
+
+class Conversation(BaseHTTPRequestHandler):
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append(request)
+        self.server.keys.append(self.headers["Authorization"])
+        known = self.path == "/v1/embeddings"
+        status, headers, body = self.server.answer(request) if known else (404, {}, {"error": {"message": "no such path"}})
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def vector_of(text: str, dimensions: int) -> list[float]:
+    return np.random.default_rng(list(text.encode())).normal(size=dimensions).tolist()
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """A server on this machine and a key for it in the environment."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-word")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    server = Endpoint()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
