@@ -43,7 +43,7 @@ def stacked(rows: Sequence[Rankings], width: int) -> Rankings:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let FAISS build on one thread, because the order of insertions from several decides what is built."""
+    """Let FAISS build on one thread of the caller: only then does every version of it promise the same graph twice."""
     import faiss
 
     threads = faiss.omp_get_max_threads()

@@ -74,6 +74,10 @@ def test_stop_words_can_be_listed_or_left_out() -> None:
     assert search(Bm25sIndex(stopwords=["Leave"]), texts, ["leave"]).row(0) == []
 
 
+def test_single_characters_are_no_words() -> None:
+    assert search(Bm25sIndex(stopwords=None), ["x", "x y zz"], ["x y"]).row(0) == []
+
+
 def test_without_a_stemmer_words_match_as_they_are() -> None:
     assert search(Bm25sIndex(stemmer=None), ["leaves", "leave"], ["leave"]).row(0)[0][0] == 1
     assert len(search(Bm25sIndex(), ["leaves", "leave"], ["leave"]).row(0)) == 2
