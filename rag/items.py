@@ -5,8 +5,9 @@ are shared by every chunker and every trial.
 """
 
 import hashlib
+import inspect
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,15 @@ def item_id(*parts: str) -> bytes:
     return digest.digest()
 
 
+Rows = NDArray[np.floating[Any]]
+
+
 class ItemStore:
-    """Float32 rows by item, all computed by one component, which `space` names."""
+    """Rows of numbers by item, all computed by one component, which `space` names."""
 
     def __init__(self, store: Store, space: str) -> None:
         self.store, self.space = store, space
-        self._rows: dict[bytes, NDArray[np.float32]] = {}
+        self._rows: dict[bytes, Rows] = {}
         self._seen: set[str] = set()
 
     def _refresh(self) -> None:
@@ -47,11 +51,14 @@ class ItemStore:
             if entry is not None:
                 self._keep(entry.arrays["ids"], entry.arrays["values"])
 
-    def _keep(self, ids: NDArray[np.generic], values: NDArray[np.generic]) -> None:
-        self._rows.update(zip((row.tobytes() for row in ids), values.astype(np.float32, copy=False), strict=True))
+    def _keep(self, ids: NDArray[np.generic], values: Rows) -> None:
+        self._rows.update(zip((row.tobytes() for row in ids), values, strict=True))
 
-    def resolve(self, ids: Sequence[bytes], compute: Callable[[list[int]], NDArray[np.float32]]) -> NDArray[np.float32]:
-        """One row per id; `compute` is asked, block by block, for the numbers of the ids that nobody has computed yet."""
+    def resolve(self, ids: Sequence[bytes], compute: Callable[[list[int]], Rows]) -> Rows:
+        """One row per id; `compute` is asked, block by block, for the numbers of the ids that nobody has computed yet.
+
+        What it gives must be one row per number, checked: it is stored as it is.
+        """
         if not all(item in self._rows for item in ids):
             self._refresh()
         first = {item: number for number, item in reversed(list(enumerate(ids))) if item not in self._rows}
@@ -61,35 +68,40 @@ class ItemStore:
             self._add([ids[number] for number in numbers], compute(numbers))
         return np.stack([self._rows[item] for item in ids]) if ids else np.zeros((0, 0), np.float32)
 
-    def _add(self, ids: Sequence[bytes], values: NDArray[np.float32]) -> None:
+    def _add(self, ids: Sequence[bytes], values: Rows) -> None:
         table = np.frombuffer(b"".join(ids), np.uint8).reshape(len(ids), 16)
         key = f"{self.space}/{hashlib.sha256(table.tobytes()).hexdigest()}"
-        self.store.write(key, Entry({"ids": table, "values": values.astype(np.float32)}))
+        self.store.write(key, Entry({"ids": table, "values": values}))
         self._seen.add(key)
         self._keep(table, values)
 
 
 class StoredEmbedder:
-    """An embedder whose vectors are kept by text."""
+    """An embedder whose vectors are kept by text; whatever else it can do (count tokens, embed them) it does itself."""
 
     def __init__(self, embedder: Embedder, store: Store, identity: str) -> None:
         self.embedder = embedder
+        for name, _ in inspect.getmembers_static(type(embedder), inspect.isfunction):
+            # As attributes: from Python 3.12 on, Protocols do not see what __getattr__ would give.
+            if not name.startswith("_") and not hasattr(type(self), name):
+                setattr(self, name, getattr(embedder, name))
         self.documents = ItemStore(store, f"vectors/{identity}-d")
         self.queries = ItemStore(store, f"vectors/{identity}-q")
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """As the embedder does, but each distinct text once."""
-        return self.documents.resolve(
-            [item_id(text) for text in texts],
-            lambda numbers: whole_rows(self.embedder.embed_documents([texts[number] for number in numbers]), len(numbers)),
-        )
+        return _vectors(self.documents, self.embedder.embed_documents, texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """As the embedder does, but each distinct text once."""
-        return self.queries.resolve(
-            [item_id(text) for text in texts],
-            lambda numbers: whole_rows(self.embedder.embed_queries([texts[number] for number in numbers]), len(numbers)),
-        )
+        return _vectors(self.queries, self.embedder.embed_queries, texts)
+
+
+def _vectors(items: ItemStore, embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> Vectors:
+    def compute(numbers: list[int]) -> Vectors:
+        return whole_rows("embedder", embed([texts[number] for number in numbers]), len(numbers)).astype(np.float32)
+
+    return items.resolve([item_id(text) for text in texts], compute).astype(np.float32, copy=False)
 
 
 class StoredReranker:
@@ -110,27 +122,30 @@ class StoredReranker:
         flat = iter(rows[:, 0].tolist() if len(rows) else [])
         return [[next(flat) for _ in texts] for texts in passages]
 
-    def _compute(self, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]) -> NDArray[np.float32]:
+    def _compute(self, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]) -> Rows:
         grouped: dict[str, list[int]] = {}
         for number in numbers:
             grouped.setdefault(pairs[number][0], []).append(number)
         passages = [[pairs[number][1] for number in group] for group in grouped.values()]
         scored = self.reranker.score(list(grouped), passages, [[0.0] * len(texts) for texts in passages])
-        by_number = {
-            number: value
-            for group, values in zip(grouped.values(), scored, strict=True)
-            for number, value in zip(group, values, strict=True)
-        }
-        return np.array([[by_number[number]] for number in numbers], np.float32)
+        if [len(values) for values in scored] != [len(group) for group in grouped.values()]:
+            found = f"gave {sum(map(len, scored))} scores for {len(numbers)} passages"
+            raise ConfigError("reranker", found, "return one list per query with one score per passage")
+        order = [number for group in grouped.values() for number in group]
+        by_number = dict(zip(order, (value for values in scored for value in values), strict=True))
+        # As exact as they came: what is measured with stored scores is served without.
+        rows = np.array([[by_number[number]] for number in numbers], np.float64)
+        return whole_rows("reranker", rows, len(numbers))
 
 
-def whole_rows(vectors: Vectors, expected: int) -> Vectors:
-    """The vectors as they are, or a ConfigError where they are not one finite row per text."""
-    if vectors.ndim != 2 or len(vectors) != expected:
-        raise ConfigError("embedder", f"gave an array of shape {vectors.shape} for {expected} texts", "return one row per text")
-    if not np.isfinite(vectors).all():
-        row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
-        raise ConfigError(
-            "embedder", f"gave NaN or infinity for text {row} of {expected}", "check the model; nothing was stored"
-        )
-    return vectors
+Table = TypeVar("Table", bound=Rows)
+
+
+def whole_rows(role: str, rows: Table, expected: int) -> Table:
+    """The rows as they are, or a ConfigError where they are not one finite row per text."""
+    if rows.ndim != 2 or len(rows) != expected:
+        raise ConfigError(role, f"gave an array of shape {rows.shape} for {expected} texts", "return one row per text")
+    if not np.isfinite(rows).all():
+        row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise ConfigError(role, f"gave NaN or infinity for text {row + 1} of {expected}", "check the model; nothing was stored")
+    return rows
