@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.build import Components
 from rag.rankings import NOTHING, Rankings
 from rag.roles import Fusion, changes_nothing
+
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 CONF = Path(__file__).parents[2] / "conf" / "fusion"
 NODES = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(CONF.glob("*.yaml"))}
@@ -54,6 +56,7 @@ def test_yaml_writes_out_the_defaults(choice: str) -> None:
 
 @pytest.mark.parametrize(("choice", "change"), VARIANTS)
 class TestEveryFusion:
+    @LAW
     @given(PAIRS, st.integers(0, 12))
     def test_fused_rankings_are_lawful(self, choice: str, change: dict[str, Any], pairs: list[Any], depth: int) -> None:
         given_rankings = rankings_of(pairs)
@@ -71,6 +74,7 @@ class TestEveryFusion:
             assert np.isneginf(fused.scores[question, len(hits) :]).all()
             assert np.isfinite(fused.scores[question, : len(hits)]).all()
 
+    @LAW
     @given(PAIRS)
     def test_nothing_is_lost_where_there_is_room(self, choice: str, change: dict[str, Any], pairs: list[Any]) -> None:
         fused = fusion_of(choice, change).fuse(rankings_of(pairs), 99)
@@ -78,6 +82,7 @@ class TestEveryFusion:
             expected = {"one": {*one}, "two": {*two}}.get(change.get("index", ""), {*one, *two})
             assert {position for position, _ in fused.row(question)} == expected
 
+    @LAW
     @given(PAIRS, st.integers(1, 12))
     def test_one_question_alone_is_one_question_among_many(
         self, choice: str, change: dict[str, Any], pairs: list[Any], depth: int
@@ -87,6 +92,7 @@ class TestEveryFusion:
         for question, pair in enumerate(pairs):
             assert fusion.fuse(rankings_of([pair]), depth).row(0) == together.row(question)
 
+    @LAW
     @given(PAIRS, st.integers(1, 6))
     def test_a_smaller_depth_is_a_prefix_and_inputs_stay_as_they_were(
         self, choice: str, change: dict[str, Any], pairs: list[Any], depth: int

@@ -3,12 +3,14 @@
 from statistics import fmean, pstdev
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.errors import ConfigError
 from rag.fusion.weighted import NORMALISATIONS, WeightedFusion
 from rag.rankings import Rankings
+
+LAW = settings(max_examples=150, deadline=None)  # a busy machine is no failure
 
 LEXICAL = Rankings.pack([[(5, 12.0), (7, 8.0), (3, 4.0)]])
 DENSE = Rankings.pack([[(3, 0.9), (4, 0.5), (7, 0.4)]])
@@ -76,6 +78,7 @@ def normalised(row: dict[int, float], how: str) -> tuple[dict[int, float], float
 ROWS = st.dictionaries(st.integers(0, 7), st.integers(-300, 3000).map(lambda score: score / 100), max_size=6)
 
 
+@LAW
 @given(st.lists(st.tuples(ROWS, ROWS, ROWS), min_size=1, max_size=4), st.sampled_from(sorted(NORMALISATIONS)))
 def test_sums_over_dicts(questions: list[tuple[dict[int, float], ...]], how: str) -> None:
     weights = [0.5, 0.2, 0.3]

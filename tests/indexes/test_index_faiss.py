@@ -19,6 +19,8 @@ from rag.rankings import Rankings
 from rag.records import Vectors
 from rag.roles import Index
 
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
+
 
 def unit(vectors: np.ndarray) -> Vectors:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
@@ -56,7 +58,7 @@ def test_flat_is_exact_search(depth: int) -> None:
     assert found.scores.tolist() == gold.scores.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@LAW
 @given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 200), st.integers(1, 90), st.integers(1, 4))
 def test_flat_is_exact_and_alone_as_in_a_batch_among_near_ties(
     seed: int, questions: int, chunks: int, depth: int, spread: int

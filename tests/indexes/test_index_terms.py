@@ -3,11 +3,13 @@
 import bm25s
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from Stemmer import Stemmer
 
 from rag.indexes.terms import Postings, Words, WordSearcher
+
+LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 
 TEXTS = st.lists(st.text(alphabet="ab _-'\n.éßİ日5", max_size=12), max_size=6)
 
@@ -16,6 +18,7 @@ def library(texts: list[str], **parameters: object) -> list[list[str]]:
     return list(bm25s.tokenize(texts, return_ids=False, show_progress=False, **parameters))
 
 
+@LAW
 @given(TEXTS)
 def test_words_are_cut_as_bm25s_cuts_them(texts: list[str]) -> None:
     words = Words(2)
@@ -29,6 +32,7 @@ def test_stop_words_go_before_stemming() -> None:
     assert words.terms(texts[0]) == ["cat", "were", "run", "café"]
 
 
+@LAW
 @given(TEXTS, st.sampled_from([None, "english"]), st.sampled_from([frozenset(), frozenset({"ab", "b"})]))
 def test_numbered_terms_are_the_terms(texts: list[str], stemmer: str | None, stopwords: frozenset[str]) -> None:
     words = Words(1, stopwords, stemmer)
