@@ -32,10 +32,8 @@ KIND = {"mlflow.experimentKind": "custom_model_development"}
 """Makes MLflow's page of an experiment open on its runs, side by side."""
 LONGEST_DIGEST = 36
 PAGE = 1000
-BUSY = 20.0
-"""Seconds to wait for another process that writes."""
-PATIENCE = 120.0
-"""Seconds to wait for another process that sets up the same database."""
+BUSY, PATIENCE = 20.0, 120.0
+"""Seconds to wait for another process that writes, and for one that sets up the same database."""
 
 ENVIRONMENT: Mapping[str, str] = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -55,8 +53,7 @@ def prepare(uri: str | None, folder: Path) -> str:
     own = tracked.sqlite_uri(folder.resolve() / "mlflow.db")
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or own
     with _told(uri, "EXPERIMENT"):
-        database = tracked.sqlite_file(uri)
-        if database is None:
+        if (database := tracked.sqlite_file(uri)) is None:
             _client(uri).search_experiments(max_results=1)
             return uri
         database.parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +159,7 @@ def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRec
     began = int((time.time() - trial.seconds) * 1000)
     run = client.create_run(experiment, start_time=began, tags=tracked.trial_tags(trial, record, parent), run_name=trial.name)
     with _killed_if_interrupted(client, run.info.run_id):
-        _write_artifacts(client, run, tracked.artifacts(trial))
+        _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
         _log(client, run.info.run_id, trial.params, trial.metrics)
         client.set_terminated(run.info.run_id, trial.status)
 
@@ -178,14 +175,17 @@ def _log(client: "MlflowClient", run_id: str, params: Mapping[str, str], metrics
     )
 
 
-def _write_artifacts(client: "MlflowClient", run: "Run", files: Mapping[str, str]) -> None:
-    folder = tracked.local_folder(str(run.info.artifact_uri))
-    if folder is not None:
+def _write_artifacts(client: "MlflowClient", location: str, files: Mapping[str, str]) -> None:
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    if (folder := tracked.local_folder(location)) is not None:
         tracked.write(folder, files)
         return
     with tempfile.TemporaryDirectory() as passing:
         tracked.write(Path(passing), files)
-        client.log_artifacts(run.info.run_id, passing)
+        # The client would ask once more where the artifacts of the run belong.
+        repository: Any = get_artifact_repository(location, tracking_uri=client.tracking_uri)
+        repository.log_artifacts(passing)
 
 
 def _commit_fast(client: "MlflowClient") -> None:

@@ -1,0 +1,51 @@
+"""What is hidden and what stays."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from rag.redaction import HIDDEN, plain, shown
+
+
+@pytest.mark.parametrize(
+    "key", ["api_key", "generator.api-key", "HF_TOKEN", "db.password", "passwd", "client_secret", "Authorization"]
+)
+def test_values_under_secret_names_are_hidden(key: str) -> None:
+    assert shown(key, "hunter2") == HIDDEN
+    assert plain({key: "hunter2"}) == {key: HIDDEN}
+
+
+@pytest.mark.parametrize("key", ["api_key_env", "max_tokens", "token_f1", "tokenizer", "passwordless", "keyed"])
+def test_names_that_only_look_like_it_stay(key: str) -> None:
+    assert shown(key, "OPENAI_API_KEY") == "OPENAI_API_KEY"
+
+
+@pytest.mark.parametrize(
+    ("value", "seen"),
+    [
+        ("sk-proj-abcdefghijklmnop1234", HIDDEN),
+        ("use hf_abcdefghijklmnopqrst now", f"use {HIDDEN} now"),
+        ("postgresql://me:pass@host/db", f"postgresql://{HIDDEN}@host/db"),
+        ("http://host:80/a@b", "http://host:80/a@b"),
+        ("sk-learn", "sk-learn"),
+    ],
+)
+def test_secrets_are_known_by_their_form_too(value: str, seen: str) -> None:
+    assert shown("base_url", value) == seen
+
+
+def test_plain_values_survive_json() -> None:
+    value = {
+        "a": (1, np.float64(0.5), np.int64(2)),
+        "b": {"x"},
+        3: math.nan,
+        "c": None,
+        "d": True,
+        "token": ["t"],
+        "e": math.inf,
+    }
+    seen = plain(value)
+    assert seen == {"a": [1, 0.5, 2], "b": ["x"], "3": None, "c": None, "d": True, "token": [HIDDEN], "e": None}
+    assert json.loads(json.dumps(seen, allow_nan=False)) == seen
