@@ -19,6 +19,8 @@ from rag.redaction import plain, shown
 
 Value = TypeVar("Value")
 
+KIND = {"mlflow.experimentKind": "custom_model_development"}
+"""Makes MLflow's page of an experiment open on its runs, side by side."""
 LONGEST_NAME = 250
 """Characters that MLflow allows in the name of a parameter, a metric or a tag."""
 LONGEST_PARAM = 500

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Experiment, Run
 
-KIND = {"mlflow.experimentKind": "custom_model_development"}
-"""Makes MLflow's page of an experiment open on its runs, side by side."""
 LONGEST_DIGEST = 36
 PAGE = 1000
 BUSY, PATIENCE = 20.0, 120.0
@@ -124,7 +122,7 @@ def _new_experiment(client: "MlflowClient", uri: str, name: str) -> "Experiment"
     # Without a location MLflow would put artifacts under whatever folder a process happens to run in.
     location = (database.parent / "mlartifacts").as_uri() if database else None
     try:
-        return client.get_experiment(client.create_experiment(name, location, KIND))
+        return client.get_experiment(client.create_experiment(name, location, tracked.KIND))
     except MlflowException:
         if (known := client.get_experiment_by_name(name)) is None:
             raise
@@ -239,12 +237,13 @@ def _told(uri: str, experiment: str) -> Iterator[None]:
     """Say in one line what went wrong there."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    from alembic.util.exc import CommandError
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         with _quiet():
             yield
-    except (MlflowException, SQLAlchemyError, sqlite3.Error, OSError) as error:
+    except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError) as error:
         what = f"MLflow cannot be used: {shown('', str(error)).strip().splitlines()[0][:300]}"
         raise ServiceError(shown("", uri), what, f"the results are safe; when it is mended: rag track {experiment}") from error

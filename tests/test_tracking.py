@@ -252,6 +252,13 @@ def test_a_database_that_is_none(folder: Path) -> None:
         tracking.prepare(None, folder)
 
 
+def test_a_database_of_another_mlflow(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "mlflow.db")) as connection:
+        connection.executescript("UPDATE alembic_version SET version_num = 'unheard of'; DROP TABLE inputs")
+    with pytest.raises(ServiceError, match="unheard of"):
+        tracking.prepare(None, folder)
+
+
 def test_a_database_that_cannot_be_opened_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     (tmp_path / "mlflow.db").mkdir()
