@@ -85,7 +85,9 @@ class SentenceTransformerEmbedder:
 @once(kept=2)
 def _load(folder: Path, device: str) -> Any:
     from sentence_transformers import SentenceTransformer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()  # one bar per load says nothing that the progress of a sweep does not
     try:
         return SentenceTransformer(
             str(folder),

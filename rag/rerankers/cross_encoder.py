@@ -76,7 +76,9 @@ def readable(text: str) -> str:
 def _load(folder: Path, device: str, max_length: int) -> Any:
     from sentence_transformers import CrossEncoder
     from torch.nn import Identity
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()  # one bar per load says nothing that the progress of a sweep does not
     try:
         model = CrossEncoder(
             str(folder),

@@ -42,7 +42,7 @@ class PinnedModel:
     @property
     def is_folder(self) -> bool:
         """Whether `model` names a folder that exists."""
-        return Path(self.model).is_dir()
+        return bool(self.model) and Path(self.model).is_dir()
 
     def fingerprint(self) -> str:
         """`name@revision`, or for a folder a sha256 over the names and contents of its files (hidden ones left out)."""

