@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.embedders.digests import sha256
 from rag.embedders.limits import check_within
 from rag.embedders.once import once
-from rag.embedders.pinned import sha256
-from rag.embedders.tokens import offsets, readable, tokenizer
+from rag.embedders.texts import readable
+from rag.embedders.tokens import offsets, tokenizer
 from rag.errors import ConfigError
 from rag.records import Vectors
 
@@ -74,7 +75,8 @@ class MiniLmEmbedder:
         pieces = tokenizer(folder() / "tokenizer.json")
         for start in range(0, len(texts), self.batch_size):
             batch = [readable(text) for text in texts[start : start + self.batch_size]]
-            yield from hidden_states(model, [_cut(encoded.ids) for encoded in pieces.encode_batch(batch)])
+            # Not `encode_batch`: its threads would make a later fork warn, or hang.
+            yield from hidden_states(model, [_cut(pieces.encode(text).ids) for text in batch])
 
 
 def folder() -> Path:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.embedders.limits import check_within
 from rag.embedders.once import once
-from rag.embedders.tokens import readable
+from rag.embedders.texts import readable
 from rag.errors import ConfigError, MissingExtraError, ServiceError
 from rag.records import Vectors
 

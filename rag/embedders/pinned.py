@@ -6,10 +6,12 @@ Only safetensors are read: weights that were pickled can run code when they are 
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
 
 from rag.errors import ConfigError, ServiceError
+
+from .digests import sha256  # the same line in both rooms
 
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 MOVING = ("main", "master", "HEAD")
@@ -53,6 +55,7 @@ class PinnedModel:
             digest.update(f"{path.relative_to(self.model).as_posix()}\0{sha256(path)}\n".encode())
         return f"sha256:{digest.hexdigest()}"
 
+    @cached_property
     def folder(self) -> Path:
         """The folder with the files, fetched from the hub where they are not in its cache yet; ServiceError if that fails."""
         if self.is_folder:
@@ -84,18 +87,6 @@ class PinnedModel:
                 allow_patterns=FETCHED,
             )
         )
-
-
-def sha256(path: Path) -> str:
-    """The sha256 of a file, read once per process as long as its size and time of change stay."""
-    status = path.stat()
-    return _sha256(path, status.st_size, status.st_mtime_ns)
-
-
-@lru_cache(maxsize=1024)
-def _sha256(path: Path, size: int, changed: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _files(folder: Path) -> list[Path]:

@@ -5,6 +5,7 @@ Reimers & Gurevych 2019, "Sentence-BERT". Weights are read from safetensors only
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -14,7 +15,8 @@ import numpy as np
 from rag.embedders.limits import check_within
 from rag.embedders.once import once
 from rag.embedders.pinned import PinnedModel
-from rag.embedders.tokens import offsets, readable
+from rag.embedders.texts import readable
+from rag.embedders.tokens import offsets
 from rag.errors import ConfigError
 from rag.records import Vectors
 
@@ -42,18 +44,20 @@ class SentenceTransformerEmbedder:
 
     def __post_init__(self) -> None:
         check_within("embedder.runtime.batch_size", self.batch_size, 1)
-        self._source()
+        self.source  # noqa: B018 - checks the model
 
-    def _source(self) -> PinnedModel:
+    @cached_property
+    def source(self) -> PinnedModel:
+        """Where the files are."""
         return PinnedModel("embedder", self.model, self.revision, self.cache)
 
     def fingerprint(self) -> str:
         """`name@revision`, or a sha256 over the files of a folder."""
-        return self._source().fingerprint()
+        return self.source.fingerprint()
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every token of the model's `tokenizer.json`; ConfigError where it has none."""
-        path = self._source().folder() / "tokenizer.json"
+        path = self.source.folder / "tokenizer.json"
         if not path.is_file():
             raise ConfigError("embedder.model", f"{self.model} has no tokenizer.json", "cut by words or characters instead")
         return offsets(path, text)
@@ -69,7 +73,7 @@ class SentenceTransformerEmbedder:
         return self._encode(model, model.encode_query, texts, self.query_prefix)
 
     def _loaded(self) -> Any:
-        return _load(self._source().folder(), self.device)
+        return _load(self.source.folder, self.device)
 
     def _encode(self, model: Any, encode: Any, texts: Sequence[str], prefix: str | None) -> Vectors:
         vectors = np.zeros((len(texts), model.get_embedding_dimension()), np.float32)

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from rag.embedders.limits import check_within
 from rag.embedders.minilm import DIMENSIONS, MiniLmEmbedder, folder, hidden_states, load
 from rag.embedders.once import once
-from rag.embedders.tokens import offsets, readable, tokenizer
+from rag.embedders.texts import readable
+from rag.embedders.tokens import offsets, tokenizer
 from rag.errors import ConfigError
 from rag.records import Vectors
 
@@ -71,7 +72,9 @@ class StaticEmbedder:
         return self.embed_documents(texts)
 
     def _vector(self, model: Any, text: str) -> Vectors:
-        (ids,) = model.tokenize([readable(text)])
+        # Not `model.encode`: it changes its tokenizer while it runs, so two threads would meet.
+        found = model.tokenizer.encode(readable(text), add_special_tokens=False).ids
+        ids = [number for number in found if number != model.unk_token_id]
         mean: Vectors = model.embedding[ids].mean(axis=0) if ids else np.zeros(self.dimensions, np.float32)
         return mean if mean.any() else np.full(self.dimensions, 1e-3, np.float32)
 

@@ -4,11 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.embedders.once import once
-
-
-def readable(text: str) -> str:
-    """The text with lone surrogates replaced one for one, so that offsets stay; tokenizers and HTTP refuse them."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+from rag.embedders.texts import readable
 
 
 @once(kept=8)

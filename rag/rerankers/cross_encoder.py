@@ -6,7 +6,7 @@ a pinned revision or from a folder; weights are read from safetensors only, and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -39,14 +39,16 @@ class CrossEncoderReranker:
         for where, value in (("max_length", self.max_length), ("runtime.batch_size", self.batch_size)):
             if not (isinstance(value, int) and value >= 1):
                 raise ConfigError(f"reranker.{where}", f"found {value!r}", "a whole number of at least 1")
-        self._source()
+        self.source  # noqa: B018 - checks the model
 
-    def _source(self) -> PinnedModel:
+    @cached_property
+    def source(self) -> PinnedModel:
+        """Where the files are."""
         return PinnedModel("reranker", self.model, self.revision, self.cache)
 
     def fingerprint(self) -> str:
         """`name@revision`, or a sha256 over the files of a folder."""
-        return self._source().fingerprint()
+        return self.source.fingerprint()
 
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
@@ -57,7 +59,7 @@ class CrossEncoderReranker:
         return [[next(values) for _ in texts] for texts in passages]
 
     def _predict(self, pairs: list[tuple[str, str]]) -> list[float]:
-        folder = self._source().folder()
+        folder = self.source.folder
         found: list[float] = []
         for start in range(0, len(pairs), self.batch_size):
             batch = pairs[start : start + self.batch_size]

@@ -1,5 +1,6 @@
 """A tiny model folder, an endpoint that speaks the embeddings protocol, and a small distilled model."""
 
+import hashlib
 import json
 import threading
 from collections.abc import Iterator
@@ -108,7 +109,8 @@ class Conversation(BaseHTTPRequestHandler):
 
 
 def vector_of(text: str, dimensions: int) -> list[float]:
-    return np.random.default_rng(list(text.encode())).normal(size=dimensions).tolist()
+    seed = list(hashlib.sha256(text.encode()).digest())
+    return np.random.default_rng(seed).normal(size=dimensions).tolist()
 
 
 @pytest.fixture
