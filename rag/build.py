@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rag.errors import ConfigError, UserError, closest
-from rag.identity import code_identity, digest, without_runtime
+from rag.identity import code_identity, digest
+from rag.parameters import check, shown
 from rag.roles import ROLES, AnswerMetric, RankingMetric, fingerprint
 
-TARGET = "_target_"
+TARGET, RUNTIME = "_target_", "runtime"
 Inner = Callable[[Any, str], Any]
 FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")
 
@@ -35,7 +36,7 @@ class Components:
         """The component that a config node describes; ConfigError naming `where` when it describes none."""
         if not isinstance(node, Mapping) or TARGET not in node:
             raise ConfigError(
-                where, f"found {_shown(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
+                where, f"found {shown(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
             )
         key = digest(node)
         if key not in self._built:
@@ -57,30 +58,33 @@ class Components:
         key = digest(node)
         if key not in self._identities:
             component = self.build(node, where)
-            nested = {name: self._part(value, f"{where}.{name}") for name, value in node.items() if name != "runtime"}
+            nested = {name: self._part(value, f"{where}.{name}") for name, value in node.items() if name != RUNTIME}
             code = code_identity(type(component).__module__, self.trusted)
             self._identities[key] = digest(nested, code, fingerprint(component))
         return self._identities[key]
 
     def _part(self, value: Any, where: str) -> Any:
-        if isinstance(value, Mapping) and TARGET in value:
-            return self.identity(value, where)
-        return without_runtime(value)
+        if isinstance(value, Mapping):
+            if TARGET in value:
+                return self.identity(value, where)
+            return {name: self._part(part, f"{where}.{name}") for name, part in value.items()}
+        return [self._part(part, where) for part in value] if isinstance(value, list | tuple) else value
 
     def _construct(self, node: Mapping[str, Any], where: str) -> Any:
         for name in FORBIDDEN:
             if name in node:
                 raise ConfigError(f"{where}.{name}", "is not supported", "name a class and its parameters, nothing else")
         target = self.resolve(node[TARGET], where)
-        given = {name: value for name, value in node.items() if name not in (TARGET, "runtime")}
-        given |= node.get("runtime") or {}
-        _check_names(target, given, node[TARGET], where)
-        parameters = {name: self._parameter(value, f"{where}.{name}") for name, value in given.items()}
+        given = {name: value for name, value in node.items() if name not in (TARGET, RUNTIME)}
+        runtime = _runtime(node, given, where)
+        places = {name: f"{where}.{name}" for name in given} | {name: f"{where}.{RUNTIME}.{name}" for name in runtime}
+        parameters = {name: self._parameter(value, places[name]) for name, value in (given | dict(runtime)).items()}
+        check(target, parameters, node[TARGET], where, places)
         try:
             return target(**parameters)
         except UserError:
             raise
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, ArithmeticError) as error:
             raise ConfigError(
                 where, f"{node[TARGET]} does not take these parameters: {error}", "check their types and values"
             ) from error
@@ -100,11 +104,12 @@ class Components:
 
     def resolve(self, target: Any, where: str) -> type:
         """The class behind a dotted name, if it and the module it was defined in belong to a trusted package."""
-        known = f"trusted: {', '.join(self.trusted)}, and installed packages that declare the entry point group rag.plugins"
+        plugins = ", ".join(self.trusted[1:]) or "none yet"
+        known = f"rag.<room>.<file>.<Class>, or a class of a package with the entry point group rag.plugins ({plugins})"
         where = f"{where}.{TARGET}"
-        if not isinstance(target, str) or target.split(".")[0] not in self.trusted or "." not in target:
-            raise ConfigError(where, f"{target!r} is outside the trusted packages", known)
-        module, _, name = target.rpartition(".")
+        module, _, name = target.rpartition(".") if isinstance(target, str) else ("", "", "")
+        if not self._is_trusted(module):
+            raise ConfigError(where, f"{shown(target)} is outside the trusted packages", known)
         try:
             found = getattr(importlib.import_module(module), name)
         except ModuleNotFoundError as error:
@@ -112,29 +117,29 @@ class Components:
                 raise
             raise ConfigError(where, f"there is no module {module!r}", "check the spelling") from error
         except AttributeError as error:
-            names = [name for name, value in vars(importlib.import_module(module)).items() if inspect.isclass(value)]
-            raise ConfigError(where, f"{module} has no class {name!r}", closest(name, names)) from error
-        if not inspect.isclass(found) or found.__module__.split(".")[0] not in self.trusted:
+            classes = inspect.getmembers(importlib.import_module(module), inspect.isclass)
+            own = [name for name, value in classes if value.__module__ == module]
+            raise ConfigError(where, f"{module} has no class {name!r}", closest(name, own)) from error
+        if not inspect.isclass(found) or not self._is_trusted(found.__module__):
             raise ConfigError(where, f"{target!r} is not a class of a trusted package", known)
         return found
 
+    def _is_trusted(self, module: str) -> bool:
+        """Whether a module may hold components: one in a room of ours, or one of a package that the caller trusts.
 
-def _check_names(target: type, given: Mapping[str, Any], name: str, where: str) -> None:
-    accepted = inspect.signature(target).parameters
-    for parameter in given:
-        if parameter not in accepted:
-            raise ConfigError(f"{where}.{parameter}", f"{name} has no parameter {parameter!r}", closest(parameter, accepted))
-    for parameter, kind in accepted.items():
-        if (
-            kind.default is inspect.Parameter.empty
-            and parameter not in given
-            and kind.kind is not inspect.Parameter.VAR_KEYWORD
-        ):
-            raise ConfigError(
-                f"{where}.{parameter}", f"{name} needs it and it is not given", f"set {where}.{parameter}=<value>"
-            )
+        Our own top-level files open stores and run programs; a config has no business with their classes.
+        """
+        parts = module.split(".")
+        plain = all(part.isidentifier() and part != "__main__" for part in parts)
+        return plain and parts[0] in self.trusted and (parts[0] != "rag" or len(parts) > 2)
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _runtime(node: Mapping[str, Any], given: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    runtime = node.get(RUNTIME) or {}
+    if not isinstance(runtime, Mapping):
+        raise ConfigError(f"{where}.{RUNTIME}", f"is {shown(runtime)}", "a mapping of parameters that change no result")
+    for name in runtime:
+        if name in given:
+            # Else a value could change results from a place that no key covers.
+            raise ConfigError(f"{where}.{RUNTIME}.{name}", "is given outside of runtime too", "leave one of them out")
+    return runtime

@@ -218,7 +218,7 @@ texts = [f"text {number}" for number in range(700)]
 rng = random.Random(sys.argv[2])
 stored = StoredEmbedder(CountingEmbedder(), Store(sys.argv[1]), "one")
 for _ in range(8):
-    some = rng.sample(texts, 150)
+    some = rng.sample(texts, 60)
     assert (stored.embed_documents(some) == CountingEmbedder().embed_documents(some)).all()
 """
 
@@ -233,7 +233,7 @@ def test_processes_that_add_at_once_lose_nothing(store: Store) -> None:
     texts = [f"text {number}" for number in range(700)]
     np.testing.assert_array_equal(stored.embed_documents(texts), CountingEmbedder().embed_documents(texts))
     rngs = [random.Random(str(seed)) for seed in range(3)]
-    added = {text for rng in rngs for _ in range(8) for text in rng.sample(texts, 150)}
+    added = {text for rng in rngs for _ in range(8) for text in rng.sample(texts, 60)}
     assert {text for asked in inner.asked for text in asked} == set(texts) - added
     assert 0 < len(added) < 700
 
