@@ -5,9 +5,11 @@ import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra import compose as hydra_compose
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.hydra import Hydra
@@ -15,13 +17,16 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
+from yaml import YAMLError
 
-from rag.errors import ConfigError
+from rag.errors import ConfigError, closest
 
 PLUGINS = "rag.plugins"
+LISTS = ("index", "metric")
+"""Groups of which several choices may be made at once; the others take one."""
 
 
 def shipped(folder: str) -> Path:
@@ -30,6 +35,7 @@ def shipped(folder: str) -> Path:
     return inside if inside.is_dir() else Path(__file__).parent.parent / folder
 
 
+@lru_cache(maxsize=1)
 def plugins() -> tuple[str, ...]:
     """Top-level packages that declare the entry point group `rag.plugins`; installing one is trusting it."""
     return tuple(sorted({point.value.split(":")[0].split(".")[0] for point in importlib.metadata.entry_points(group=PLUGINS)}))
@@ -63,20 +69,90 @@ def hydra_ready() -> Iterator[None]:
 
 def compose(overrides: Sequence[str]) -> DictConfig:
     """The wiring under some overrides, interpolations still open; call it within `hydra_ready`."""
+    for override in parsed(overrides):
+        _check(override)
     try:
         config: DictConfig = hydra_compose("config", overrides=list(overrides))
-    except (HydraException, OmegaConfBaseException) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
         raise _explained(error, overrides) from error
+    for key in _wiring():
+        if key not in config:
+            known = choices(key)
+            what, remedy = (
+                ("names nothing", f"there is: {', '.join(known)}") if known else ("is left out", f"set {key}=<value>")
+            )
+            raise ConfigError(key, what, remedy)
     return config
 
 
+@lru_cache(maxsize=1)
+def _wiring() -> tuple[str, ...]:
+    """The keys that every config must have."""
+    content = yaml.safe_load((shipped("conf") / "config.yaml").read_text("utf-8"))
+    groups = [group for choice in content.pop("defaults") if isinstance(choice, dict) for group in choice]
+    return (*groups, *content)
+
+
+def _check(override: Override) -> None:
+    """Raise ConfigError for what Hydra would refuse in its own words, or take for something else than was meant."""
+    line, key, value = override.input_line, override.key_or_group, override.value()
+    if not key or key.split(".")[0].split("/")[0] == "hydra":
+        raise ConfigError(line or "override", "names no key of the wiring", "see conf/config.yaml for what can be set")
+    if override.is_sweep_override():
+        raise ConfigError(line or key, "names several values", f"a list is {key}=[a,b]; to try each: an axis, or rag run -m")
+    if override.is_delete() or not any((folder / key).is_dir() for folder in search_folders()):
+        return
+    for choice in value if isinstance(value, list) and key in LISTS else [value]:
+        if not isinstance(choice, str) or not any((folder / key / f"{choice}.yaml").is_file() for folder in search_folders()):
+            raise ConfigError(key, f"there is no choice {choice!r}", closest(str(choice), choices(key)))
+
+
 def _explained(error: Exception, overrides: Sequence[str]) -> ConfigError:
-    said = re.sub(r"\s+", " ", str(error).split("Set the environment variable")[0]).strip()
+    said = " ".join(str(error if str(error) else error.__cause__).split("Config search path")[0].split())
     shown = " ".join(overrides) or "conf/config.yaml"
-    if isinstance(error, MissingConfigException) and (match := re.search(r"Could not find '([^']+)'", said)):
+    if match := re.search(r"Could not (?:find|load) '([^']+)'", said):
         group, _, choice = match[1].rpartition("/")
-        return ConfigError(group or shown, f"there is no choice {choice!r}", f"there is: {', '.join(choices(group))}")
+        return ConfigError(group or shown, f"there is no choice {choice!r}", closest(choice, choices(group)))
+    if match := re.search(r"Could not (?:override|append to|delete from)\b.*?'([^']+)'", said):
+        return _misspelt(match[1], overrides) or ConfigError(
+            shown, said, "write ++ in front to set it whether it is there or not"
+        )
+    if isinstance(error, YAMLError | UnicodeDecodeError):
+        return ConfigError(_unreadable(error), f"is no YAML: {said}", "mend the line named here")
     return ConfigError(shown, said, "see conf/config.yaml for what can be set; a new key takes a + in front")
+
+
+def _misspelt(key: str, overrides: Sequence[str]) -> ConfigError | None:
+    """What is wrong with a key that is not there: the first part of it that is not, and what comes close."""
+    others = [override for override in overrides if override.lstrip("+~").split("=")[0] != key]
+    try:
+        node: Any = hydra_compose("config", overrides=others)
+    except (HydraException, OmegaConfBaseException, ValueError):
+        return None
+    path = re.split(r"[./]", key)
+    for number, part in enumerate(path):
+        if not isinstance(node, DictConfig):
+            return ConfigError(
+                key, f"{'.'.join(path[:number])} is {node!r} and holds no keys", "leave out what stands behind it"
+            )
+        if part not in node:
+            known = [str(name) for name in node if not str(name).startswith("_")]
+            where = ".".join(path[:number]) or "the wiring"
+            return ConfigError(key, f"there is no {part!r} in {where}", f"{closest(part, known)}; a new key takes a +")
+        node = node._get_node(part) if OmegaConf.is_interpolation(node, part) else node[part]
+    return None
+
+
+def _unreadable(error: Exception) -> str:
+    """The file that a YAML error speaks of."""
+    if mark := getattr(error, "problem_mark", None):
+        return f"{mark.name}:{mark.line + 1}"
+    for path in (path for folder in search_folders() for path in folder.rglob("*.yaml")):
+        try:
+            path.read_text("utf-8")
+        except ValueError:
+            return str(path)
+    return "conf"
 
 
 def choices(group: str) -> list[str]:
@@ -89,20 +165,33 @@ def resolve(config: DictConfig) -> dict[str, Any]:
     try:
         plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
-        key = getattr(error, "full_key", None) or "config"
-        first = str(error).splitlines()[0]
-        raise ConfigError(str(key), first, f"give it: {key}=<value>") from error
+        raise _unresolved(error) from error
     return {str(key): value for key, value in dict(plain).items()} if isinstance(plain, dict) else {}
+
+
+def _unresolved(error: Exception) -> ConfigError:
+    key, said = str(getattr(error, "full_key", None) or "config"), str(error).splitlines()[0]
+    if match := re.search(r"Environment variable '([^']+)' not found", said):
+        return ConfigError(key, f"needs the environment variable {match[1]}", f"export {match[1]}=<value>, or {key}=<value>")
+    if isinstance(error, InterpolationToMissingValueError) and (match := re.search(r"Missing mandatory value: (\S+)", said)):
+        key = match[1]
+    elif not isinstance(error, MissingMandatoryValue):
+        return ConfigError(key, said, f"mend the ${{...}} in it, or give {key}=<value>")
+    return ConfigError(key, "has no value yet", f"give it: {key}=<value>")
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
     """Overrides in Hydra's grammar, sweeps (`k=3,5`) among them."""
+    return [_parsed(override) for override in overrides]
+
+
+@lru_cache(maxsize=4096)
+def _parsed(override: str) -> Override:
     try:
-        return list(OverridesParser.create().parse_overrides(list(overrides)))
+        return OverridesParser.create().parse_override(override)
     except HydraException as error:
-        raise ConfigError(
-            " ".join(overrides), str(error).splitlines()[0], "write key=value, or key=a,b,c for several"
-        ) from error
+        said = str(error).splitlines()[0]
+        raise ConfigError(override or "override", said, "write key=value, or key=a,b,c for several") from error
 
 
 def expanded(override: str) -> list[str]:

@@ -6,19 +6,24 @@ are shared by every chunker and every trial.
 
 import hashlib
 import inspect
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.errors import ConfigError
-from rag.records import Vectors
-from rag.roles import Embedder, Reranker
+from rag.records import Reply, Request, Vectors
+from rag.roles import Embedder, Generator, Reranker
 from rag.store import Entry, Store
 
 BLOCK = 256
 """Items that are computed between two writes."""
+
+REPLIES = 16
+"""Requests that are under way between two looks at the store."""
 
 
 def item_id(*parts: str) -> bytes:
@@ -139,6 +144,47 @@ class StoredReranker:
 
 
 Table = TypeVar("Table", bound=Rows)
+
+
+class StoredGenerator:
+    """A costly generator whose replies are kept by request: what was paid for once is not asked for again."""
+
+    def __init__(self, generator: Generator, store: Store, identity: str) -> None:
+        self.generator, self.store, self.space = generator, store, f"replies/{identity}"
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """As the generator does, but each distinct sequence of messages once; a killed run keeps what was answered."""
+        keys = [f"{self.space}/{item_id(*_said(request)).hex()}" for request in requests]
+        known = {key: entry.meta for key in dict.fromkeys(keys) if (entry := self.store.read(key))}
+        first = {key: number for number, key in reversed(list(enumerate(keys))) if key not in known}
+        missing = sorted(first.values())
+        for start in range(0, len(missing), REPLIES):
+            numbers = missing[start : start + REPLIES]
+            replies = self.generator.generate([requests[number] for number in numbers])
+            for number, reply in zip(numbers, replies, strict=True):
+                known[keys[number]] = meta_of(reply)
+                self.store.write(keys[number], Entry(meta=known[keys[number]]))
+        return [reply_of(known[key]) for key in keys]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        """The reply, which a person waits for, straight from the generator."""
+        return self.generator.stream(request)
+
+
+def _said(request: Request) -> Iterator[str]:
+    for message in request.messages:
+        yield from (message.role, message.content)
+
+
+def meta_of(reply: Reply) -> dict[str, Any]:
+    """A reply as JSON values; an unknown cost is null."""
+    return {**asdict(reply), "cost": None if math.isnan(reply.cost) else reply.cost}
+
+
+def reply_of(meta: Mapping[str, Any]) -> Reply:
+    """A stored reply as a record."""
+    cost = math.nan if meta["cost"] is None else meta["cost"]
+    return Reply(**{**meta, "citations": tuple(meta["citations"]), "cost": cost})
 
 
 def whole_rows(role: str, rows: Table, expected: int) -> Table:

@@ -1,5 +1,6 @@
 """Stored scores → one row per trial, best first. What was measured with a clock stands apart: it is never twice the same."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ import numpy as np
 from rag.errors import ConfigError, closest
 from rag.execute import Outcome
 from rag.plan import Plan, PlannedTrial, ends_of
-from rag.store import Store
+from rag.runners import replies_of
+from rag.store import Entry, Store
 
-LOWER_IS_BETTER = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "stage_seconds", "cpu_seconds")
+LOWER_IS_BETTER = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "stage_seconds", "cpu_seconds", "tokens", "cost_usd")
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,10 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         "cpu_seconds": round(sum(found.get("cpu", 0.0) for found in kept), 4),
         "index_bytes": float(sum(cost(key).get("bytes", 0) for key in trial.ends.indexes.values())),
     }
+    if trial.ends.generate:
+        replies = replies_of(store.read(plan.stages[trial.ends.generate].entry) or Entry(meta={"replies": []}))
+        measured["tokens"] = float(sum(reply.prompt_tokens + reply.completion_tokens for reply in replies))
+        measured |= {} if math.isnan(cost_usd := sum(reply.cost for reply in replies)) else {"cost_usd": round(cost_usd, 6)}
     entry = store.read(plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
     if entry is not None:
         for share in (50, 95):

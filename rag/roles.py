@@ -4,7 +4,9 @@ Constructors check their parameters, are cheap, and load nothing: a plan builds 
 loaded at the first call. Batches go in and come out; one question is a batch of one.
 
 Class attributes that any component may set: `changes_nothing = True` marks the choice `none` of a role, which has no stage of
-its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`).
+its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). A Fusion
+may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
+sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

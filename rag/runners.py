@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,11 @@ from rag import evaluate, pipeline
 from rag.build import Components
 from rag.corpus import Corpus
 from rag.golden import Golden
-from rag.items import StoredEmbedder, StoredReranker
+from rag.items import StoredEmbedder, StoredGenerator, StoredReranker, meta_of, reply_of
 from rag.pipeline import Pipeline
 from rag.rankings import Rankings
 from rag.records import Reply, Vectors
-from rag.roles import Embedder, Reranker
+from rag.roles import Embedder, Generator, Reranker
 from rag.store import Entry, Store
 
 
@@ -59,6 +59,14 @@ class Job:
             StoredReranker(reranker, self.store, self.components.identity(node, "reranker")) if reranker.pairwise else reranker
         )
 
+    def generator(self) -> Generator:
+        """The generator; a costly one has its replies kept by request."""
+        node = self.nodes["generator"]
+        generator: Generator = self.components.build(node, "generator")
+        if not getattr(generator, "costly", False):
+            return generator
+        return StoredGenerator(generator, self.store, self.components.identity(node, "generator"))
+
     def replies(self) -> list[Reply] | None:
         """The replies that this stage reads, if any were generated."""
         return replies_of(self.inputs["generate"]) if "generate" in self.inputs else None
@@ -76,7 +84,7 @@ def rankings_of(entry: Entry) -> Rankings:
 
 def replies_of(entry: Entry) -> list[Reply]:
     """Stored replies."""
-    return [Reply(**{**reply, "citations": tuple(reply["citations"])}) for reply in entry.meta["replies"]]
+    return [reply_of(meta) for meta in entry.meta["replies"]]
 
 
 def _of_rankings(rankings: Rankings) -> Entry:
@@ -147,8 +155,8 @@ def run_generate(job: Job) -> Entry:
     prompt = job.components.build(job.nodes["prompt"], "prompt")
     queries = [example.query for example in job.golden.examples]
     asked = pipeline.requests(prompt, queries, job.ranking, job.corpus, job.values["k"])
-    replies = job.components.build(job.nodes["generator"], "generator").generate(asked)
-    return Entry(meta={"replies": [asdict(reply) for reply in replies]})
+    replies = job.generator().generate(asked)
+    return Entry(meta={"replies": [meta_of(reply) for reply in replies]})
 
 
 def run_gold(job: Job) -> Entry:

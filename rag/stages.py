@@ -117,6 +117,9 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     check(config)
     made = graph.components
     roles = {role: made.role(role, config[role]) for role in ("fusion", "reranker", "selector", "memory", "generator")}
+    fits = getattr(roles["fusion"], "check", None)
+    if fits:
+        fits(list(config["index"]))
     corpus, indexes = add_corpus(graph, config, golden)
     queries = golden.queries_digest
     if not changes_nothing(roles["memory"]):

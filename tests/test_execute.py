@@ -73,12 +73,12 @@ def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Pa
 
 def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: Path) -> None:
     store = store_at(tmp_path / "store")
-    axes = '  search: ["index=[bm25s] fusion=single", "index=[bm25s,dense] fusion=weighted fusion.weights=[0.2,0.3,0.5]"]'
-    done = swept(made(tmp_path, store, axes), store)
-    assert [(row.status, "bm25s single" in row.name) for row in done.board.rows] == [("done", True), ("failed", False)]
+    dead = "generator=openai generator.model=none generator.base_url=http://127.0.0.1:9/v1 generator.runtime.retries=0"
+    done = swept(made(tmp_path, store, f'  generator: {{quoting: generator=extractive, dead: "{dead}"}}'), store)
+    assert [(row.name, row.status) for row in done.board.rows] == [("quoting", "done"), ("dead", "failed")]
     counts = done.counts()
-    assert (counts["failed"], counts["blocked"]) == (1, 2)
-    assert "fusion.weights" in done.board.rows[1].error
+    assert (counts["failed"], counts["blocked"]) == (1, 1)
+    assert "127.0.0.1:9" in done.board.rows[1].error
     json.dumps(done.to_json(), allow_nan=False)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from rag.errors import ConfigError, ServiceError
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 OFFICIAL = "https://api.openai.com/v1"
+CONTEXT_TOKENS = 200
+"""Tokens that a context is taken for before one has been seen."""
 OWN_FIELDS = frozenset({"model", "messages", "stream"})
 REMEDIES: Mapping[int, str] = {
     400: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
@@ -41,6 +43,8 @@ class OpenAiGenerator:
     NaN, and 0 on this machine. The key is read from the environment when it is first needed and shown nowhere.
     """
 
+    costly: ClassVar[bool] = True
+
     model: str
     base_url: str | None = None
     api_key_env: str | None = "OPENAI_API_KEY"
@@ -56,6 +60,14 @@ class OpenAiGenerator:
     def __post_init__(self) -> None:
         for name, what, remedy in self._problems():
             raise ConfigError(f"generator.{name}", what, remedy)
+
+    def spending(self, questions: int, k: int) -> tuple[int, float]:
+        """Tokens and US dollars that so many questions with k contexts each may take: an estimate from above for the reply.
+
+        A context is taken for CONTEXT_TOKENS, the question with its instructions for as many; NaN dollars without a price.
+        """
+        prompt, completion = questions * (k + 1) * CONTEXT_TOKENS, questions * (self.max_tokens or CONTEXT_TOKENS)
+        return prompt + completion, self._cost(prompt, completion)
 
     def _problems(self) -> Iterator[tuple[str, str, str]]:
         address = urlsplit(self.url)

@@ -4,9 +4,10 @@ import re
 import string
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
+CITATION = re.compile(r"\[\d+\]")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalised(text: str) -> str:
-    """Lower case, without ASCII punctuation and English articles, words one space apart."""
-    return " ".join(ARTICLES.sub(" ", text.lower().translate(PUNCTUATION)).split())
+    """Lower case, without ASCII punctuation and English articles, words one space apart; a marker such as `[1]` is no word."""
+    return " ".join(ARTICLES.sub(" ", CITATION.sub(" ", text).lower().translate(PUNCTUATION)).split())
