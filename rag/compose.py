@@ -15,7 +15,7 @@ from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Glob, Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
@@ -73,7 +73,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
         _check(override)
     try:
         config: DictConfig = hydra_compose("config", overrides=list(overrides))
-    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError, ValueError, OSError) as error:
         raise _explained(error, overrides) from error
     for key in _wiring():
         if key not in config:
@@ -114,11 +114,9 @@ def _explained(error: Exception, overrides: Sequence[str]) -> ConfigError:
         group, _, choice = match[1].rpartition("/")
         return ConfigError(group or shown, f"there is no choice {choice!r}", closest(choice, choices(group)))
     if match := re.search(r"Could not (?:override|append to|delete from)\b.*?'([^']+)'", said):
-        return _misspelt(match[1], overrides) or ConfigError(
-            shown, said, "write ++ in front to set it whether it is there or not"
-        )
+        return _misspelt(match[1], overrides) or ConfigError(match[1], said, "with ++ in front it is set, there or not")
     if isinstance(error, YAMLError | UnicodeDecodeError):
-        return ConfigError(_unreadable(error), f"is no YAML: {said}", "mend the line named here")
+        return ConfigError(_unreadable(error), f"is no YAML ({getattr(error, 'problem', said)})", "mend it there")
     return ConfigError(shown, said, "see conf/config.yaml for what can be set; a new key takes a + in front")
 
 
@@ -199,5 +197,9 @@ def expanded(override: str) -> list[str]:
     (single,) = parsed([override])
     if not single.is_sweep_override():
         return [override]
-    key = single.get_key_element()
-    return [f"{key}={value}" for value in single.sweep_string_iterator()]
+    key, values = single.get_key_element(), single.value()
+    # Patterns are matched here: Hydra would, within a run of its own.
+    found = values.filter(choices(single.key_or_group)) if isinstance(values, Glob) else single.sweep_string_iterator()
+    if not (singles := [f"{key}={value}" for value in found]):
+        raise ConfigError(override, "fits no choice", f"there is: {', '.join(choices(single.key_or_group)) or 'nothing'}")
+    return singles
