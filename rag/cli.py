@@ -60,8 +60,9 @@ def plan(experiment: str, overrides: Overrides = None, as_json: Json = False) ->
     if as_json:
         terminal.print_json(made.to_json())
         return
-    terminal.out.print(terminal.plan(made))
     told = made.to_json()
+    terminal.out.print(told["question"])
+    terminal.out.print(terminal.plan(made))
     terminal.out.print(
         f"{told['trials']} trials; {told['stages']['total']} stages one by one, {told['stages']['distinct']} distinct."
     )
@@ -109,6 +110,7 @@ def _sweep(declared: Any, as_json: bool, track: bool) -> None:
     if as_json:
         terminal.print_json(done.to_json())
     else:
+        terminal.out.print(done.board.question)
         terminal.out.print(terminal.leaderboard(done.board))
         terminal.closing(done, folder)
     if done.interrupted:

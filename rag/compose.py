@@ -30,12 +30,17 @@ LISTS = ("index", "metric")
 
 
 def shipped(folder: str) -> Path:
-    """`conf` or `experiments` as they came with this installation."""
+    """A folder such as `conf`, `experiments` or `datasets/handbook` as it came with this installation."""
     inside = Path(__file__).parent / folder
     return inside if inside.is_dir() else Path(__file__).parent.parent / folder
 
 
 @lru_cache(maxsize=1)
+def found(folder: str) -> str:
+    """A folder here, else the shipped one, else as it was named: whoever reads it says that it is not there."""
+    return folder if Path(folder).is_dir() or not shipped(folder).is_dir() else str(shipped(folder))
+
+
 def plugins() -> tuple[str, ...]:
     """Top-level packages that declare the entry point group `rag.plugins`; installing one is trusting it."""
     return tuple(sorted({point.value.split(":")[0].split(".")[0] for point in importlib.metadata.entry_points(group=PLUGINS)}))
@@ -59,6 +64,7 @@ def hydra_ready() -> Iterator[None]:
     path.append("hydra", "pkg://hydra.conf")
     path.append("schema", "structured://")
     GlobalHydra.instance().clear()
+    OmegaConf.register_new_resolver("found", found, replace=True)
     Plugins.instance()  # registers what can read file:// and pkg://
     Hydra.create_main_hydra2("assay", path)
     try:

@@ -44,23 +44,24 @@ def interval(found: Mapping[str, Any]) -> str:
 
 
 def leaderboard(board: Leaderboard, limit: int = 30) -> Table:
-    """The best trials; the column that sorts them stands first, with its intervals."""
-    others = [column for column in board.columns if column != board.objective.column][: _room(board)]
-    clocks = [name for name in ("latency_p50_ms", "latency_p95_ms") if any(name in row.measured for row in board.rows)]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("#", "trial", "id"):
-        table.add_column(name, justify="right" if name == "#" else "left", no_wrap=True)
-    for name in (board.objective.column, *others, *(name.removeprefix("latency_") for name in clocks), "stages s"):
-        table.add_column(escape(name), justify="right", no_wrap=True)
+    """The best trials; the column that sorts them stands first, with its intervals. What does not fit is left out whole."""
+    clocks = ["latency_p50_ms"] if any("latency_p50_ms" in row.measured for row in board.rows) else []
+    others = [column for column in board.columns if column != board.objective.column]
+    name = max([len(row.name) for row in board.rows[:limit]], default=0)
+    room = out.width - (name + 34 + sum(len(clock) - 6 for clock in clocks))
+    shown: list[str] = []
+    for column in others:
+        room -= max(len(column), 4) + 2
+        if room >= 0:
+            shown.append(column)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    for title in ("#", "trial", "id"):
+        table.add_column(title, justify="right" if title == "#" else "left", no_wrap=True)
+    for title in (board.objective.column, *shown, *(clock.removeprefix("latency_") for clock in clocks)):
+        table.add_column(escape(title), justify="right", no_wrap=True)
     for rank, row in enumerate(board.rows[:limit], 1):
-        table.add_row(str(rank), escape(row.name), row.trial_id, *_cells(row, board.objective.column, others, clocks))
+        table.add_row(str(rank), escape(row.name), row.trial_id, *_cells(row, board.objective.column, shown, clocks))
     return table
-
-
-def _room(board: Leaderboard) -> int:
-    """How many plain columns fit beside the names and the interval."""
-    taken = max((len(row.name) for row in board.rows), default=0) + 56
-    return max(1, (out.width - taken) // 12)
 
 
 def _cells(row: Row, objective: str, others: Sequence[str], clocks: Sequence[str]) -> list[str]:
@@ -71,7 +72,6 @@ def _cells(row: Row, objective: str, others: Sequence[str], clocks: Sequence[str
         first,
         *(number(row.value(column)) for column in others),
         *(number(row.measured.get(name), 1) for name in clocks),
-        number(row.measured["stage_seconds"], 1),
     ]
 
 
@@ -90,8 +90,10 @@ def closing(done: Sweep, folder: Path) -> None:
     best = next((row for row in done.board.rows if row.status == "done"), None)
     if best:
         out.print(f"Best by {done.board.objective.column}: {escape(best.name)}.")
-        out.print("Brackets are 95 % intervals: trials whose intervals overlap widely are not told apart by this order.")
-        out.print(f'Next:  rag ask "…" trial={best.trial_id}   ·   make ui   ·   {folder}/leaderboard.json')
+        out.print(
+            "[dim]Brackets: 95 % intervals. Trials whose intervals overlap widely are not told apart by this order.[/dim]"
+        )
+        out.print(f'Next:  rag ask "…" trial={best.trial_id}   make ui   {folder}/leaderboard.json')
 
 
 def passages(found: Sequence[Mapping[str, Any]]) -> None:
@@ -144,24 +146,26 @@ def dataset(name: str, found: DatasetCheck) -> None:
 
 
 def plan(made: Plan) -> Table:
-    """What would run, by kind of stage."""
-    told = made.to_json()
-    table = Table(title=escape(made.experiment.question), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    """What would run, by kind of stage; `?` stands for kinds that never ran on this store."""
+    told = made.to_json()["stages"]
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("stage", "distinct", "cached", "to run", "est. s"):
         table.add_column(name, justify="left" if name == "stage" else "right")
-    kinds = dict.fromkeys(stage.name for stage in made.stages.values())
     waiting = set(made.to_run)
-    for kind in kinds:
+    for kind in dict.fromkeys(stage.name for stage in made.stages.values()):
         keys = [key for key, stage in made.stages.items() if stage.name == kind]
         runs = [key for key in keys if key in waiting]
-        known = [made.estimate.by_stage[key] for key in runs if key in made.estimate.by_stage]
-        seconds = f"{sum(known):.1f}" + ("+?" if len(known) < len(runs) else "")
-        table.add_row(kind, str(len(keys)), str(len(keys) - len(runs)), str(len(runs)), seconds if runs else "")
-    stages = told["stages"]
-    table.add_row(
-        "[bold]all[/bold]", str(stages["distinct"]), str(stages["cached"]), str(stages["to_run"]), f"{told['seconds']:.1f}"
-    )
+        table.add_row(kind, str(len(keys)), str(len(keys) - len(runs)), str(len(runs)), _seconds(made, runs))
+    counts = (str(told[name]) for name in ("distinct", "cached", "to_run"))
+    table.add_row("[bold]all[/bold]", *counts, _seconds(made, made.to_run))
     return table
+
+
+def _seconds(made: Plan, runs: Sequence[str]) -> str:
+    known = [made.estimate.by_stage[key] for key in runs if key in made.estimate.by_stage]
+    if not runs:
+        return ""
+    return (f"{sum(known):.1f}" if known else "") + ("" if len(known) == len(runs) else " + ?" if known else "?")
 
 
 class SweepProgress:
