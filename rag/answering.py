@@ -52,7 +52,9 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
 
 def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
     """For every passage that is read: its span and text, and its rank and score after each step that knew it."""
-    steps = dict(trace.indexes) | {"fused": trace.fused, "reranked": trace.reranked}
+    steps = dict(trace.indexes) | {"fused": trace.fused}
+    if trace.reranked is not trace.fused:
+        steps["reranked"] = trace.reranked
     known = {
         step: {position: (rank, score) for rank, (position, score) in enumerate(found.row(0), 1)}
         for step, found in steps.items()

@@ -8,7 +8,12 @@ import typer
 
 from rag.errors import UserError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__.split(":")[0] + ".")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Assay: declared experiments for retrieval-augmented generation, every stage run once.",
+)
 datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check one before trusting what it says.")
 stores = typer.Typer(no_args_is_help=True, help="The store: what is in it, whether it is sound, what can go.")
 app.add_typer(datasets, name="dataset")

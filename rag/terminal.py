@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -20,6 +21,7 @@ from rag.sweep import Sweep
 
 out = Console(soft_wrap=False, highlight=False)
 err = Console(stderr=True, highlight=False)
+EXCERPT = 400
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -97,12 +99,17 @@ def closing(done: Sweep, folder: Path) -> None:
 
 
 def passages(found: Sequence[Mapping[str, Any]]) -> None:
-    """Passages, each with where it came from."""
+    """Passages, each with where it came from: its rank and score in every index, after fusion, after reranking."""
     for passage in found:
-        steps = "  ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
-        out.print(f"[bold]{passage['rank']}[/bold]  {escape(passage['chunk'])}  [dim]{escape(passage['section'])}[/dim]")
-        out.print(f"   [cyan]{escape(steps)}[/cyan]")
-        out.print("   " + escape(" ".join(passage["text"].split())[:400]), "")
+        steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
+        text = " ".join(passage["text"].split())
+        shown = text if len(text) <= EXCERPT else text[:EXCERPT] + " …"
+        out.print(
+            f"[bold]\\[{passage['rank']}][/bold] {escape(passage['chunk'])}  [cyan]{escape(steps)}[/cyan]", soft_wrap=True
+        )
+        if passage["section"]:
+            out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4)))
+        out.print(Padding(escape(shown), (0, 4, 1, 4)))
 
 
 def stream(piece: str) -> None:
