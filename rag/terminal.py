@@ -81,7 +81,7 @@ def closing(done: Sweep, folder: Path) -> None:
     """What ran, what was reused, what failed, and where to look next."""
     counts = done.counts()
     out.print(
-        f"\n{len(done.board.rows)} trials, {counts['distinct']} distinct stages: {counts['ran']} ran, {counts['reused']} reused"
+        f"\n{len(done.board.rows)} {'trial' if len(done.board.rows) == 1 else 'trials'}, {counts['distinct']} distinct stages: {counts['ran']} ran, {counts['reused']} reused"
         + (f", {counts['failed']} failed, {counts['blocked']} not run because of them" if counts["failed"] else "")
     )
     failed = [(done.plan.stages[found.key].label, found.error) for found in done.outcomes.values() if found.status == "failed"]
