@@ -35,12 +35,12 @@ def shipped(folder: str) -> Path:
     return inside if inside.is_dir() else Path(__file__).parent.parent / folder
 
 
-@lru_cache(maxsize=1)
 def found(folder: str) -> str:
     """A folder here, else the shipped one, else as it was named: whoever reads it says that it is not there."""
     return folder if Path(folder).is_dir() or not shipped(folder).is_dir() else str(shipped(folder))
 
 
+@lru_cache(maxsize=1)
 def plugins() -> tuple[str, ...]:
     """Top-level packages that declare the entry point group `rag.plugins`; installing one is trusting it."""
     return tuple(sorted({point.value.split(":")[0].split(".")[0] for point in importlib.metadata.entry_points(group=PLUGINS)}))
