@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.embedders.digests import sha256
 from rag.embedders.limits import check_within
 from rag.embedders.once import once
-from rag.embedders.texts import readable
 from rag.embedders.tokens import offsets, tokenizer
 from rag.errors import ConfigError
+from rag.models import readable, sha256
 from rag.records import Vectors
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -10,8 +10,8 @@ import numpy as np
 
 from rag.embedders.limits import check_within
 from rag.embedders.once import once
-from rag.embedders.texts import readable
 from rag.errors import ConfigError, MissingExtraError, ServiceError
+from rag.models import readable
 from rag.records import Vectors
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ import numpy as np
 
 from rag.embedders.limits import check_within
 from rag.embedders.once import once
-from rag.embedders.pinned import PinnedModel
-from rag.embedders.texts import readable
 from rag.embedders.tokens import offsets
 from rag.errors import ConfigError
+from rag.models import PinnedModel, readable
 from rag.records import Vectors
 
 TURN = Lock()

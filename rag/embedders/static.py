@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from rag.embedders.limits import check_within
 from rag.embedders.minilm import DIMENSIONS, MiniLmEmbedder, folder, hidden_states, load
 from rag.embedders.once import once
-from rag.embedders.texts import readable
 from rag.embedders.tokens import offsets, tokenizer
 from rag.errors import ConfigError
+from rag.models import readable
 from rag.records import Vectors
 
 CLS, SEP = 101, 102

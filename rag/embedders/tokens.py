@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.embedders.once import once
-from rag.embedders.texts import readable
+from rag.models import readable
 
 
 @once(kept=8)

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, ClassVar
 
 from rag.errors import ConfigError
-from rag.rerankers.pinned import PinnedModel
+from rag.models import PinnedModel, readable
 
 TURN = Lock()
 """One thread at a time loads a model or is in one: its tokenizer sets padding when it is called."""
@@ -67,11 +67,6 @@ class CrossEncoderReranker:
                 model = _load(folder, self.device, self.max_length)
                 found += model.predict(batch, batch_size=self.batch_size, show_progress_bar=False).tolist()
         return found
-
-
-def readable(text: str) -> str:
-    """The text with lone surrogates replaced; tokenizers refuse them."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @lru_cache(maxsize=2)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.embedders.pinned import PinnedModel
 from rag.embedders.sentence_transformer import SentenceTransformerEmbedder
 from rag.errors import ConfigError, ServiceError
 
@@ -78,25 +77,6 @@ def test_a_hub_id_must_be_pinned(revision: str | None) -> None:
 def test_a_folder_that_is_not_there(model: str) -> None:
     with pytest.raises(ConfigError, match=r"embedder\.model: there is no folder"):
         SentenceTransformerEmbedder(model, COMMIT)
-
-
-def test_a_folder_without_weights_says_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=rf"{tmp_path} has no config\.json and no \*\.safetensors"):
-        PinnedModel("embedder", str(tmp_path))
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"has no \*\.safetensors"):
-        PinnedModel("embedder", str(tmp_path))
-
-
-def test_pickled_weights_are_refused(tiny_model: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(tiny_model, copy)
-    (copy / "pytorch_model.bin").touch()  # beside safetensors, which are what is read
-    PinnedModel("embedder", str(copy))
-    (copy / "2_Dense").mkdir()
-    (copy / "2_Dense" / "pytorch_model.bin").touch()
-    with pytest.raises(ConfigError, match=r"pickled weights only \(2_Dense/pytorch_model\.bin\)"):
-        PinnedModel("embedder", str(copy))
 
 
 def test_code_of_a_model_is_not_run(tiny_model: Path, tmp_path: Path) -> None:

@@ -72,10 +72,3 @@ def test_a_device_that_is_not_there(tiny_cross_encoder: Path) -> None:
 def test_bad_parameters(tiny_cross_encoder: Path, name: str, key: str) -> None:
     with pytest.raises(ConfigError, match=rf"reranker\.{key}: found 0"):
         CrossEncoderReranker(str(tiny_cross_encoder), **{name: 0})  # type: ignore[arg-type]
-
-
-def test_the_two_rooms_pin_models_alike() -> None:
-    # Rooms may not import each other, so each has its copy; the copies must not drift apart.
-    rag = Path(__file__).parents[2] / "rag"
-    for name in ("pinned.py", "digests.py"):
-        assert (rag / "rerankers" / name).read_bytes() == (rag / "embedders" / name).read_bytes()

@@ -1,17 +1,16 @@
-"""Where a model's files come from: a folder, or a repository on the Hugging Face hub at a pinned revision.
+"""Model files: pinned to a revision, fingerprinted by their bytes, safetensors only.
 
-Only safetensors are read: weights that were pickled can run code when they are opened.
+They lie in a folder, or in a repository on the Hugging Face hub at a pinned revision. Weights that were pickled are refused:
+they can run code when they are opened.
 """
 
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from rag.errors import ConfigError, ServiceError
-
-from .digests import sha256  # the same line in both rooms
 
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 MOVING = ("main", "master", "HEAD")
@@ -106,3 +105,20 @@ def _check_weights(where: str, folder: Path) -> None:
     ]
     if missing:
         raise ConfigError(f"{where}.model", f"{folder} has no {' and no '.join(missing)}", "a folder saved by the library")
+
+
+def sha256(path: Path) -> str:
+    """The sha256 of a file, read once per process as long as its size and time of change stay."""
+    status = path.stat()
+    return _sha256(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _sha256(path: Path, size: int, changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def readable(text: str) -> str:
+    """The text with lone surrogates replaced one for one, so that offsets stay; tokenizers and HTTP refuse them."""
+    return text.encode("utf-8", "replace").decode("utf-8")
