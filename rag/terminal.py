@@ -1,6 +1,8 @@
 """What people see in a terminal: tables on standard output, progress on standard error."""
 
 import json
+import math
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -19,15 +21,29 @@ from rag.leaderboard import Leaderboard, Row
 from rag.plan import Plan
 from rag.sweep import Sweep
 
-out = Console(soft_wrap=False, highlight=False)
+
+class Output(Console):
+    """Standard output; when its reader goes, as `head` does, the work goes on and what is still to be said is not."""
+
+    def on_broken_pipe(self) -> None:
+        """Write the rest to nobody."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+out = Output(soft_wrap=False, highlight=False)
 err = Console(stderr=True, highlight=False)
 EXCERPT = 400
 
 
 def print_json(content: Mapping[str, Any]) -> None:
     """One object on standard output, nothing else there."""
-    json.dump(content, sys.stdout, indent=1, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    ascii_only = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
+    text = json.dumps(content, indent=1, ensure_ascii=ascii_only, allow_nan=False)
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        out.on_broken_pipe()
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -80,17 +96,20 @@ def _cells(row: Row, objective: str, others: Sequence[str], clocks: Sequence[str
 def closing(done: Sweep, folder: Path) -> None:
     """What ran, what was reused, what failed, and where to look next."""
     counts = done.counts()
+    trials = f"{len(done.board.rows)} {'trial' if len(done.board.rows) == 1 else 'trials'}"
     out.print(
-        f"\n{len(done.board.rows)} {'trial' if len(done.board.rows) == 1 else 'trials'}, {counts['distinct']} distinct stages: {counts['ran']} ran, {counts['reused']} reused"
+        f"\n{trials}, {counts['distinct']} distinct stages: {counts['ran']} ran, {counts['reused']} reused"
         + (f", {counts['failed']} failed, {counts['blocked']} not run because of them" if counts["failed"] else "")
     )
     failed = [(done.plan.stages[found.key].label, found.error) for found in done.outcomes.values() if found.status == "failed"]
     for label, error in dict.fromkeys(failed):
-        err.print(f"[red]{escape(label)}[/red]\n{escape(error.rstrip())}")
+        err.print(f"[red]{escape(label)}[/red]\n{escape(error.rstrip())}", soft_wrap=True)
     if done.interrupted:
         out.print("Stopped on the way: the same command goes on where it was.")
     best = next((row for row in done.board.rows if row.status == "done"), None)
-    if best:
+    if best and math.isnan(best.value(done.board.objective.column)):
+        out.print(f"No trial has a value of {done.board.objective.column}: this order means nothing.")
+    elif best:
         out.print(f"Best by {done.board.objective.column}: {escape(best.name)}.")
         out.print(
             "[dim]Brackets: 95 % intervals. Trials whose intervals overlap widely are not told apart by this order.[/dim]"
@@ -152,6 +171,20 @@ def dataset(name: str, found: DatasetCheck) -> None:
         out.print(f"cluster {escape(cluster)} stands in several splits")
 
 
+def planned(made: Plan) -> None:
+    """What a sweep would run and reuse, and what it would take."""
+    told = made.to_json()
+    stages = told["stages"]
+    out.print(told["question"], markup=False)
+    out.print(plan(made))
+    out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
+    if told["unmeasured"]:
+        out.print(f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
+    if told["tokens"]:
+        cost = "at an unknown price" if told["cost"] is None else f"{told['cost']:.2f} US dollars"
+        out.print(f"About {told['tokens']:,} tokens, {cost}.")
+
+
 def plan(made: Plan) -> Table:
     """What would run, by kind of stage; `?` stands for kinds that never ran on this store."""
     told = made.to_json()["stages"]
@@ -189,6 +222,7 @@ class SweepProgress:
             TextColumn("{task.description}", markup=False),
             console=err,
             transient=True,
+            disable=not err.is_terminal,
         )
         self.task = self.bar.add_task("", total=len(made.to_run), left="")
 
@@ -207,9 +241,10 @@ class SweepProgress:
         self.done.add(key)
         self.failed += outcome.status == "failed"
         if outcome.status == "failed":
-            err.print(
-                f"[red]failed[/red] {escape(self.plan.stages[key].label)}: {escape(outcome.error.strip().splitlines()[-1])}"
-            )
+            # The last line of a traceback says what happened; of our own errors the first does.
+            lines = outcome.error.strip().splitlines()
+            said = lines[-1 if lines[0].startswith("Traceback") else 0]
+            err.print(f"[red]failed[/red] {escape(self.plan.stages[key].label)}: {escape(said)}", soft_wrap=True)
         self.bar.update(self.task, advance=1, left=self._left())
 
     def _left(self) -> str:
