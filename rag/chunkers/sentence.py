@@ -2,9 +2,9 @@
 
 from rag.chunkers.fixed import windows
 from rag.chunkers.limits import check_at_least
-from rag.chunkers.sentences import blocks, sentences
 from rag.errors import ConfigError
 from rag.records import Document, Span
+from rag.sentences import blocks, sentences
 
 
 class SentenceChunker:

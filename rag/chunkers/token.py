@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rag.chunkers.limits import check_at_least, check_below
 from rag.chunkers.pieces import Piece, trimmed
-from rag.chunkers.sentences import blocks, is_heading, sentences
 from rag.errors import ConfigError
 from rag.records import Document, Span
+from rag.sentences import blocks, is_heading, sentences
 
 SENTENCE, LINE, PARAGRAPH = range(3)
 """What ends with a unit, the weakest first."""

@@ -10,7 +10,7 @@ from typing import cast
 import Stemmer
 
 from rag.errors import ConfigError, closest
-from rag.generators.sentences import Sentence, sentences
+from rag.generators.statements import Statement, statements
 from rag.records import Chunk, Reply, Request
 
 WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
@@ -136,7 +136,7 @@ class _Reader:
 
     def quotes(self, chunk: Chunk) -> list[Quote]:
         if chunk not in self._known:
-            self._known[chunk] = [self._quote(said) for said in sentences(chunk.text, chunk.section)]
+            self._known[chunk] = [self._quote(said) for said in statements(chunk.text, chunk.section)]
         return self._known[chunk]
 
     def weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:
@@ -149,7 +149,7 @@ class _Reader:
             weights[stem] = max(weights.get(stem, 0.0), rarity * _emphasis(term, question))
         return weights
 
-    def _quote(self, said: Sentence) -> Quote:
+    def _quote(self, said: Statement) -> Quote:
         terms, above = self._terms(said.text), self._terms(said.under)
         return Quote(said.text, frozenset(self._stems(terms)), frozenset(self._stems(above)), len(PART.findall(said.text)))
 

@@ -7,7 +7,8 @@ In doubt nothing is cut: a full stop before a small letter never ends a sentence
 import re
 from collections.abc import Iterator
 
-from rag.chunkers.pieces import Piece
+Piece = tuple[int, int]
+"""Start and end of some characters."""
 
 FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^`\n]*$.*?(?:^[ \t]*\1[^\n]*|\Z)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"#{1,6}[ \t]")
@@ -23,8 +24,10 @@ NEXT = re.compile(r"\s*+([\"'“‘«(\[*_`]*+(\w{0,12}))")
 LAST = re.compile(r"[\w.]*\Z")
 NUMBERING = re.compile(r"\(?(?:\w|\d{1,3}(?:\.\d{1,3})*)")
 """What may stand before a full stop at the beginning of a line without being a sentence: `1`, `2.3`, `Q`."""
-INITIALS = re.compile(r"(?:[^\W\d_]\.)*(?!I\Z)[^\W\d_]|Ph\.D")
-"""`J` of J. Smith, `U.S`, `a.m`; not the pronoun."""
+INITIALS = re.compile(r"(?:[^\W\d_]\.)*(?!I\Z)[^\W\d_]|Ph\.D|al|Jr|Inc|Ltd|Co")
+"""`J` of J. Smith, `U.S`, `a.m`, and what goes with names; not the pronoun."""
+UNIT = re.compile(r"\d\s?[a-z]\Z")
+"""`4.5 m`, which is no initial."""
 
 NEVER_LAST = re.compile(r"(?i:mr|mrs|ms|dr|prof|st|mt|sgt|capt|lt|col|gen|gov|sen|rep|rev|hon|e\.g|i\.e|cf|vs|viz)")
 BEFORE_NUMBERS = re.compile(
@@ -34,7 +37,7 @@ STARTERS = re.compile(
     r"(?i:the|this|that|these|those|it|he|she|we|they|you|his|her|its|our|their|there|in|on|at|by|from|if|when|while|as|for|but|"
     r"and|or|so|an|no|not|all|some|after|before|since|what|who|how|why|which|both|each|however)"
 )
-"""Words that begin a sentence more often than they follow an initial."""
+"""Words that begin a sentence more often than they follow any of these."""
 
 
 def blocks(text: str) -> Iterator[Piece]:
@@ -90,4 +93,4 @@ def _abbreviated(text: str, start: int, dot: int, following: str) -> bool:
     word = last[0] if last else ""
     if NEVER_LAST.fullmatch(word) or (following[:1].isdigit() and BEFORE_NUMBERS.fullmatch(word)):
         return True
-    return INITIALS.fullmatch(word) is not None and not STARTERS.fullmatch(following)
+    return bool(INITIALS.fullmatch(word)) and not UNIT.search(text, start, dot) and not STARTERS.fullmatch(following)

@@ -1,13 +1,13 @@
-"""The sentence cutter of the extractive generator."""
+"""What the extractive generator may quote."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.generators.sentences import Sentence, sentences
+from rag.generators.statements import Statement, statements
 
 
 def said(text: str) -> list[str]:
-    return [sentence.text for sentence in sentences(text)]
+    return [sentence.text for sentence in statements(text)]
 
 
 def test_sentences_end_where_they_end() -> None:
@@ -18,6 +18,10 @@ def test_sentences_end_where_they_end() -> None:
         "OK!",
     ]
     assert said("一つ。二つ！三つ") == ["一つ。", "二つ！", "三つ"]
+
+
+def test_a_term_stays_with_what_it_means() -> None:
+    assert said("**Dipper.** A rod. It is long.\n\n**Stop.**") == ["**Dipper.** A rod.", "It is long.", "**Stop.**"]
 
 
 def test_wrapped_lines_are_joined_and_items_stand_alone() -> None:
@@ -32,17 +36,17 @@ def test_wrapped_lines_are_joined_and_items_stand_alone() -> None:
 
 def test_headings_and_table_headers_are_what_things_stand_under() -> None:
     text = "## Pay\nMonthly.\n### Rates\n| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |\n\n## Leave\nYearly."
-    assert sentences(text, "Handbook > Old") == [
-        Sentence("Monthly.", "Handbook Pay"),
-        Sentence("A | 10", "Handbook Pay Rates band | rate"),
-        Sentence("B | 12", "Handbook Pay Rates band | rate"),
-        Sentence("Yearly.", "Handbook Leave"),
+    assert statements(text, "Handbook > Old") == [
+        Statement("Monthly.", "Handbook Pay"),
+        Statement("A | 10", "Handbook Pay Rates band | rate"),
+        Statement("B | 12", "Handbook Pay Rates band | rate"),
+        Statement("Yearly.", "Handbook Leave"),
     ]
 
 
 @given(st.text(alphabet="aB1 .!?\n|#-*\"'(。é", max_size=200))
 def test_nothing_is_invented_or_empty(text: str) -> None:
-    for sentence in sentences(text):
+    for sentence in statements(text):
         assert sentence.text.strip()
         assert all(word in text for word in sentence.text.replace("|", " ").split())
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.chunkers.sentences import blocks, is_heading, sentences
+from rag.sentences import blocks, is_heading, sentences
 
 
 def lines(text: str) -> list[str]:
@@ -22,9 +22,10 @@ def split(text: str) -> list[str]:
         "Dr. Ames met Mr. J. R. Hill at 9 a.m. on Monday. | They left.",
         "Sizes differ, e.g. Small or i.e. Large, cf. Table 2. | Done.",
         "See Fig. 3 and No. 12 on p. 7, Sept. 2024. | He said no. | Then he left.",
-        "It weighs 3.5 kg. | Version 2.0.1 is out. | 42 people came.",
+        "It weighs 3.5 kg. | It is 4.5 m. | Tall, then, at 9 a.m. Monday. | Version 2.0.1 is out. | 42 people came.",
         "She moved to the U.S. | They stayed in the U.S. Army. | She was born in the D.C. area.",
         "So do I. | Then again, not.",
+        "Ames et al. Measured it for Hill Ltd. Staff. | They asked Hill & Co. | The sea was calm.",
         "It was late ... and dark. | Was it? | He asked \"why?\" and left.",
         "“First.” | “Second.” | – Third.",
         "Really?! | Yes... | Good.",

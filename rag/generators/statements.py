@@ -1,0 +1,75 @@
+"""What a retrieved text says: its sentences, list items and table rows, each with the headings that it stands under.
+
+Where lines and sentences end is what chunkers go by too (`rag.sentences`); here the lines of a paragraph are joined first.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rag.sentences import blocks, sentences
+
+HEADING = re.compile(r"\A(#{1,6})\s+(.+?)[\s#]*\Z")
+ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)])\s+")
+RULE = re.compile(r"[\s|:=_*+-]*")
+TERM = re.compile(r"(\*\*|__).+\1")
+"""`**Term.**` in bold print: what follows says what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is said, and the headings, table header included, that it is said under (empty if none)."""
+
+    text: str
+    under: str
+
+
+def statements(text: str, section: str = "") -> list[Statement]:
+    """Everything that `text` says, in reading order; headings and table headers are not said, things are said under them.
+
+    `section` holds the headings above the first character, joined by ` > `. White space inside a statement becomes one blank.
+    """
+    path, header, said = section.split(" > "), "", list[Statement]()
+    for words in _paragraphs(text):
+        if heading := HEADING.match(words):
+            path, header = [*path[: len(heading[1]) - 1], heading[2]], ""
+        elif not words.startswith("|"):
+            header = ""
+            said.extend(Statement(part, " ".join(path)) for part in _split(ITEM.sub("", words)))
+        elif header:
+            said.append(Statement(_cells(words), " ".join((*path, header))))
+        else:
+            header = _cells(words)
+    return said
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """The words of paragraphs, their lines joined; a heading, a list item and a table row is a paragraph of its own."""
+    gathered: list[str] = []
+    end = 0
+    for start, stop in blocks(text):
+        words = " ".join(text[start:stop].split())
+        alone = words.startswith("|") or HEADING.match(words) is not None
+        if gathered and (alone or ITEM.match(words) or text.count("\n", end, start) > 1):
+            yield " ".join(gathered)
+            gathered = []
+        if alone and not RULE.fullmatch(words):
+            yield words
+        elif not RULE.fullmatch(words):
+            gathered.append(words)
+        end = stop
+    if gathered:
+        yield " ".join(gathered)
+
+
+def _cells(row: str) -> str:
+    return " | ".join(cell.strip() for cell in row.strip("|").split("|"))
+
+
+def _split(paragraph: str) -> Iterator[str]:
+    first: int | None = None
+    for start, end in sentences(paragraph, (0, len(paragraph))):
+        first = start if first is None else first
+        if end == len(paragraph) or not TERM.fullmatch(paragraph, start, end):
+            yield paragraph[first:end]
+            first = None
