@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag import golden as golden_sets
+from rag import upkeep
 from rag.compose import compose, hydra_ready, resolve
 from rag.errors import ConfigError
 from rag.execute import Runner
@@ -14,7 +15,6 @@ from rag.records import Query, Reply
 from rag.roles import changes_nothing
 from rag.runners import corpus_of, open_pipeline
 from rag.stages import Graph, add_corpus, check
-from rag.store import Store
 from rag.sweep import trial_config
 
 ROLES = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
@@ -37,7 +37,7 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
 def open_config(config: Mapping[str, Any]) -> Pipeline:
     """Everything that one question needs; questions of a golden set are not."""
     check(config)
-    store = Store(str(config["store"]))
+    store = upkeep.at(config["store"])
     graph = Graph(components_for(store))
     documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
     golden = Golden(documents, ())

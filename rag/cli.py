@@ -1,7 +1,10 @@
 """The table of contents: every verb of `rag`. Heavy imports stay inside the verbs, so that help is instant."""
 
+import io
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -23,58 +26,54 @@ Overrides = Annotated[
     list[str] | None, typer.Argument(help="Hydra overrides, for example chunker=sentence k=10", metavar="KEY=VALUE …")
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")]
+Place = Annotated[str, typer.Option("--store", help="Folder or fsspec URL.")]
 Track = Annotated[bool, typer.Option(help="Send the trials to MLflow.")]
 INTERRUPTED, FAILED, BAD_INPUT = 130, 1, 2
 
 
 def main() -> None:
     """Run the command line; what a user can fix ends with exit code 2 and without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a terminal cannot show is written as its number: no result is lost over a dash.
+            stream.reconfigure(errors="backslashreplace")
+    code = _code()
     try:
-        app(standalone_mode=False)
-    except UserError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(BAD_INPUT)
-    except typer.Exit as error:
-        sys.exit(error.exit_code)
-    except typer.Abort:
-        sys.exit(INTERRUPTED)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has gone, as `head` does; writing the rest would only complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    sys.exit(code)
+
+
+def _code() -> int:
+    try:
+        # What a verb raises as typer.Exit, and Ctrl-C, come back as a number.
+        code = app(standalone_mode=False)
+    except UserError as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0
     except Exception as error:
         usage = getattr(error, "show", None)
         if usage is None:
             raise
         usage()
-        sys.exit(BAD_INPUT)
+        return BAD_INPUT
+    return code if isinstance(code, int) else 0
 
 
 @app.command()
 def plan(experiment: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Show what a sweep would run and reuse, and what it would take. Nothing is computed."""
-    from rag import plan as plans
     from rag import sweep, terminal
     from rag.experiment import load
 
-    declared = load(experiment, overrides or ())
-    store, _ = sweep.store_of(declared)
-    made = plans.make(declared, store)
-    if as_json:
-        terminal.print_json(made.to_json())
-        return
-    told = made.to_json()
-    terminal.out.print(told["question"])
-    terminal.out.print(terminal.plan(made))
-    terminal.out.print(
-        f"{told['trials']} trials; {told['stages']['total']} stages one by one, {told['stages']['distinct']} distinct."
-    )
-    if told["unmeasured"]:
-        terminal.out.print(
-            f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out."
-        )
+    made = sweep.prepare(load(experiment, overrides or ())).plan
+    terminal.print_json(made.to_json()) if as_json else terminal.planned(made)
 
 
 @app.command(name="sweep")
@@ -82,7 +81,7 @@ def sweep_command(experiment: str, overrides: Overrides = None, as_json: Json = 
     """Run an experiment: every distinct stage once, what was computed before reused. Ctrl-C and run again goes on."""
     from rag.experiment import load
 
-    _sweep(load(experiment, overrides or ()), as_json, track)
+    _sweep(load(experiment, overrides or ()), as_json, track, ["track", experiment, *(overrides or ())])
 
 
 @app.command()
@@ -98,34 +97,33 @@ def run(
 
     declared = ad_hoc(overrides or ())
     if declared.axes and not multirun:
-        raise ConfigError(" ".join(overrides or ()), "names several values", "add -m to run one trial for each")
-    _sweep(declared, as_json, track)
+        raise ConfigError(", ".join(declared.axes), "has several values", "add -m to run one trial for each")
+    several = ["-m"] if multirun else []
+    _sweep(declared, as_json, track, ["run", *several, *(overrides or ())])
 
 
-def _sweep(declared: Any, as_json: bool, track: bool) -> None:
-    from rag import plan as plans
-    from rag import sweep, terminal
+def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str]) -> None:
+    """Run, print, write down and track; `again` is the command that tracks if it cannot be done now."""
+    from rag import runs, sweep, terminal
 
-    store, settings = sweep.store_of(declared)
-    store.clear_orphans()
-    made = plans.make(declared, store)
-    with terminal.SweepProgress(made) as progress:
-        done = sweep.run(made, store, settings, progress)
-    folder = sweep.write(done)
+    ready = sweep.prepare(declared)
+    ready.store.clear_orphans()
+    with terminal.SweepProgress(ready.plan) as progress:
+        done = sweep.run(ready.plan, ready.store, ready.settings, progress)
     if as_json:
         terminal.print_json(done.to_json())
     else:
-        terminal.out.print(done.board.question)
-        terminal.out.print(terminal.leaderboard(done.board))
-        terminal.closing(done, folder)
+        terminal.out.print(done.board.question, terminal.leaderboard(done.board), sep="\n", markup=False)
+        terminal.closing(done, sweep.folder_of(done))
+    sweep.write(done)
     if done.interrupted:
         # Workers and models are let go of by the end of the process: nothing is owed to them.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
+    if done.stopped:
+        raise done.stopped
     if track:
-        from rag import runs
-
-        runs.send(done, store)
+        runs.send(done, ready.store, shlex.join(["rag", *again]))
     if any(row.status == "failed" for row in done.board.rows):
         raise typer.Exit(FAILED)
 
@@ -135,10 +133,10 @@ def search(question: str, overrides: Overrides = None, as_json: Json = False) ->
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show where each came from."""
     from rag import terminal
     from rag.answering import config_of, open_config, provenance
-    from rag.records import Query
 
+    query = _asked(question)
     pipeline = open_config(config_of(overrides or ()))
-    found = provenance(pipeline, pipeline.trace(Query("ask", _asked(question))))
+    found = provenance(pipeline, pipeline.trace(query))
     if as_json:
         terminal.print_json({"question": question, "passages": found})
     elif found:
@@ -152,10 +150,9 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
     """Answer a question with any config, or with trial=<id> of a sweep, and show the passages it was answered from."""
     from rag import terminal
     from rag.answering import answered, config_of, open_config
-    from rag.records import Query
 
-    pipeline = open_config(config_of(overrides or ()))
-    told = answered(pipeline, Query("ask", _asked(question)), None if as_json else terminal.stream)
+    query = _asked(question)
+    told = answered(open_config(config_of(overrides or ())), query, None if as_json else terminal.stream)
     if as_json:
         terminal.print_json(told)
         return
@@ -165,25 +162,23 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
     terminal.passages(told["passages"])
 
 
-def _asked(question: str) -> str:
-    from rag.errors import UserError
+def _asked(question: str) -> Any:
+    from rag.records import Query
 
     if not question.strip():
         raise UserError("question", "is empty", 'for example: rag ask "How many days of leave do I get?"')
-    return question
+    return Query("ask", question)
 
 
 @app.command()
 def track(experiment: str, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
-    from rag import plan as plans
     from rag import runs, sweep, terminal
     from rag.experiment import load
 
-    declared = load(experiment, overrides or ())
-    store, _ = sweep.store_of(declared)
-    done = runs.recall(plans.make(declared, store), store)
-    runs.send(done, store)
+    ready = sweep.prepare(load(experiment, overrides or ()))
+    done = runs.recall(ready.plan, ready.store)
+    runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]))
     terminal.out.print(f"{sum(row.status == 'done' for row in done.board.rows)} trials are in MLflow.")
 
 
@@ -213,22 +208,20 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
 
 
 @stores.command()
-def stats(store: Annotated[str, typer.Option(help="Folder or fsspec URL.")] = ".rag/store", as_json: Json = False) -> None:
+def stats(store: Place = ".rag/store", as_json: Json = False) -> None:
     """Count what is in the store."""
     from rag import terminal, upkeep
-    from rag.store import Store
 
-    found = upkeep.stats(Store(store))
+    found = upkeep.stats(upkeep.existing(store))
     terminal.print_json(found) if as_json else terminal.spaces(found)
 
 
 @stores.command()
-def verify(store: Annotated[str, typer.Option(help="Folder or fsspec URL.")] = ".rag/store", as_json: Json = False) -> None:
+def verify(store: Place = ".rag/store", as_json: Json = False) -> None:
     """Read every entry; remove those that are damaged, so that they are computed again."""
     from rag import terminal, upkeep
-    from rag.store import Store
 
-    found = upkeep.verify(Store(store))
+    found = upkeep.verify(upkeep.existing(store))
     if as_json:
         terminal.print_json(found)
     else:
@@ -237,15 +230,14 @@ def verify(store: Annotated[str, typer.Option(help="Folder or fsspec URL.")] = "
 
 @stores.command()
 def gc(
-    store: Annotated[str, typer.Option(help="Folder or fsspec URL.")] = ".rag/store",
-    days: Annotated[float, typer.Option(help="Remove stage results that are older than this.")] = 30.0,
+    store: Place = ".rag/store",
+    days: Annotated[float, typer.Option(min=0, help="Remove stage results that are older than this.")] = 30.0,
     as_json: Json = False,
 ) -> None:
     """Remove old stage results and what killed processes left; vectors, scores by pair and replies stay."""
     from rag import terminal, upkeep
-    from rag.store import Store
 
-    found = upkeep.collect(Store(store), days)
+    found = upkeep.collect(upkeep.existing(store), days)
     if as_json:
         terminal.print_json(found)
     else:

@@ -1,7 +1,8 @@
 """Runs a plan through Dask: in this process, in several, or on a cluster with a shared store.
 
-A task returns an outcome and never raises: a stage that fails takes with it what rests on it, and nothing else. Whoever runs
-a stage holds its claim, so two sweeps on one store do not do the same work twice.
+A task returns an outcome, also where its stage fails: that takes with it what rests on it, and nothing else. Only a store that
+cannot be used raises, and ends the sweep. Whoever runs a stage holds its claim, so two sweeps on one store do not do the same
+work twice.
 """
 
 import logging
@@ -16,7 +17,7 @@ from typing import Any, Literal, Protocol
 
 from dask.local import get_sync
 
-from rag.errors import ConfigError, ServiceError, UserError
+from rag.errors import ConfigError, ServiceError, StoreError, UserError, closest
 from rag.golden import Golden
 from rag.plan import Plan, golden_of
 from rag.runners import RUNNERS, Job
@@ -92,6 +93,8 @@ class Runner:
                 seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
                 self._keep(stage, entry, seconds, cpu)
             return Outcome(key, "ran", seconds, cpu)
+        except StoreError:
+            raise  # What else is computed would be lost as well.
         except UserError as error:
             return Outcome(key, "failed", error=str(error))
         except Exception:  # A stage's own mistake must not end the sweep; its traceback is shown with the failed trials.
@@ -162,8 +165,8 @@ class ClusterExecutor:
     """Runs stages on a Dask cluster: one of this machine's processes, or one that runs already and shares the store."""
 
     def __init__(self, workers: int = 2, address: str | None = None) -> None:
-        if workers < 1:
-            raise ConfigError("execute.workers", f"is {workers}", "a whole number from 1")
+        if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+            raise ConfigError("execute.workers", f"is {workers!r}", "a whole number from 1")
         self.workers, self.address = workers, address
 
     def run(self, plan: Plan, store: Store, listen: Listener) -> dict[str, Outcome]:
@@ -217,15 +220,22 @@ def _connected(client: Any, address: str) -> Any:
 
 
 def _lost(future: Any) -> Outcome:
-    return Outcome(future.key, "failed", error=f"its worker was lost: {future.exception()}")
+    error = future.exception()
+    if isinstance(error, StoreError):
+        raise error
+    return Outcome(future.key, "failed", error=f"its worker was lost: {error}")
 
 
 def executor_of(settings: Mapping[str, Any]) -> Executor:
     """The place that the `execute` part of a config names."""
+    known = ("mode", "workers", "address")
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"execute.{name}", "is no setting of a place to run", closest(str(name), known))
     if settings.get("mode") == "inline":
         return InlineExecutor()
     if settings.get("mode") == "cluster" and not settings.get("address"):
         raise ConfigError("execute.address", "is not given", "for example execute.address=tcp://127.0.0.1:8786")
     if settings.get("mode") in ("processes", "cluster"):
-        return ClusterExecutor(int(settings.get("workers", 2)), settings.get("address"))
+        return ClusterExecutor(settings.get("workers", 2), settings.get("address"))
     raise ConfigError("execute", f"is {settings.get('mode')!r}", "inline, processes or cluster")

@@ -80,10 +80,21 @@ class Leaderboard:
         return {row.trial_id: dict(row.measured) for row in self.rows}
 
 
+def objective_of(plan: Plan) -> Objective:
+    """What a plan's trials are ordered by; ConfigError where none of them measures that."""
+    objective = Objective.parse(plan.experiment.objective, _columns(plan))
+    if objective.column.startswith("latency_") and not any(trial.ends.latency for trial in plan.trials):
+        raise ConfigError("objective", f"names {objective.column!r}, and latency=0 measures none", "set latency=16")
+    return objective
+
+
+def _columns(plan: Plan) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(column for trial in plan.trials for column in trial.trial.config["metrics"]))
+
+
 def of(plan: Plan, outcomes: Mapping[str, Outcome], store: Store) -> Leaderboard:
     """The leaderboard of a plan as far as it ran."""
-    columns = tuple(dict.fromkeys(column for trial in plan.trials for column in trial.trial.config["metrics"]))
-    objective = Objective.parse(plan.experiment.objective, columns)
+    columns, objective = _columns(plan), objective_of(plan)
     costs: dict[str, Mapping[str, Any]] = {}
     rows = [_row(trial, plan, outcomes, store, costs) for trial in plan.trials]
     sign = -1.0 if objective.maximize else 1.0

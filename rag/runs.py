@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rag import leaderboard, tracking
-from rag.errors import UserError
+from rag.errors import ServiceError, UserError
 from rag.evaluate import Scores
 from rag.execute import Outcome
 from rag.identity import digest, without_runtime
@@ -24,11 +24,17 @@ FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 
 
-def send(done: Sweep, store: Store) -> str:
-    """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run."""
-    uri = tracking.prepare(None, FOLDER)
-    tracking.reap(uri, done.plan.experiment.name)
-    return tracking.track(record(done, store), uri)
+def send(done: Sweep, store: Store, again: str) -> str:
+    """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run.
+
+    ServiceError if MLflow cannot take them; it names `again`, the command that sends them later.
+    """
+    try:
+        uri = tracking.prepare(None, FOLDER)
+        tracking.reap(uri, done.plan.experiment.name)
+        return tracking.track(record(done, store), uri)
+    except ServiceError as error:
+        raise ServiceError(error.where, error.what, f"the results are safe; when it is mended: {again}") from error
 
 
 def server_command(port: int) -> list[str]:

@@ -20,6 +20,7 @@ from rag.errors import ConfigError
 from rag.evaluate import check_column, parse_column
 from rag.golden import Golden
 from rag.identity import code_identity, digest
+from rag.parameters import shown
 from rag.roles import changes_nothing
 
 DOCUMENTS, QUESTIONS, GOLD = "documents", "questions", "gold answers"
@@ -204,14 +205,15 @@ def check(config: Mapping[str, Any]) -> None:
     """Raise ConfigError for values of the wiring itself that make no pipeline."""
     for name in ("depth", "rerank_depth", "k"):
         if not isinstance(config[name], int) or isinstance(config[name], bool) or config[name] < 1:
-            raise ConfigError(name, f"is {config[name]!r}", "a whole number from 1")
-    if not isinstance(config["latency"], int) or config["latency"] < 0:
-        raise ConfigError("latency", f"is {config['latency']!r}", "a whole number of questions, 0 for none")
-    if not 0 < float(config["coverage"]) <= 1:
-        raise ConfigError("coverage", f"is {config['coverage']!r}", "a share above 0, at most 1")
+            raise ConfigError(name, f"is {shown(config[name])}", "a whole number from 1")
+    if not isinstance(config["latency"], int) or isinstance(config["latency"], bool) or config["latency"] < 0:
+        raise ConfigError("latency", f"is {shown(config['latency'])}", "a whole number of questions, 0 for none")
+    if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
+        raise ConfigError("coverage", f"is {shown(config['coverage'])}", "a share above 0, at most 1")
     if config["k"] > config["depth"]:
         raise ConfigError("k", f"is {config['k']}, more than depth={config['depth']}", "raise depth, or lower k")
     if not config.get("index"):
         raise ConfigError("index", "names no index", "for example index=[bm25s,dense]")
-    if not config.get("metrics"):
-        raise ConfigError("metrics", "names no metric", "for example metrics=[recall@5,ndcg@10]")
+    if not config.get("metrics") or not isinstance(config["metrics"], list):
+        what = f"is {shown(config['metrics'])}" if config.get("metrics") else "names no metric"
+        raise ConfigError("metrics", what, "a list is needed, for example metrics=[recall@5,ndcg@10]")

@@ -14,7 +14,7 @@ import socket
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -177,7 +177,8 @@ class Store:
             return 0
         orphans = [path for path in Path(self.base).rglob(".*.tmp") if _abandoned(path)]
         for path in orphans:
-            path.unlink(missing_ok=True)
+            with suppress(PermissionError):  # they only take room
+                path.unlink(missing_ok=True)
         return len(orphans)
 
 

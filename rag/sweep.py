@@ -2,14 +2,13 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag import leaderboard, plan
-from rag.errors import ConfigError, DataError, closest
+from rag import leaderboard, plan, upkeep
+from rag.errors import ConfigError, DataError, StoreError, closest
 from rag.execute import Listener, Outcome, executor_of
 from rag.experiment import Experiment
 from rag.leaderboard import Leaderboard
@@ -21,12 +20,13 @@ REPORTS = Path("reports")
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that came to an end, or was stopped on the way."""
+    """A sweep that came to an end, or was stopped on the way: by Ctrl-C, or by a store that cannot be used."""
 
     plan: Plan
     outcomes: Mapping[str, Outcome]
     board: Leaderboard
     interrupted: bool
+    stopped: StoreError | None = None
 
     def counts(self) -> dict[str, int]:
         """Stages by what became of them; `reused` are those that did not have to run."""
@@ -46,6 +46,24 @@ class Sweep:
         }
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that a sweep needs, checked before anything is spent."""
+
+    plan: Plan
+    store: Store
+    settings: Mapping[str, Any]
+
+
+def prepare(experiment: Experiment) -> Prepared:
+    """Plan an experiment; raise UserError for whatever in it, its store, its objective or its place to run will not do."""
+    store, settings = store_of(experiment)
+    executor_of(settings)
+    made = plan.make(experiment, store)
+    leaderboard.objective_of(made)
+    return Prepared(made, store, settings)
+
+
 def store_of(experiment: Experiment) -> tuple[Store, Mapping[str, Any]]:
     """The store and the place to run that an experiment's fixed overrides name."""
     from rag.compose import compose, hydra_ready, resolve
@@ -53,7 +71,7 @@ def store_of(experiment: Experiment) -> tuple[Store, Mapping[str, Any]]:
     with hydra_ready():
         config = compose(experiment.fixed)
     wiring = resolve(type(config)({key: config[key] for key in ("store", "execute")}))
-    return Store(str(wiring["store"])), wiring["execute"]
+    return upkeep.at(wiring["store"]), wiring["execute"]
 
 
 def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Sweep:
@@ -66,37 +84,57 @@ def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener)
             outcomes[key] = outcome
         listen(key, outcome)
 
-    interrupted = False
+    interrupted, stopped = False, None
     try:
         outcomes |= executor.run(made, store, note)
     except KeyboardInterrupt:
         interrupted = True
+    except StoreError as error:
+        stopped = error
     spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
-    plan.record_rates(made, spent, store)
-    return Sweep(made, outcomes, leaderboard.of(made, outcomes, store), interrupted)
+    if not stopped:
+        plan.record_rates(made, spent, store)
+    return Sweep(made, outcomes, leaderboard.of(made, outcomes, store), interrupted, stopped)
+
+
+def folder_of(sweep: Sweep, folder: Path = REPORTS) -> Path:
+    """Where the files of a sweep are written."""
+    return folder / sweep.plan.experiment.name
 
 
 def write(sweep: Sweep, folder: Path = REPORTS) -> Path:
-    """Write leaderboard.json, measured.json and trials.json of a sweep; the folder they are in."""
-    place = folder / sweep.plan.experiment.name
+    """Write leaderboard.json, measured.json and trials.json of a sweep; the folder they are in.
+
+    StoreError if that cannot be: the results are in the store all the same.
+    """
+    place = folder_of(sweep, folder)
     trials = [
         {"trial": trial.trial_id, "name": trial.trial.name, "config": trial.trial.config, "score": trial.ends.score}
         for trial in sweep.plan.trials
     ]
     for name, content in (("leaderboard", sweep.board.to_json()), ("measured", sweep.board.measured()), ("trials", trials)):
-        write_json(place / f"{name}.json", content)
+        try:
+            write_json(place / f"{name}.json", content)
+        except OSError as error:
+            what = f"cannot be written ({error.strerror})"
+            raise StoreError(str(place), what, "the results are in the store: mend it and run again") from error
     return place
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write one JSON file so that a reader sees the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=".", delete=False) as file:
-        json.dump(content, file, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    Path(file.name).replace(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def trial_config(trial_id: str, folder: Path = REPORTS) -> dict[str, Any]:

@@ -2,13 +2,34 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from rag.errors import StoreError
+from rag.parameters import shown
 from rag.store import Store
 
 SPACES = ("stages", "rates", "vectors", "pairs", "replies")
 AGES = ("stages",)
 """Spaces that `collect` clears; the finer ones are dear to compute and shared by everything."""
+
+
+def at(root: Any) -> Store:
+    """The store at the place that a config names, there already or not; StoreError for what can be no place."""
+    if not isinstance(root, str) or not root.strip():
+        raise StoreError("store", f"is {shown(root)}", "set store=<folder or URL>")
+    store = Store(root)
+    if store.local and Path(store.base).is_file():
+        raise StoreError("store", f"{root!r} is a file", "set store=<folder or URL>")
+    return store
+
+
+def existing(root: str) -> Store:
+    """The store at a place; StoreError where there is none, for an empty answer would hide a misspelt name."""
+    store = at(root)
+    if not store.files.exists(store.base):
+        raise StoreError("store", f"there is none at {root!r}", "a sweep makes it; --store names another place")
+    return store
 
 
 def entries(store: Store, spaces: tuple[str, ...] = SPACES) -> Iterator[tuple[str, str]]:
