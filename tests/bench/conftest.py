@@ -1,0 +1,18 @@
+"""Every measurement works in an empty folder of its own, with the public data in reach and the distilled model at hand."""
+
+from pathlib import Path
+
+import pytest
+from bench.measuring import DATA, MODELS
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    MODELS.mkdir(parents=True, exist_ok=True)
+    (tmp_path / ".rag").mkdir()
+    (tmp_path / ".rag" / "models").symlink_to(MODELS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAG_DATA", str(DATA))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path

@@ -1,0 +1,140 @@
+"""What the measurements share: the public data, a folder to work in, two clocks, and a table on standard output."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import plan, sweep
+from rag.experiment import Experiment, load
+from rag.plan import Plan
+from rag.store import Store
+from rag.sweep import Sweep
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("RAG_DATA") or ROOT.parent / "shared" / "data").resolve()
+MODELS = ROOT / ".rag" / "models"
+"""Where `embedder=static` keeps what it distils, which takes 40 s, so that it happens once."""
+
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no {DATA}: set RAG_DATA to the folder of public data sets")
+
+
+@dataclass
+class Seconds:
+    """What a piece of work took: by the clock on the wall, and of the processors."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.wall:.2f} s wall, {self.cpu:.2f} s CPU"
+
+
+@contextmanager
+def timed() -> Iterator[Seconds]:
+    """Time a block of this process; the figures are there when it ends."""
+    taken = Seconds()
+    wall, cpu = time.perf_counter(), time.process_time()
+    yield taken
+    taken.wall, taken.cpu = time.perf_counter() - wall, time.process_time() - cpu
+
+
+@dataclass(frozen=True)
+class Told:
+    """A finished command: what it took, and the JSON that it printed."""
+
+    taken: Seconds
+    content: dict[str, Any]
+
+
+def rag(*arguments: str) -> Told:
+    """Run `rag` in a process of its own, in the working folder, from its start to its end."""
+    wall, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "rag", *arguments]
+    ended = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=1800, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert ended.returncode == 0, ended.stderr
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Told(Seconds(time.perf_counter() - wall, cpu), json.loads(ended.stdout) if "--json" in arguments else {})
+
+
+def declared(path: Path, question: str, dataset: str, fixed: Sequence[str], axes: dict[str, Any]) -> str:
+    """Write an experiment file; its path, as `rag sweep` takes it. JSON is YAML."""
+    content = {"question": question, "dataset": dataset, "fixed": list(fixed), "axes": axes}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+def planned(experiment: str | Experiment, *overrides: str) -> tuple[Plan, Store]:
+    """A plan in this process and the store that it names, as `rag sweep` makes them."""
+    study = load(experiment, overrides) if isinstance(experiment, str) else experiment
+    store, _ = sweep.store_of(study)
+    return plan.make(study, store), store
+
+
+def swept(experiment: str | Experiment, *overrides: str) -> tuple[Sweep, Store]:
+    """A whole sweep in this process, inline and untracked; every trial must end well."""
+    made, store = planned(experiment, *overrides)
+    done = sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None)
+    assert {row.status for row in done.board.rows} == {"done"}, [row.error for row in done.board.rows]
+    return done, store
+
+
+def means(done: Sweep, column: str) -> dict[str, float]:
+    """A column's mean, by trial."""
+    return {row.name: row.value(column) for row in done.board.rows}
+
+
+@dataclass
+class Report:
+    """A table in plain text: a title, a line of names, rows, notes."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def row(self, *cells: object) -> None:
+        """Add a row; numbers keep four digits behind the point, None is a dash."""
+        self.rows.append([_shown(cell) for cell in cells])
+
+    def note(self, text: str) -> None:
+        """Add a line below the table."""
+        self.notes.append(text)
+
+    def show(self) -> None:
+        """Print it."""
+        table = [list(self.columns), *self.rows]
+        widths = [max(len(row[place]) for row in table) for place in range(len(self.columns))]
+        lines = ["  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+        sys.stdout.write("\n" + "\n".join([self.title, "-" * len(self.title), *lines, *self.notes]) + "\n")
+        sys.stdout.flush()
+
+
+def _shown(cell: object) -> str:
+    if cell is None:
+        return "–"
+    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+
+
+def _padded(cell: str, width: int) -> str:
+    return cell.rjust(width) if cell[:1].isdigit() or cell[:1] in "–-+" else cell.ljust(width)
+
+
+def median_seconds(work: Callable[[], object], times: int) -> float:
+    """The median seconds on the wall of some repetitions."""
+    taken = []
+    for _ in range(times):
+        with timed() as once:
+            work()
+        taken.append(once.wall)
+    return sorted(taken)[times // 2]
