@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -113,7 +114,8 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str]) -> N
     if as_json:
         terminal.print_json(done.to_json())
     else:
-        terminal.out.print(done.board.question, terminal.leaderboard(done.board), sep="\n", markup=False)
+        terminal.out.print(done.board.question, markup=False)
+        terminal.out.print(terminal.leaderboard(done.board))
         terminal.closing(done, sweep.folder_of(done))
     sweep.write(done)
     if done.interrupted:
@@ -180,6 +182,20 @@ def track(experiment: str, overrides: Overrides = None) -> None:
     done = runs.recall(ready.plan, ready.store)
     runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]))
     terminal.out.print(f"{sum(row.status == 'done' for row in done.board.rows)} trials are in MLflow.")
+
+
+@app.command()
+def trec(experiment: str, folder: Path, overrides: Overrides = None) -> None:
+    """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and its kin."""
+    from rag import plan as plans
+    from rag import sweep, terminal
+    from rag.exchange import write_trec
+    from rag.experiment import load
+
+    declared = load(experiment, overrides or ())
+    store, _ = sweep.store_of(declared)
+    for path in write_trec(plans.make(declared, store), store, folder):
+        terminal.out.print(str(path), markup=False, soft_wrap=True)
 
 
 @app.command()
