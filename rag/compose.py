@@ -1,5 +1,6 @@
 """Overrides → resolved configs, through Hydra. A user's own `conf/` comes first, then ours, then those of plugins."""
 
+import copy
 import importlib.metadata
 import importlib.util
 import re
@@ -11,6 +12,7 @@ from typing import Any
 
 import yaml
 from hydra import compose as hydra_compose
+from hydra._internal.config_repository import CachingConfigRepository
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
@@ -55,9 +57,20 @@ def search_folders() -> list[Path]:
     return [folder for number, folder in enumerate(folders) if folder.is_dir() and folder not in folders[:number]]
 
 
+class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
+    """Hydra's cache of the files of one composition, kept for the next: half of the time goes into reading them."""
+
+    def __deepcopy__(self, memo: object) -> "ReadOnce":
+        return self
+
+    def load_config(self, config_path: str) -> Any:
+        """A copy: composing changes what it was given."""
+        return copy.deepcopy(super().load_config(config_path))
+
+
 @contextmanager
 def hydra_ready() -> Iterator[None]:
-    """Hydra, looking into the folders of `search_folders`; several compositions inside share its caches."""
+    """Hydra, looking into the folders of `search_folders`; a file is read once, however often is composed inside."""
     path = ConfigSearchPathImpl()
     for folder in search_folders():
         path.append("assay", f"file://{folder}")
@@ -66,7 +79,8 @@ def hydra_ready() -> Iterator[None]:
     GlobalHydra.instance().clear()
     OmegaConf.register_new_resolver("found", found, replace=True)
     Plugins.instance()  # registers what can read file:// and pkg://
-    Hydra.create_main_hydra2("assay", path)
+    loader = Hydra.create_main_hydra2("assay", path).config_loader
+    loader.repository = ReadOnce(loader.repository)
     try:
         yield
     finally:
@@ -194,8 +208,13 @@ def _parsed(override: str) -> Override:
     try:
         return OverridesParser.create().parse_override(override)
     except HydraException as error:
-        said = str(error).splitlines()[0]
+        said = "has no '='" if override.strip("~") and "=" not in override else f"is no override: {_grammar(error)}"
         raise ConfigError(override or "override", said, "write key=value, or key=a,b,c for several") from error
+
+
+def _grammar(error: Exception) -> str:
+    """What a parser says, without the list of everything that could have stood there."""
+    return str(error).splitlines()[0].split(" expecting {")[0]
 
 
 def expanded(override: str) -> list[str]:

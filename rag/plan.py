@@ -134,7 +134,7 @@ def _golden(config: Mapping[str, Any], components: Components, known: dict[str, 
 def trial_id(config: Mapping[str, Any], golden: Golden) -> str:
     """Ten hex digits for what a trial is: its config without runtime, and its golden set, wherever that lies."""
     kept = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
-    return digest(without_runtime(kept), golden.corpus_digest, golden.golden_digest)[:10]
+    return digest(without_runtime(kept), list(config["index"]), golden.corpus_digest, golden.golden_digest)[:10]
 
 
 def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:

@@ -1,0 +1,550 @@
+"""An experiment's trials are the configs that composing each of them alone would give, and its mistakes are told together."""
+
+import itertools
+import json
+import math
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag import experiment, space
+from rag.compose import compose, hydra_ready, resolve, shipped
+from rag.errors import ConfigError, ProblemsError, UserError
+from rag.experiment import Choice, Experiment, ad_hoc, label, load, locate
+from rag.space import Resolver
+
+EXPERIMENTS = sorted(path.stem for path in shipped("experiments").glob("*.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def quick(here: Path, request: pytest.FixtureRequest) -> None:
+    """A wiring of our own with one metric, index and memory: composing takes as long as there are files to put together."""
+    if "name" in request.fixturenames and request.node.callspec.params["name"] in EXPERIMENTS:
+        return
+    text = (shipped("conf") / "config.yaml").read_text("utf-8")
+    for group, choice in (("metric", "recall"), ("index", "bm25s")):
+        text = re.sub(rf"- {group}: \[.*?\]", f"- {group}: [{choice}]", text, flags=re.DOTALL)
+    (here / "conf").mkdir()
+    (here / "conf" / "config.yaml").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def study(here: Path) -> Callable[[str], str]:
+    """Write an experiment; its path."""
+
+    def write(text: str) -> str:
+        path = here / "study.yaml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def declared(fixed: Sequence[str], **axes: Sequence[Sequence[str]]) -> Experiment:
+    choices = {
+        axis: tuple(Choice(f"{axis}{number}", tuple(bundle)) for number, bundle in enumerate(bundles))
+        for axis, bundles in axes.items()
+    }
+    return Experiment("study", "Does it work?", tuple(fixed), choices)
+
+
+def one_by_one(found: Experiment) -> tuple[dict[tuple[str, ...], Any], set[str]]:
+    """Every combination composed alone, and what is wrong with those that cannot be."""
+    configs: dict[tuple[str, ...], Any] = {}
+    problems: set[str] = set()
+    with hydra_ready():
+        for picked in itertools.product(*found.axes.values()):
+            try:
+                config = resolve(compose([*found.fixed, *(each for choice in picked for each in choice.overrides)]))
+            except UserError as error:
+                problems.add(str(error))
+                continue
+            configs[tuple(choice.label for choice in picked)] = config
+    return configs, problems
+
+
+def assert_equals_one_by_one(found: Experiment) -> None:
+    configs, problems = one_by_one(found)
+    if problems:
+        with pytest.raises(ProblemsError) as caught:
+            found.trials()
+        assert {str(problem) for problem in caught.value.problems} <= problems
+        return
+    trials = found.trials()
+    distinct = {
+        json.dumps([config, list(config["index"])], sort_keys=True): labels for labels, config in reversed(configs.items())
+    }
+    assert [tuple(trial.choices.values()) for trial in trials] == [labels for labels in configs if labels in distinct.values()]
+    for trial in trials:
+        assert trial.config == configs[tuple(trial.choices.values())]
+        assert list(trial.config["index"]) == list(configs[tuple(trial.choices.values())]["index"])
+
+
+# Trials are what composing each alone gives
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_shipped_experiments_compose_as_if_each_trial_were_alone(here: Path, name: str) -> None:
+    found = load(name)
+    trials = found.trials()
+    assert len(trials) == math.prod(len(choices) for choices in found.axes.values()), "two of its trials are the same"
+    overrides = {axis: {choice.label: choice.overrides for choice in choices} for axis, choices in found.axes.items()}
+    for trial in random.Random(name).sample(trials, min(4, len(trials))):
+        bundles = (overrides[axis][label] for axis, label in trial.choices.items())
+        with hydra_ready():
+            alone = resolve(compose([*found.fixed, *itertools.chain(*bundles)]))
+        assert json.dumps(trial.config, sort_keys=False) == json.dumps({key: alone[key] for key in trial.config})
+        assert alone.keys() == trial.config.keys()
+
+
+def test_there_are_experiments() -> None:
+    assert "quickstart" in EXPERIMENTS
+
+
+NASTY: dict[str, Experiment] = {
+    "interpolations of another axis": declared(
+        ["chunker=token", "reranker=mmr"],
+        embedder=[["embedder=minilm"], ["embedder=hashing"], ["embedder=hashing", "embedder.dimensions=99"]],
+        rerank=[["reranker.relevance_weight=0.5"], ["reranker=maxsim"]],
+    ),
+    "axes that set the same key": declared(
+        [],
+        chunker=[["chunker=fixed"], ["chunker=recursive"]],
+        size=[["chunker.size=100"], ["chunker.size=200", "k=3"]],
+        k=[["k=3"], ["k=5"]],
+    ),
+    "the later axis wins": declared(
+        [], one=[["k=2"], ["k=5"]], other=[["depth=50"]], last=[["k=5"], ["k=2", "depth=100"], ["split=tune"]]
+    ),
+    "axes that meet through a third": declared(
+        [],
+        a=[["k=1"], ["k=2"]],
+        b=[["depth=10"], ["depth=20"]],
+        c=[["k=3", "depth=30"], ["coverage=0.7"]],
+        d=[["split=tune"], ["split=all"]],
+    ),
+    "a dataset brings a loader that another axis sets": declared(
+        ["dataset.path=x"],
+        dataset=[["dataset=native"], ["dataset=beir"]],
+        title=[["loader=folder"], ["loader=beir"], ["loader=chroma"]],
+    ),
+    "keys that only another axis brings": declared(
+        ["dataset.path=x"], title=[["loader.title=true"], ["loader.title=false"]], dataset=[["dataset=beir"]]
+    ),
+    "what is fixed speaks of what a choice brings": declared(
+        ["embedder.dimensions=64"],
+        embedder=[["embedder=hashing"], ["embedder=hashing", "embedder.ngrams=1"]],
+        k=[["k=3"], ["k=4"]],
+    ),
+    "keys that go and come": declared(
+        [],
+        one=[["~chunker.overlap"], ["chunker.overlap=3"]],
+        two=[["+extra.a=1"], ["k=4"]],
+        three=[["+extra.b=2"], ["depth=30"]],
+    ),
+    "interpolations in every spelling": declared(
+        ["+base={size: 50, name: chunker}"],
+        one=[["chunker.size=${base.size}"], ["chunker.size=${..k}"], ["chunker.size=${oc.select:k}"]],
+        two=[["k=7"], ["base.size=60"], ["base.size=${depth}"]],
+        three=[
+            ["depth=33"],
+            ["prompt.system='${base.name} ${oc.select:base.size,5}'"],
+            ["prompt.system='${${base.name}.size}'"],
+        ],
+    ),
+    "lists that keep their order": declared(
+        [],
+        index=[["index=[dense,bm25s]"], ["index=[bm25s,dense]"], ["index=[bm25]"]],
+        fusion=[["fusion=single"], ["fusion=rrf"]],
+    ),
+    "values that equal the default": declared(
+        [], one=[["k=5"], ["k=6"]], two=[["chunker=recursive"], ["chunker=recursive", "chunker.size=800"], ["chunker=whole"]]
+    ),
+    "no axes": declared(["k=3"]),
+    "one mistake among many": declared([], chunker=[["chunker=fixed"], ["chunker=nope"]], k=[["k=1"], ["kk=2"]]),
+    "a mistake that one combination makes": declared(
+        [], chunker=[["chunker=whole"], ["chunker=fixed"]], size=[["k=3"], ["chunker.size=3"]]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_nasty_experiments_compose_as_if_each_trial_were_alone(here: Path, name: str) -> None:
+    assert_equals_one_by_one(NASTY[name])
+
+
+OVERRIDES = [
+    "k=2",
+    "k=5",
+    "depth=7",
+    "chunker=whole",
+    "chunker=recursive",
+    "chunker.size=9",
+    "chunker.size=${k}",
+    "loader=beir",
+]
+OVERRIDES += [
+    "dataset=native",
+    "dataset=beir",
+    "dataset.path=${..split}",
+    "split=tune",
+    "+own=${depth}",
+    "embedder=hashing",
+    "reranker=mmr",
+]
+bundles = st.lists(st.sampled_from(OVERRIDES), min_size=1, max_size=2).map(tuple)
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(bundles, min_size=1, max_size=2), max_size=3))
+def test_any_experiment_composes_as_if_each_trial_were_alone(here: Path, axes: list[list[tuple[str, ...]]]) -> None:
+    assert_equals_one_by_one(declared([], **{f"axis{number}": choices for number, choices in enumerate(axes)}))
+
+
+def test_independent_axes_are_not_composed_with_each_other(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+
+    def counted(overrides: Sequence[str]) -> Any:
+        asked.append(overrides)
+        return compose(overrides)
+
+    monkeypatch.setattr(space, "compose", counted)
+    axes = {key: [[f"{key}={value}"] for value in range(1, 7)] for key in ("k", "depth", "latency", "rerank_depth")}
+    assert len(declared([], **axes).trials()) == 6**4
+    assert len(asked) == 1 + 4 * 6
+
+
+def test_a_mistake_in_a_large_space_is_told_soon(here: Path) -> None:
+    axes: dict[str, Any] = {key: [[f"{key}={value}"] for value in range(1, 7)] for key in ("depth", "rerank_depth", "latency")}
+    began = time.process_time()
+    with pytest.raises(ProblemsError):
+        declared([], k=[["k=1"], ["kk=2"]], **axes).trials()
+    with pytest.raises(ProblemsError):
+        declared(["kk=2"], **axes).trials()
+    assert time.process_time() - began < 10
+
+
+def test_trials_that_are_the_same_are_one(here: Path) -> None:
+    found = declared(
+        [], one=[["k=5"], ["k=6"]], two=[["chunker=recursive"], ["chunker=recursive", "chunker.size=800"]]
+    ).trials()
+    assert [tuple(trial.choices.values()) for trial in found] == [("one0", "two0"), ("one1", "two0")]
+
+
+def test_trials_come_in_the_order_of_the_axes_whatever_is_composed_together(here: Path) -> None:
+    found = declared([], a=[["k=1"], ["k=2"]], b=[["depth=10"], ["depth=20"]], c=[["k=3"], ["coverage=0.7"]]).trials()
+    labels = [tuple(trial.choices.values()) for trial in found]
+    assert labels == sorted(labels)
+    assert list(found[0].choices) == ["a", "b", "c"]
+
+
+def test_names_hold_what_differs(here: Path) -> None:
+    trials = declared([], one=[["k=2"], ["k=6"]], two=[["chunker=whole"]]).trials()
+    assert [trial.name for trial in trials] == ["one0", "one1"]
+    assert trials[0].choices == {"one": "one0", "two": "two0"}
+    assert [trial.name for trial in declared(["k=3"]).trials()] == ["default"]
+
+
+# Forms of axes
+
+
+def test_every_form_of_an_axis(study: Callable[[str], str]) -> None:
+    found = load(
+        study(
+            """\
+question: Which?
+dataset: handbook
+split: tune
+fixed: [k=3, "index=[bm25s]"]
+axes:
+  swept: chunker=fixed,recursive
+  single: chunker.size=300
+  listed: [depth=10, "depth=20 coverage=0.7", [depth=30, "prompt.system=a b c"]]
+  lists: index=[bm25s],[dense],[bm25s,dense]
+  named:
+    short: rerank_depth=5
+    long: rerank_depth=50 latency=0
+    text: ["prompt.no_contexts='none, at all'"]
+  ranged: latency=range(1,4)
+  matched: embedder=glob(h*)
+"""
+        ),
+        ["store=elsewhere"],
+    )
+    assert found.name == "study"
+    assert found.question == "Which?"
+    assert found.objective == "maximize ndcg@10"
+    assert found.fixed == ("dataset=handbook", "split=tune", "k=3", "index=[bm25s]", "store=elsewhere")
+    told = {axis: [(choice.label, choice.overrides) for choice in choices] for axis, choices in found.axes.items()}
+    assert told == {
+        "swept": [("fixed", ("chunker=fixed",)), ("recursive", ("chunker=recursive",))],
+        "single": [("size 300", ("chunker.size=300",))],
+        "listed": [
+            ("depth 10", ("depth=10",)),
+            ("depth 20-0.7", ("depth=20", "coverage=0.7")),
+            ("depth 30 abc", ("depth=30", "prompt.system=a b c")),
+        ],
+        "lists": [
+            ("bm25s", ("index=[bm25s]",)),
+            ("dense", ("index=[dense]",)),
+            ("bm25s+dense", ("index=[bm25s,dense]",)),
+        ],
+        "named": [
+            ("short", ("rerank_depth=5",)),
+            ("long", ("rerank_depth=50", "latency=0")),
+            ("text", ("prompt.no_contexts='none, at all'",)),
+        ],
+        "ranged": [(f"latency {n}", (f"latency={n}",)) for n in (1, 2, 3)],
+        "matched": [("hashing", ("embedder=hashing",))],
+    }
+
+
+@pytest.mark.parametrize(
+    ("overrides", "shown"),
+    [
+        (["chunker=recursive", "chunker.size=512"], "recursive-512"),
+        (["chunker=fixed"], "fixed"),
+        (["k=5"], "k 5"),
+        (["chunker.size=400"], "size 400"),
+        (["index=[bm25s,dense]", "fusion=rrf", "fusion.k=20"], "bm25s+dense rrf-20"),
+        (["+extra.a=x"], "a x"),
+        (["~chunker.overlap"], "~chunker.overlap"),
+        (["prompt.system="], "system prompt.system="),
+    ],
+)
+def test_labels(overrides: list[str], shown: str) -> None:
+    assert label(overrides) == shown
+
+
+def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> None:
+    found = load(
+        study(
+            "question: q\naxes:\n  b: depth=7,7\n"
+            '  a: ["chunker=fixed chunker.size=4", "chunker=fixed chunker.overlap=4", k=3]\n'
+        )
+    )
+    assert [choice.label for choice in found.axes["a"]] == [
+        "chunker=fixed chunker.size=4",
+        "chunker=fixed chunker.overlap=4",
+        "k 3",
+    ]
+    assert len(found.axes["b"]) == 1
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("axes: {k: 'k=1,2'}", "question: is missing"),
+        ("question: '  '", "question: is missing"),
+        ("question: 5", "question: is 5"),
+        ("question: [a]", "question: is"),
+        ("question: q\naxis: {}", "did you mean 'axes'?"),
+        ("question: q\n5: {}", "5: is not a key"),
+        ("- a\n- b", "not a mapping"),
+        ("just text", "just text: is not a key"),
+        ("5", "cannot be read"),
+        ("", "question: is missing"),
+        ("question: q\n  bad: [", "study.yaml:2: is no YAML"),
+        ("question: q\naxes:\n  k: k=1\n  k: k=2\n", "study.yaml:4: is no YAML (found duplicate key k)"),
+        ("question: q\naxes: [k=1]", "axes: is ['k=1']"),
+        ("question: q\naxes: k=1,2", "axes: is 'k=1,2'"),
+        ("question: q\naxes:", "axes: is null"),
+        ("question: q\naxes: {a: }", "axes.a: holds null"),
+        ("question: q\naxes: {a: []}", "axes.a: holds []"),
+        ("question: q\naxes: {a: {}}", "axes.a: holds {}"),
+        ("question: q\naxes: {a: 5}", "axes.a: holds 5"),
+        ("question: q\naxes: {a: ''}", "axes.a: holds ''"),
+        ("question: q\naxes: {a: [5]}", "axes.a: holds 5"),
+        ("question: q\naxes: {a: [[]]}", "axes.a: holds []"),
+        ("question: q\naxes: {a: [[5]]}", "axes.a: holds [5]"),
+        ("question: q\naxes: {a: {b: {c: k=1}}}", "axes.a: holds {'c': 'k=1'}"),
+        ("question: q\naxes: {a: 'chunker'}", "write key=value"),
+        ("question: q\naxes: {a: 'chunker=fixed chunker.size=3'}", "chunker=fixed chunker.size=3"),
+        ("question: q\naxes: {a: 'chunker=glob(zzz*)'}", "fits no choice"),
+        ("question: q\nfixed: 5", "fixed: holds 5"),
+        ("question: q\nfixed: [5]", "fixed: holds [5]"),
+        ("question: q\nfixed: {a: b}", "fixed: holds"),
+        ("question: q\ndataset: [a, b]", "dataset: is ['a', 'b']"),
+        ("question: q\nsplit: 5", "split: is 5"),
+        ("question: q\nobjective: {a: b}", "objective: is"),
+        ("question: q\nfixed: ['k=${a']", "cannot be read"),
+    ],
+)
+def test_what_is_no_experiment_is_said(study: Callable[[str], str], text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(study(text))
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_file_that_is_no_text_is_said(here: Path) -> None:
+    (here / "study.yaml").write_bytes(b"question: \xff\xfe")
+    with pytest.raises(ConfigError, match=r"study\.yaml.*cannot be read"):
+        load("study.yaml")
+
+
+def test_what_is_fixed_may_be_one_text(study: Callable[[str], str]) -> None:
+    assert load(study("question: q\nfixed: k=3 depth=20")).fixed == ("k=3", "depth=20")
+    assert load(study("question: q\nfixed:")).fixed == ()
+
+
+def test_a_name_that_there_is_not_names_the_closest(here: Path) -> None:
+    with pytest.raises(ConfigError, match=r"did you mean 'quickstart'\?"):
+        locate("quikstart")
+    with pytest.raises(ConfigError, match="there is none called ''"):
+        locate("")
+    with pytest.raises(ConfigError, match="none called"):
+        locate(str(here))
+
+
+def test_an_experiment_is_found_by_path_then_here_then_among_ours(here: Path) -> None:
+    assert locate("quickstart") == shipped("experiments") / "quickstart.yaml"
+    (here / "experiments").mkdir()
+    (here / "experiments" / "quickstart.yaml").write_text("question: mine\n", encoding="utf-8")
+    assert load("quickstart").question == "mine"
+    (here / "quickstart").write_text("question: a path\n", encoding="utf-8")
+    assert load("quickstart").question == "a path"
+
+
+def test_every_mistake_of_every_trial_is_told_once(study: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_NOPE", raising=False)
+    found = load(
+        study(
+            "question: q\naxes:\n  chunker: chunker=fixd,whole,recursve\n  k: kk=3,4\n  fusion: fusion=rrf,single\n"
+            "  depth: ['depth=${oc.env:ASSAY_NOPE}', depth=5]\n  dataset: dataset=native,handbook\n"
+        )
+    )
+    with pytest.raises(ProblemsError) as caught:
+        found.trials()
+    places = sorted(problem.where for problem in caught.value.problems)
+    assert places == ["chunker", "chunker", "kk"]
+    clean = Experiment(
+        "study", "q", (), {axis: choices for axis, choices in found.axes.items() if axis not in ("chunker", "k")}
+    )
+    with pytest.raises(ProblemsError) as caught:
+        clean.trials()
+    assert sorted(problem.where for problem in caught.value.problems) == ["dataset.path", "depth"]
+    assert str(caught.value).count("\n") == 3
+
+
+def test_a_mistake_in_what_is_fixed_is_told_once(here: Path) -> None:
+    with pytest.raises(ProblemsError) as caught:
+        declared(["chunker=fixd"], k=[["k=1"], ["k=2"]]).trials()
+    assert [problem.where for problem in caught.value.problems] == ["chunker"]
+
+
+def test_too_many_trials_are_refused_before_anything_is_composed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space, "compose", None)
+    sizes: Any = [[f"k={n}"] for n in range(50)]
+    with pytest.raises(ConfigError, match="span 6,250,000 trials"):
+        declared([], a=sizes, b=sizes, c=sizes, d=sizes).trials()
+    assert experiment.MOST_TRIALS < 6_250_000
+
+
+# The command line
+
+
+def test_overrides_of_the_command_line_join_what_is_fixed(study: Callable[[str], str]) -> None:
+    path = study("question: q\nfixed: [k=3]\naxes: {depth: 'depth=10,20'}\n")
+    assert [trial.config["k"] for trial in load(path, ["k=4", "split=tune"]).trials()] == [4, 4]
+    with pytest.raises(ProblemsError, match="names several values"):
+        load(path, ["k=4,5"]).trials()
+
+
+@pytest.mark.parametrize("override", ["depth=5", "++depth=5", "chunker=whole", "chunker.size=4"])
+def test_an_override_that_every_trial_would_overrule_is_said(study: Callable[[str], str], override: str) -> None:
+    path = study('question: q\naxes: {depth: "depth=10,20", cut: ["chunker=fixed chunker.size=3"]}\n')
+    with pytest.raises(ConfigError, match=r"is what the axis '(depth|cut)' varies") as caught:
+        load(path, ["k=4", override])
+    assert caught.value.where == override
+
+
+def test_an_ad_hoc_run_makes_an_axis_of_every_sweep(here: Path) -> None:
+    found = ad_hoc(["k=3,5", "depth=20", "index=[bm25s],[dense]", "+own=range(0,2)"])
+    assert found.fixed == ("depth=20",)
+    assert {axis: len(choices) for axis, choices in found.axes.items()} == {"k": 2, "index": 2, "own": 2}
+    trials = found.trials()
+    assert len(trials) == 8
+    assert {trial.config["depth"] for trial in trials} == {20}
+    assert trials[0].name == "k 3 · bm25s · own 0"
+    assert found.name == "run"
+    assert "k=3,5" in found.question
+
+
+def test_an_ad_hoc_run_without_overrides_is_the_default(here: Path) -> None:
+    (trial,) = ad_hoc([]).trials()
+    assert (trial.name, trial.choices) == ("default", {})
+    assert trial.config["k"] == 5
+
+
+def test_an_ad_hoc_run_says_what_it_cannot_read(here: Path) -> None:
+    with pytest.raises(ConfigError, match="write key=value"):
+        ad_hoc(["k"])
+    for overrides in (["k=3,5", "k=7"], ["k=7", "k=3,5"], ["k=3,5", "k=7,9"]):
+        with pytest.raises(ConfigError, match="is what the axis 'k' varies"):
+            ad_hoc(overrides)
+
+
+# Interpolations
+
+
+def test_interpolations_are_filled_in_once_per_value_of_what_they_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def counted(config: Any) -> Any:
+        asked.append(config)
+        return resolve(config)
+
+    monkeypatch.setattr(space, "resolve", counted)
+    resolver = Resolver()
+    first, second = {"x": "${b.y}", "z": 1}, {"y": "${k}"}
+    for k in (1, 2, 1, 1):
+        for other in range(5):
+            config = {"a": first, "b": second, "k": k, "other": other}
+            assert resolver("a", config) == {"x": k, "z": 1}
+            assert resolver("other", config) == other
+    assert len(asked) == 2
+    for _ in range(2):
+        with pytest.raises(ConfigError):
+            resolver("a", {"a": first})
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("${k}", 7),
+        ("${ k }", 7),
+        ("${..k}", 7),
+        ("${b.y}", "why"),
+        ("${b[y]}", "why"),
+        ("${..b.y}", "why"),
+        ("x${k}-${b.y}", "x7-why"),
+        ("${${name}}", 7),
+        ("${b.${letter}}", "why"),
+        ("${oc.select:k}", 7),
+        ("${oc.select:nope,${k}}", 7),
+        ("${oc.env:ASSAY_SET}", "set"),
+        ("${oc.env:ASSAY_NOT,${k}}", "7"),
+        ("${oc.decode:'5'}", 5),
+        ("\\${k}", "${k}"),
+        ("plain", "plain"),
+    ],
+)
+def test_every_spelling_of_an_interpolation(monkeypatch: pytest.MonkeyPatch, value: str, expected: Any) -> None:
+    monkeypatch.setenv("ASSAY_SET", "set")
+    monkeypatch.delenv("ASSAY_NOT", raising=False)
+    config = {"a": {"x": value}, "k": 7, "b": {"y": "why"}, "name": "k", "letter": "y"}
+    found = Resolver()("a", config)["x"]
+    assert str(found) == str(expected)
+    assert Resolver()("a", {"a": {"deep": [{"x": "${k}"}]}, "k": 7}) == {"deep": [{"x": 7}]}
