@@ -78,21 +78,9 @@ class Runner:
     recent: Recent = field(default_factory=Recent)
 
     def run(self, key: str) -> Outcome:
-        """Run a stage, or find it done; its inputs are fetched or, if they were damaged, computed again."""
-        began, cpu = 0.0, 0.0
-        stage = self.graph.stages[key]
+        """Run a stage, or find it done; a failure is an outcome too."""
         try:
-            if self.store.has(stage.entry):
-                return Outcome(key, "reused")
-            inputs = {name: self.obtain(source) for name, source in stage.inputs.items() if source in self.graph.stages}
-            with self.store.claim(stage.entry):
-                if self.store.has(stage.entry):
-                    return Outcome(key, "reused")
-                began, cpu = time.perf_counter(), time.process_time()
-                entry = RUNNERS[stage.name](self._job(stage, inputs))
-                seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-                self._keep(stage, entry, seconds, cpu)
-            return Outcome(key, "ran", seconds, cpu)
+            return self.complete(key)
         except StoreError:
             raise  # What else is computed would be lost as well.
         except UserError as error:
@@ -100,14 +88,27 @@ class Runner:
         except Exception:  # A stage's own mistake must not end the sweep; its traceback is shown with the failed trials.
             return Outcome(key, "failed", error=traceback.format_exc())
 
+    def complete(self, key: str) -> Outcome:
+        """As `run`, but a failure raises. Inputs are fetched or, if they were damaged, computed again."""
+        stage = self.graph.stages[key]
+        if self.store.has(stage.entry):
+            return Outcome(key, "reused")
+        inputs = {name: self.obtain(source) for name, source in stage.inputs.items() if source in self.graph.stages}
+        with self.store.claim(stage.entry):
+            if self.store.has(stage.entry):
+                return Outcome(key, "reused")
+            began, cpu = time.perf_counter(), time.process_time()
+            entry = RUNNERS[stage.name](self._job(stage, inputs))
+            seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+            self._keep(stage, entry, seconds, cpu)
+        return Outcome(key, "ran", seconds, cpu)
+
     def obtain(self, key: str) -> Entry:
         """A stage's result: from memory, from the store, or computed (again)."""
         stage = self.graph.stages[key]
         entry = self.recent.get(key) or self.store.read(stage.entry)
         if entry is None:
-            outcome = self.run(key)
-            if outcome.status == "failed":
-                raise ConfigError(stage.label, "failed when it was computed again", outcome.error)
+            self.complete(key)
             entry = self.recent.get(key) or self.store.read(stage.entry)
             if entry is None:
                 raise ConfigError(stage.label, "cannot be read back from the store", "check the disk: rag store verify")

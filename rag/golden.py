@@ -65,8 +65,9 @@ def load_documents(loader: Loader) -> tuple[Document, ...]:
         if document.doc_id in documents:
             raise DataError("documents", f"two documents are named {document.doc_id!r}", "rename or remove one of them")
         documents[document.doc_id] = document
-    if not documents:
-        raise DataError("documents", "the corpus is empty", "check loader.path")
+    if not any(document.text.strip() for document in documents.values()):
+        found = f"none of {len(documents)} documents holds text" if documents else "the corpus is empty"
+        raise DataError("documents", found, "check loader.path and dataset.path")
     return tuple(documents[doc_id] for doc_id in sorted(documents))
 
 

@@ -14,6 +14,7 @@ from rag.plan import Plan, PlannedTrial, ends_of
 from rag.runners import replies_of
 from rag.store import Entry, Store
 
+USUAL = "ndcg@10"
 LOWER_IS_BETTER = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "stage_seconds", "cpu_seconds", "tokens", "cost_usd")
 
 
@@ -26,7 +27,11 @@ class Objective:
 
     @classmethod
     def parse(cls, text: str, columns: Sequence[str]) -> "Objective":
-        """`maximize ndcg@10`, `minimize latency_p95_ms`, or a bare column, which is maximized where more is better."""
+        """`maximize ndcg@10`, `minimize latency_p95_ms`, or a bare column, which is maximized where more is better.
+
+        Where nothing is said it is ndcg@10, and where that is not measured the first column.
+        """
+        text = text or (USUAL if USUAL in columns else columns[0])
         match = re.fullmatch(r"\s*(?:(maximize|minimize)\s+)?(\S+)\s*", text)
         known = (*columns, *LOWER_IS_BETTER)
         if match is None:

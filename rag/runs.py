@@ -34,7 +34,8 @@ def send(done: Sweep, store: Store, again: str) -> str:
         tracking.reap(uri, done.plan.experiment.name)
         return tracking.track(record(done, store), uri)
     except ServiceError as error:
-        raise ServiceError(error.where, error.what, f"the results are safe; when it is mended: {again}") from error
+        first = "the results are safe" if "rag track" in error.remedy else error.remedy
+        raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
 
 
 def server_command(port: int) -> list[str]:

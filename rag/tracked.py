@@ -152,6 +152,14 @@ def artifacts(trial: TrialRecord) -> dict[str, str]:
     return files
 
 
+def said(error: Exception) -> str:
+    """What an error of MLflow says, on one line, without secrets."""
+    text = (shown("", str(error)).strip() or type(error).__name__).splitlines()[0]
+    # Behind four layers of HTTP stands what happened.
+    reason = re.search(r"Max retries exceeded .*\[Errno -?\d+\] ([^\"'()]+)", text)
+    return f"nobody answers ({reason[1].strip()})" if reason else text[:300]
+
+
 def local_folder(uri: str) -> Path | None:
     """The folder that an artifact location is, None if it lies behind a service."""
     address = urlsplit(uri)

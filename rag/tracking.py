@@ -245,5 +245,5 @@ def _told(uri: str, experiment: str) -> Iterator[None]:
         with _quiet():
             yield
     except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError) as error:
-        what = f"MLflow cannot be used: {shown('', str(error)).strip().splitlines()[0][:300]}"
+        what = f"MLflow cannot be used: {tracked.said(error)}"
         raise ServiceError(shown("", uri), what, f"the results are safe; when it is mended: rag track {experiment}") from error

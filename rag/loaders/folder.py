@@ -48,7 +48,8 @@ class FolderLoader:
 
     def _files(self) -> dict[str, Path]:
         if not self.path.is_dir():
-            raise DataError(str(self.path), "there is no such folder", "set loader.path or dataset.path to a folder")
+            below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
+            raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
         files: dict[str, Path] = {}
         for path in sorted({path for pattern in self.patterns for path in self.path.glob(pattern)}):
             relative = path.relative_to(self.path)
@@ -78,8 +79,17 @@ class NativeQuestions:
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
         """Yield every question in file order; raise DataError naming file, line and quote."""
-        for row in read_rows(self.path / "questions.jsonl"):
-            yield _example(row.only(QUESTION), documents)
+        path = self.path / "questions.jsonl"
+        places: dict[str, str] = {}
+        for row in read_rows(path):
+            example = _example(row.only(QUESTION), documents)
+            query_id = example.query.query_id
+            if query_id in places:
+                raise DataError(row.where, f"the question {query_id!r} stands at {places[query_id]} too", "give it its own id")
+            places[query_id] = row.where
+            yield example
+        if not places:
+            raise DataError(str(path), "holds no question", 'write one a line: {"id": …, "text": …, "evidence": […]}')
 
 
 def _example(row: Row, documents: Mapping[str, Document]) -> Example:
