@@ -101,20 +101,27 @@ def verified_weights() -> str:
 def load(device: str, threads: int | None) -> Any:
     """The BERT model, ready to run; ConfigError where the device does not exist."""
     import torch
+
+    model = released()
+    if threads is not None:
+        torch.set_num_threads(threads)
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError("embedder.runtime.device", f"{device!r} cannot be used: {error}", "device: cpu") from error
+
+
+def released() -> Any:
+    """A new BERT model with the released weights, for those who change it."""
     from safetensors.torch import load_file
     from transformers import BertConfig, BertModel
 
     verified_weights()
-    if threads is not None:
-        torch.set_num_threads(threads)
     model = BertModel(BertConfig.from_pretrained(folder()), add_pooling_layer=False)
     # `from_pretrained` would print a report on the pooler, which the file holds and sentence vectors do not use.
     state = load_file(folder() / "model.safetensors")
     model.load_state_dict({name: state[name] for name in model.state_dict()})
-    try:
-        return model.eval().to(device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError("embedder.runtime.device", f"{device!r} cannot be used: {error}", "device: cpu") from error
+    return model.eval()
 
 
 def hidden_states(model: Any, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
