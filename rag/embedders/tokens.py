@@ -10,7 +10,7 @@ from rag.models import readable
 @once(kept=8)
 def tokenizer(path: Path) -> Any:
     """The tokenizer of a `tokenizer.json`; it neither cuts nor pads, and threads can share it: nothing changes it later."""
-    from tokenizers import Tokenizer  # type: ignore[import-untyped]
+    from tokenizers import Tokenizer
 
     loaded = Tokenizer.from_file(str(path))
     loaded.no_truncation()

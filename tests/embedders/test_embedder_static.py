@@ -1,55 +1,63 @@
-"""The distillation by its parts, and the folder that it leaves."""
+"""What model2vec is asked for, the folder that it leaves, and the vectors that come of it."""
 
+import logging
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from model2vec import StaticModel
 
 from rag.embedders import minilm, static
-from rag.embedders.static import StaticEmbedder, principal, word_pieces, zipf_weights
+from rag.embedders.static import StaticEmbedder
 from rag.embedders.tokens import tokenizer
 from rag.errors import ConfigError
 
 
-def test_weights_by_hand() -> None:
-    # Three words with frequencies 1/2 : 1/3 : 1/4, that is 6/13, 4/13 and 3/13.
-    assert zipf_weights(3, 0.5) == pytest.approx([0.5 / (0.5 + share / 13) for share in (6, 4, 3)])
+def stored(cache: Path) -> Path:
+    (folder,) = [path for path in cache.iterdir() if path.is_dir()]
+    assert folder.name.startswith("static-256-")
+    return folder
 
 
-def test_principal_components_by_hand() -> None:
-    # Points on a line through (1, 1) in the direction (3, 4): one component holds all, its largest score is positive.
-    rows = np.array([[1 + 3 * t, 1 + 4 * t] for t in (-2, 0, 3, -1)], np.float32)
-    assert principal(rows, 1)[:, 0] == pytest.approx([-10, 0, 15, -5])
-    assert principal(-rows, 2) == pytest.approx(np.array([[-10, 0], [0, 0], [15, 0], [-5, 0]]), abs=1e-9)
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
 
 
-def test_pieces_that_never_stand_for_text_are_left_out() -> None:
-    pieces = tokenizer(minilm.folder() / "tokenizer.json")
-    kept = word_pieces(pieces)
-    names = {pieces.id_to_token(number) for number in kept}
-    assert len(kept) == 29523
-    assert not names & {"[PAD]", "[unused7]", "[CLS]", "[MASK]"}
-    assert {"[", "]", "leave", "##ing"} <= names
+@pytest.mark.usefixtures("small_distillation")
+def test_the_weights_that_were_released_are_distilled() -> None:
+    # With fewer pieces than dimensions there is no PCA: each vector is the mean of MiniLM's states, longer or shorter.
+    model = static.distilled(minilm.DIMENSIONS, 1e-4)
+    words = ("days", "s", "x")
+    original = tokenizer(minilm.folder() / "tokenizer.json")
+    states = minilm.hidden_states(minilm.load("cpu", None), [original.encode(word).ids for word in words])
+    for word, row in zip(words, states, strict=True):
+        found, mean = model.embedding[model.tokenizer.token_to_id(word)].astype(np.float64), row.mean(axis=0)
+        assert found @ mean / np.linalg.norm(found) / np.linalg.norm(mean) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_text_is_the_mean_of_its_pieces(small_static_cache: Path) -> None:
     embedder = StaticEmbedder(cache=str(small_static_cache))
-    pieces = tokenizer(minilm.folder() / "tokenizer.json")
-    kept = word_pieces(pieces)[1000:1600]
-    words = [token for token in map(pieces.id_to_token, kept) if token.isalpha()][:3]
-    singles = embedder.embed_documents(words)
-    assert embedder.embed_documents([" ".join(words)])[0] == pytest.approx(singles.mean(axis=0), abs=1e-6)
+    singles = embedder.embed_documents(["days", "we", "leave"])
+    assert embedder.embed_documents(["days we leave"])[0] == pytest.approx(singles.mean(axis=0), abs=1e-6)
 
 
 def test_model2vec_opens_the_folder_and_agrees(small_static_cache: Path) -> None:
-    (folder,) = [path for path in small_static_cache.iterdir() if path.is_dir()]
-    assert folder.name.startswith("static-256-")
-    oracle = StaticModel.from_pretrained(folder, quantize_to="float32")
-    texts = ["all the days of the year", "what does he say"]
+    oracle = StaticModel.from_pretrained(stored(small_static_cache), quantize_to="float32", normalize=False)
+    texts = ["we leave in days", "it is so"]
     found = StaticEmbedder(cache=str(small_static_cache)).embed_documents(texts)
     assert np.array_equal(found, oracle.encode(texts))
+
+
+def test_opening_warns_of_nothing(small_static_cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        static._opened.__wrapped__(stored(small_static_cache))
+    assert caplog.records == []
 
 
 def test_texts_without_a_known_piece_share_one_direction(small_static_cache: Path) -> None:
@@ -58,13 +66,26 @@ def test_texts_without_a_known_piece_share_one_direction(small_static_cache: Pat
     assert (empty == np.float32(1e-3)).all()
 
 
-def test_distilling_again_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = word_pieces(tokenizer(minilm.folder() / "tokenizer.json"))
-    monkeypatch.setattr(static, "word_pieces", lambda pieces: every[1000:1040])
-    for name in ("a", "b"):
-        static._distil(8, 1e-4, tmp_path / name)
-    first, second = (path.read_bytes() for path in sorted(tmp_path.glob("*/model.safetensors")))
-    assert first == second
+@pytest.mark.usefixtures("small_distillation", "threads")
+def test_distilling_again_with_other_threads_gives_the_same_bytes(tmp_path: Path) -> None:
+    for number in (1, 2):
+        torch.set_num_threads(number)
+        static._distil(8, 1e-4, tmp_path / str(number))
+    for name in ("model.safetensors", "tokenizer.json", "config.json"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+
+
+@pytest.mark.usefixtures("small_distillation")
+def test_distilling_asks_no_hub(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    import socket
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("asked for an address")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    with caplog.at_level(logging.WARNING):
+        assert static.distilled(8, 1e-4).dim == 8
+    assert caplog.records == []
 
 
 def test_those_who_ask_together_wait_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,9 +101,8 @@ def test_those_who_ask_together_wait_for_one(tmp_path: Path, monkeypatch: pytest
     assert list(found) == made
 
 
+@pytest.mark.usefixtures("small_distillation")
 def test_a_killed_distillation_leaves_nothing_that_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = word_pieces(tokenizer(minilm.folder() / "tokenizer.json"))
-    monkeypatch.setattr(static, "word_pieces", lambda pieces: every[1000:1040])
     embedder = StaticEmbedder(dimensions=8, cache=str(tmp_path))
     with monkeypatch.context() as patch:
         patch.setattr(StaticModel, "save_pretrained", lambda self, path: (path.mkdir(), (path / "x").touch(), 1 / 0))
