@@ -89,6 +89,8 @@ def _read(path: Path) -> Mapping[str, Any]:
     except YAMLError as error:
         mark, what = getattr(error, "problem_mark", None), getattr(error, "problem", error)
         raise ConfigError(f"{path}:{mark.line + 1}" if mark else str(path), f"is no YAML ({what})", "mend it there") from error
+    except RecursionError as error:
+        raise ConfigError(str(path), "holds something that refers to itself", "write it out") from error
     except (OSError, ValueError, OmegaConfBaseException) as error:
         raise ConfigError(str(path), f"cannot be read ({' '.join(str(error).split())})", "see experiments/") from error
     if not isinstance(content, dict):

@@ -65,8 +65,8 @@ def leaderboard(board: Leaderboard, limit: int = 30) -> Table:
     """The best trials; the column that sorts them stands first, with its intervals. What does not fit is left out whole."""
     clocks = ["latency_p50_ms"] if any("latency_p50_ms" in row.measured for row in board.rows) else []
     others = [column for column in board.columns if column != board.objective.column]
-    name = max([len(row.name) for row in board.rows[:limit]], default=0)
-    room = out.width - (name + 34 + sum(len(clock) - 6 for clock in clocks))
+    name = max(len("trial"), *(len(row.name) for row in board.rows[:limit]))
+    room = out.width - (name + 37 + sum(len(clock) - 6 for clock in clocks))
     shown: list[str] = []
     for column in others:
         room -= max(len(column), 4) + 2
@@ -127,8 +127,8 @@ def passages(found: Sequence[Mapping[str, Any]]) -> None:
             f"[bold]\\[{passage['rank']}][/bold] {escape(passage['chunk'])}  [cyan]{escape(steps)}[/cyan]", soft_wrap=True
         )
         if passage["section"]:
-            out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4)))
-        out.print(Padding(escape(shown), (0, 4, 1, 4)))
+            out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4), expand=False))
+        out.print(Padding(escape(shown), (0, 4, 1, 4), expand=False))
 
 
 def stream(piece: str) -> None:
