@@ -1,0 +1,144 @@
+"""Every choice that is shipped can be built as it stands, and every experiment is made of such choices."""
+
+import importlib
+import inspect
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rag.build import RUNTIME, TARGET
+from rag.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
+from rag.execute import executor_of
+from rag.experiment import load
+from rag.plan import components_for
+from rag.roles import ROLES
+from rag.stages import check
+from rag.store import Store
+
+CONF = shipped("conf")
+FILES = sorted(path.relative_to(CONF).with_suffix("").as_posix() for path in CONF.glob("*/**/*.yaml"))
+COMPONENTS = [name for name in FILES if not name.startswith("execute/")]
+EXPERIMENTS = sorted(path.stem for path in shipped("experiments").glob("*.yaml"))
+GIVEN = {
+    "dataset/beir": ["dataset.path=collection"],
+    "dataset/chroma": ["dataset.path=collection"],
+    "dataset/native": ["dataset.path=collection"],
+    "dataset/squad": ["dataset.path=collection"],
+    "execute/cluster": ["execute.address=tcp://127.0.0.1:8786"],
+}
+"""What a choice must be given because it has no default; a new `???` that does not stand here fails its test."""
+
+WHERE_AND_HOW = (
+    "device",
+    "threads",
+    "batch_size",
+    "cache",
+    "cache_mb",
+    "timeout",
+    "retries",
+    "concurrency",
+    "workers",
+    "price",
+)
+"""Parameters that cannot change a result."""
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One Hydra for all choices, in a folder without any conf of its own."""
+    before = Path.cwd()
+    os.chdir(folder := tmp_path_factory.mktemp("conf"))
+    try:
+        with hydra_ready():
+            yield folder
+    finally:
+        os.chdir(before)
+
+
+def composed(name: str) -> dict[str, Any]:
+    group, _, choice = name.partition("/")
+    override = f"{group}=[{choice}]" if group in LISTS else f"{group}={choice}"
+    return resolve(compose([override, *GIVEN.get(name, ())]))
+
+
+def node_of(name: str) -> Mapping[str, Any]:
+    group, _, choice = name.partition("/")
+    part = composed(name)[group]
+    return part[choice] if group in LISTS else part
+
+
+def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
+    assert {name.partition("/")[0] for name in FILES} == {*ROLES, "metric", "execute"}
+    assert set(GIVEN) <= set(FILES)
+    assert all("/" not in name.partition("/")[2] for name in FILES)
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_every_choice_builds_as_it_stands(ready: Path, name: str) -> None:
+    node = node_of(name)
+    components = components_for(Store(str(ready / "store")))
+    group = name.partition("/")[0]
+    component = components.role(group, node)
+    assert f"{type(component).__module__}.{type(component).__name__}" == node[TARGET]
+    assert len(components.identity(node, group)) == 64
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("execute/")])
+def test_every_place_to_run_can_be_had(ready: Path, name: str) -> None:
+    executor_of(composed(name)["execute"])
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_every_parameter_is_written_out(name: str) -> None:
+    content = yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8"))
+    written = content[name.partition("/")[2]] if name.partition("/")[0] in LISTS else content
+    module, _, target = written[TARGET].rpartition(".")
+    accepted = inspect.signature(getattr(importlib.import_module(module), target)).parameters
+    assert set(accepted) == {*written, *written.get(RUNTIME, {})} - {TARGET, RUNTIME, "defaults"}
+
+
+@pytest.mark.parametrize("group", LISTS)
+def test_choices_that_stand_together_are_keyed_by_their_names(group: str) -> None:
+    for choice in choices(group):
+        assert list(yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))) == [choice]
+
+
+def test_all_choices_of_a_list_can_be_made_at_once(ready: Path) -> None:
+    config = resolve(compose([f"{group}=[{','.join(choices(group))}]" for group in LISTS]))
+    assert [list(config[group]) for group in LISTS] == [choices(group) for group in LISTS]
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_what_says_where_something_runs_stands_in_runtime(name: str) -> None:
+    lines = [line.split("#")[0] for line in (CONF / f"{name}.yaml").read_text("utf-8").splitlines()]
+    places = [number for number, line in enumerate(lines) if line.strip() == f"{RUNTIME}:"]
+    for number, line in enumerate(lines):
+        if line.partition(":")[0].strip() in WHERE_AND_HOW:
+            assert any(place < number for place in places), f"{name}: {line.strip()}"
+            assert line.startswith("  ")
+
+
+def test_the_default_wiring_is_one_that_runs(ready: Path) -> None:
+    config = resolve(compose([]))
+    check(config)
+    executor_of(config["execute"])
+    assert Path(config["dataset"]["path"]).is_dir()
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_is_made_of_what_can_be_built(here: Path, name: str) -> None:
+    components = components_for(Store(str(here / "store")))
+    declared = load(name)
+    assert declared.question.endswith("?")
+    for trial in declared.trials():
+        check(trial.config)
+        for role in ROLES:
+            nodes = trial.config[role] if role == "index" else {role: trial.config[role]}
+            for key, node in nodes.items():
+                components.role(role, node, key)
+        for metric, node in trial.config["metric"].items():
+            components.role("metric", node, f"metric.{metric}")
