@@ -152,14 +152,19 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
     """Answer a question with any config, or with trial=<id> of a sweep, and show the passages it was answered from."""
     from rag import terminal
     from rag.answering import answered, config_of, open_config
+    from rag.roles import changes_nothing
 
     query = _asked(question)
-    told = answered(open_config(config_of(overrides or ())), query, None if as_json else terminal.stream)
+    pipeline = open_config(config_of(overrides or ()))
+    told = answered(pipeline, query, None if as_json else terminal.stream)
     if as_json:
         terminal.print_json(told)
         return
     if not told["answer"]:
-        terminal.out.print("No answer: nothing in the passages speaks to the question.")
+        none = changes_nothing(pipeline.generator)
+        terminal.out.print(
+            f"No answer: {'generator=none gives none' if none else 'nothing in the passages fits the question'}."
+        )
     terminal.out.print()
     terminal.passages(told["passages"])
 

@@ -27,6 +27,9 @@ from rag.store import Entry, Store
 KEPT_BYTES = 256 * 2**20
 """Stage results that a process keeps in memory for the stages that read them next."""
 
+PATIENCE = 10.0
+"""Seconds to wait for a scheduler."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -215,7 +218,7 @@ class ClusterExecutor:
 
 def _connected(client: Any, address: str) -> Any:
     try:
-        return client(address, timeout="10s")
+        return client(address, timeout=PATIENCE)
     except (OSError, TimeoutError, ValueError) as error:
         raise ServiceError("execute.address", f"no scheduler answers at {address}", "start one: dask scheduler") from error
 

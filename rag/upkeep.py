@@ -19,8 +19,10 @@ def at(root: Any) -> Store:
     if not isinstance(root, str) or not root.strip():
         raise StoreError("store", f"is {shown(root)}", "set store=<folder or URL>")
     store = Store(root)
-    if store.local and Path(store.base).is_file():
-        raise StoreError("store", f"{root!r} is a file", "set store=<folder or URL>")
+    if store.local:
+        nearest = next(path for path in (Path(store.base), *Path(store.base).parents) if path.exists())
+        if not nearest.is_dir():
+            raise StoreError("store", f"{root!r} is no folder: {nearest} is a file", "set store=<folder or URL>")
     return store
 
 
