@@ -56,8 +56,6 @@ def _code() -> int:
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except BrokenPipeError:
-        return 0
     except Exception as error:
         usage = getattr(error, "show", None)
         if usage is None:
@@ -99,8 +97,7 @@ def run(
     declared = ad_hoc(overrides or ())
     if declared.axes and not multirun:
         raise ConfigError(", ".join(declared.axes), "has several values", "add -m to run one trial for each")
-    several = ["-m"] if multirun else []
-    _sweep(declared, as_json, track, ["run", *several, *(overrides or ())])
+    _sweep(declared, as_json, track, ["run", *(["-m"] if multirun else []), *(overrides or ())])
 
 
 def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str]) -> None:
@@ -161,10 +158,8 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
         terminal.print_json(told)
         return
     if not told["answer"]:
-        none = changes_nothing(pipeline.generator)
-        terminal.out.print(
-            f"No answer: {'generator=none gives none' if none else 'nothing in the passages fits the question'}."
-        )
+        silent = changes_nothing(pipeline.generator)
+        terminal.out.print(f"No answer: {'generator=none gives none' if silent else 'nothing in the passages fits'}.")
     terminal.out.print()
     terminal.passages(told["passages"])
 
@@ -192,14 +187,12 @@ def track(experiment: str, overrides: Overrides = None) -> None:
 @app.command()
 def trec(experiment: str, folder: Path, overrides: Overrides = None) -> None:
     """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and its kin."""
-    from rag import plan as plans
     from rag import sweep, terminal
     from rag.exchange import write_trec
     from rag.experiment import load
 
-    declared = load(experiment, overrides or ())
-    store, _ = sweep.store_of(declared)
-    for path in write_trec(plans.make(declared, store), store, folder):
+    ready = sweep.prepare(load(experiment, overrides or ()))
+    for path in write_trec(ready.plan, ready.store, folder):
         terminal.out.print(str(path), markup=False, soft_wrap=True)
 
 
@@ -243,10 +236,8 @@ def verify(store: Place = ".rag/store", as_json: Json = False) -> None:
     from rag import terminal, upkeep
 
     found = upkeep.verify(upkeep.existing(store))
-    if as_json:
-        terminal.print_json(found)
-    else:
-        terminal.out.print(f"{found['entries']} entries read, {len(found['damaged'])} damaged and removed.")
+    said = f"{found['entries']} entries read, {len(found['damaged'])} damaged and removed."
+    terminal.print_json(found) if as_json else terminal.out.print(said)
 
 
 @stores.command()
@@ -259,7 +250,5 @@ def gc(
     from rag import terminal, upkeep
 
     found = upkeep.collect(upkeep.existing(store), days)
-    if as_json:
-        terminal.print_json(found)
-    else:
-        terminal.out.print(f"{found['removed']} entries and {found['orphans']} left-overs removed, {found['bytes']:,} bytes.")
+    said = f"{found['removed']} entries and {found['orphans']} left-overs removed, {found['bytes']:,} bytes."
+    terminal.print_json(found) if as_json else terminal.out.print(said)
