@@ -35,7 +35,11 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
 
 
 def open_config(config: Mapping[str, Any]) -> Pipeline:
-    """Everything that one question needs; questions of a golden set are not."""
+    """Everything that one question needs; questions of a golden set are not.
+
+    Chunks and indexes are taken from the store or built into it. Questions then leave no trace there: an opened pipeline
+    answers without it.
+    """
     check(config)
     store = upkeep.at(config["store"])
     graph = Graph(components_for(store))
@@ -47,7 +51,7 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
     nodes = {role: config[role] for role in ROLES} | {"indexes": config["index"]}
     opened = {name: runner.obtain(key) for name, key in indexes.items()}
-    return open_pipeline(nodes, config, corpus_of(runner.obtain(corpus), golden), opened, graph.components)
+    return open_pipeline(nodes, config, corpus_of(runner.obtain(corpus), golden), opened, graph.components.plain)
 
 
 def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:

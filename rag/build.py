@@ -32,13 +32,23 @@ class Components:
         # Another process builds its own components: models do not travel.
         return {**self.__dict__, "_built": {}}
 
+    @property
+    def plain(self) -> "Components":
+        """The same builder without `inner`, for what is timed or answers people: nothing in it reads what was stored.
+
+        Components that hold no other one are the same objects in both, so that no model is loaded twice.
+        """
+        twin = Components(self.trusted[1:])
+        twin._built, twin._identities = self._built, self._identities
+        return twin
+
     def build(self, node: Any, where: str) -> Any:
         """The component that a config node describes; ConfigError naming `where` when it describes none."""
         if not isinstance(node, Mapping) or TARGET not in node:
             raise ConfigError(
                 where, f"found {shown(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
             )
-        key = digest(node)
+        key = digest(node, "wrapped") if self.inner and _nests(node) else digest(node)
         if key not in self._built:
             self._built[key] = self._construct(node, where)
         return self._built[key]
@@ -132,6 +142,17 @@ class Components:
         parts = module.split(".")
         plain = all(part.isidentifier() and part != "__main__" for part in parts)
         return plain and parts[0] in self.trusted and (parts[0] != "rag" or len(parts) > 2)
+
+
+def _nests(node: Mapping[str, Any]) -> bool:
+    """Whether a component holds another one, at any depth of its parameters."""
+    return any(_holds(value) for value in node.values())
+
+
+def _holds(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return TARGET in value or _nests(value)
+    return isinstance(value, list | tuple) and any(map(_holds, value))
 
 
 def _runtime(node: Mapping[str, Any], given: Mapping[str, Any], where: str) -> Mapping[str, Any]:

@@ -414,6 +414,18 @@ def test_inner_wraps_each_nested_component_and_no_outer_one(shout: Components) -
     assert built.inner == (wrapped.build(part, "x"), wrapped.identity(part, "x"))
 
 
+def test_the_plain_builder_wraps_nothing_and_shares_what_holds_nothing(shout: Components) -> None:
+    wrapped = Components(("shout",), lambda component, identity: (component, identity))
+    part = {"_target_": FIXED, "size": 9}
+    outer = {"_target_": "shout.parts.Part", "map": {"a": [part]}}
+    plain, stored = wrapped.plain.build(outer, "chunker"), wrapped.build(outer, "chunker")
+    assert plain.options["map"]["a"][0] is wrapped.build(part, "x") is wrapped.plain.build(part, "x")
+    assert stored.options["map"]["a"] == [(wrapped.build(part, "x"), wrapped.identity(part, "x"))]
+    assert wrapped.plain.build(outer, "elsewhere") is plain
+    assert wrapped.build(outer, "elsewhere") is stored
+    assert wrapped.plain.identity(outer, "x") == wrapped.identity(outer, "x") == shout.identity(outer, "x")
+
+
 def test_the_same_node_builds_once(shout: Components) -> None:
     one = shout.build({"_target_": "shout.parts.Part", "size": 2, "words": ["a"]}, "chunker")
     assert shout.build({"words": ["a"], "_target_": "shout.parts.Part", "size": 2}, "elsewhere") is one
