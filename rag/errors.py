@@ -39,6 +39,10 @@ class MissingExtraError(UserError):
 
     def __init__(self, where: str, package: str, extra: str) -> None:
         super().__init__(where, f"needs the package {package!r}, which is not installed", f'pip install "assay[{extra}]"')
+        self.package, self.extra = package, extra
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        return type(self), (self.where, self.package, self.extra)
 
 
 class ProblemsError(UserError):
@@ -47,6 +51,9 @@ class ProblemsError(UserError):
     def __init__(self, problems: Iterable[UserError]) -> None:
         self.problems = tuple(problems)
         super().__init__("config", f"{len(self.problems)} problems", "mend each of them")
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[UserError, ...]]]:
+        return type(self), (self.problems,)
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)

@@ -1,0 +1,167 @@
+"""A package of somebody else joins by being installed: its classes are trusted, its choices are found, its code is keyed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHUNKER = '''\
+"""Chunks for people who shout."""
+
+from rag.errors import ConfigError
+from rag.records import Document, Span
+
+from .limits import LEAST
+
+
+class ShoutChunker:
+    """A chunk ends behind every exclamation mark, and no chunk is shorter than `least` characters."""
+
+    def __init__(self, least: int = LEAST) -> None:
+        if least < 1:
+            raise ConfigError("chunker.least", f"is {least}", "a whole number from 1")
+        self.least = least
+
+    def chunk(self, document: Document) -> list[Span]:
+        """Spans that cover the text."""
+        ends = [place + 1 for place, character in enumerate(document.text) if character == "!"]
+        kept = [0]
+        for end in [end for end in ends if end < len(document.text)]:
+            if end - kept[-1] >= self.least:
+                kept.append(end)
+        return [Span(document.doc_id, start, end) for start, end in zip(kept, [*kept[1:], len(document.text)])]
+'''
+PROJECT = """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "assay-shout"
+version = "1.0"
+
+[project.entry-points."rag.plugins"]
+shout = "shout"
+
+[tool.setuptools]
+packages = ["shout"]
+
+[tool.setuptools.package-data]
+shout = ["conf/**/*.yaml"]
+"""
+USE = """
+import json, sys
+from rag.compose import choices, compose, hydra_ready, plugins, resolve
+from rag.build import Components
+from rag.errors import UserError
+from rag.records import Document
+
+def used(overrides):
+    told = {"plugins": plugins(), "choices": choices("chunker")}
+    components = Components(plugins())
+    try:
+        with hydra_ready():
+            node = resolve(compose(overrides))["chunker"]
+        chunker = components.role("chunker", node)
+        told["chunks"] = [span.end for span in chunker.chunk(Document("d", "Stop! Oh! You there! Halt"))]
+        told["identity"] = components.identity(node, "chunker")
+    except UserError as error:
+        told["error"] = str(error)
+    return told
+
+
+print(json.dumps([used(overrides.split()) for overrides in sys.argv[1:]]))
+"""
+
+
+def write_project(folder: Path) -> None:
+    files = {
+        "pyproject.toml": PROJECT,
+        "shout/__init__.py": "",
+        "shout/limits.py": "LEAST = 5\n",
+        "shout/chunker.py": CHUNKER,
+        "shout/conf/chunker/shout.yaml": "_target_: shout.chunker.ShoutChunker\nleast: 5   # characters\n",
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def installed(folder: Path) -> Path:
+    """Build a wheel of the project and install it into a folder of its own, without any network."""
+    write_project(folder / "project")
+    site = folder / "site"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
+    wheels = folder / "wheels"
+    subprocess.run([*pip, "wheel", *options, "--wheel-dir", wheels, folder / "project"], check=True, capture_output=True)
+    (wheel,) = wheels.glob("*.whl")
+    subprocess.run([*pip, "install", *options, "--target", site, wheel], check=True, capture_output=True)
+    return site
+
+
+def used(site: Path, *runs: str) -> list[dict[str, object]]:
+    """What a process that finds the package makes of some overrides."""
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    told = subprocess.run(
+        [sys.executable, "-c", USE, *runs], cwd=site.parent, env=environment, capture_output=True, text=True, check=True
+    )
+    found: list[dict[str, object]] = json.loads(told.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return installed(tmp_path_factory.mktemp("plugin"))
+
+
+def test_an_installed_plugin_is_composed_and_built(plugin: Path) -> None:
+    plain, finer = used(plugin, "chunker=shout", "chunker=shout chunker.least=3")
+    assert plain["plugins"] == ["shout"]
+    assert plain["chunks"] == [5, 20, 25]
+    assert finer["chunks"] == [5, 9, 20, 25]
+    assert plain["identity"] != finer["identity"]
+
+
+def test_its_mistakes_are_told_like_ours(plugin: Path) -> None:
+    wrong = ["chunker=shut", "chunker=shout chunker.lest=3", "chunker=shout chunker.least=0", "chunker=shout chunker.least=x"]
+    errors = [str(told["error"]) for told in used(plugin, *wrong)]
+    said = ["did you mean 'shout'?", "did you mean 'least'?", "chunker.least: is 0", "chunker.least: is 'x'"]
+    assert [part in error for part, error in zip(said, errors, strict=True)] == [True] * 4, errors
+
+
+def test_a_change_in_a_module_that_its_class_imports_changes_its_identity(plugin: Path) -> None:
+    before = used(plugin, "chunker=shout")[0]["identity"]
+    limits = plugin / "shout" / "limits.py"
+    kept = limits.read_text("utf-8")
+    try:
+        limits.write_text("LEAST = 5  # as before\n", encoding="utf-8")
+        assert used(plugin, "chunker=shout")[0]["identity"] == before
+        limits.write_text("LEAST = 6\n", encoding="utf-8")
+        assert used(plugin, "chunker=shout")[0]["identity"] != before
+    finally:
+        limits.write_text(kept, encoding="utf-8")
+
+
+def test_the_command_line_plans_with_it(plugin: Path, golden: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    fixed = f'["dataset.path={golden}", embedder=hashing, generator=none, latency=0]'
+    study.write_text(f"question: q?\ndataset: native\nfixed: {fixed}\naxes: {{chunker: 'chunker=shout,whole'}}\n", "utf-8")
+    command = [sys.executable, "-m", "rag", "plan", str(study), "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(plugin)}
+    told = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(told.stdout)["trials"] == 2
+
+
+def test_a_package_that_declares_no_entry_point_is_not_trusted(plugin: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(plugin, site, ignore=shutil.ignore_patterns("entry_points.txt"))
+    unknown, foreign = used(site, "chunker=shout", "chunker=whole chunker._target_=shout.chunker.ShoutChunker")
+    assert unknown["plugins"] == []
+    assert "there is no choice 'shout'" in str(unknown["error"])
+    assert "'shout.chunker.ShoutChunker' is outside the trusted packages" in str(foreign["error"])
