@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from rag.errors import DataError
 from rag.evaluate import document_rankings
 from rag.golden import Golden
 from rag.plan import Plan, PlannedTrial
@@ -15,9 +16,12 @@ from rag.trec import write_qrels, write_run
 def write_trec(made: Plan, store: Store, folder: Path) -> list[Path]:
     """Write one run of documents per finished trial, and the qrels beside them; the files, qrels first.
 
-    A document is graded with the best grade of the evidence that it holds.
+    A document is graded with the best grade of the evidence that it holds. DataError for what can be no folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(str(folder), f"cannot be made ({error.strerror})", "name a folder to write into") from error
     qrels = folder / "qrels.txt"
     write_qrels(qrels, {example.query.query_id: grades(example) for example in made.trials[0].golden.examples})
     return [qrels, *(path for trial in made.trials if (path := _write_run(trial, trial.golden, made, store, folder)))]
