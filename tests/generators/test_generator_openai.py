@@ -197,7 +197,9 @@ def test_an_empty_answer_is_a_reply(script: Script, content: str | None) -> None
 
 
 @pytest.mark.parametrize(
-    "trouble", [error(429, headers=SOON), error(500, headers=SOON), error(503, headers=SOON), hang_up], ids=str
+    "trouble",
+    [error(429, headers=SOON), error(500, headers=SOON), error(503, headers=SOON), hang_up],
+    ids=["429", "500", "503", "hang up"],
 )
 def test_trouble_that_passes_is_tried_again(script: Script, trouble: Step) -> None:
     script.steps = [trouble, say("Yes.")]
