@@ -14,7 +14,7 @@ from rag.plan import components_for
 from rag.records import Query, Reply
 from rag.roles import changes_nothing
 from rag.runners import corpus_of, open_pipeline
-from rag.stages import Graph, add_corpus, check
+from rag.stages import Graph, add_corpus, check, check_fusion
 from rag.sweep import trial_config
 
 ROLES = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
@@ -47,6 +47,7 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     golden = Golden(documents, ())
     for role in ROLES:
         graph.components.role(role, config[role])
+    check_fusion(graph.components, config)
     corpus, indexes = add_corpus(graph, config, golden)
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
     nodes = {role: config[role] for role in ROLES} | {"indexes": config["index"]}

@@ -114,13 +114,13 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str]) -> N
         terminal.out.print(done.board.question, markup=False)
         terminal.out.print(terminal.leaderboard(done.board))
         terminal.closing(done, sweep.folder_of(done))
+    if done.stopped:
+        raise done.stopped
     sweep.write(done)
     if done.interrupted:
         # Workers and models are let go of by the end of the process: nothing is owed to them.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
-    if done.stopped:
-        raise done.stopped
     if track:
         runs.send(done, ready.store, shlex.join(["rag", *again]))
     if any(row.status == "failed" for row in done.board.rows):

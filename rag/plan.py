@@ -109,14 +109,18 @@ def make(experiment: Experiment, store: Store) -> Plan:
     for trial in trials:
         try:
             found = _golden(trial.config, graph.components, goldens)
-            ends = add_trial(graph, trial.config, found)
+            last = add_trial(graph, trial.config, found)
         except UserError as error:
             problems.setdefault(str(error), error)
             continue
-        planned.append(PlannedTrial(trial_id(trial.config, found), trial, ends, found))
+        planned.append(PlannedTrial(trial_id(trial.config, found), trial, last, found))
     if problems:
         raise ProblemsError(problems.values())
-    to_run = missing(graph, (end for trial in planned for end in ends_of(trial)), store)
+    ends = dict.fromkeys(end for trial in planned for end in ends_of(trial))
+    for end in ends:
+        # What a leaderboard is read from must be sound: a damaged one is removed by this, and so runs again.
+        store.read_meta(graph.stages[end].entry)
+    to_run = missing(graph, ends, store)
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
     return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store))

@@ -118,9 +118,7 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     check(config)
     made = graph.components
     roles = {role: made.role(role, config[role]) for role in ("fusion", "reranker", "selector", "memory", "generator")}
-    fits = getattr(roles["fusion"], "check", None)
-    if fits:
-        fits(list(config["index"]))
+    check_fusion(made, config)
     corpus, indexes = add_corpus(graph, config, golden)
     queries = golden.queries_digest
     if not changes_nothing(roles["memory"]):
@@ -140,6 +138,13 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     score = _score(graph, config, golden, judge, generate)
     latency = _latency(graph, config, golden, corpus, indexes) if config["latency"] else None
     return Ends(score, judge, ranking, corpus, indexes, generate, latency)
+
+
+def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for indexes that the fusion cannot put together, before they are built."""
+    fits = getattr(components.role("fusion", config["fusion"]), "check", None)
+    if fits:
+        fits(list(config["index"]))
 
 
 def add_corpus(graph: Graph, config: Mapping[str, Any], golden: Golden) -> tuple[str, dict[str, str]]:

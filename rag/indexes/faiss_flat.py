@@ -38,7 +38,8 @@ class FlatSearcher:
         """Rank by inner product with `vectors`, shape (questions, dimensions)."""
         import faiss
 
-        queries, size = given(vectors), len(self.vectors)
+        size = len(self.vectors)
+        queries = given(vectors, self.vectors.shape[1] if size else None)
         width = min(depth, size)
         if not width or not len(queries):
             return stacked([Rankings.pack([()])] * len(queries), width)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.errors import ConfigError
 from rag.rankings import NOTHING, Rankings
 from rag.records import Arrays, Vectors
 
@@ -14,10 +15,13 @@ SPARE = 16
 """How many candidates more than asked for are fetched, so that ties at the edge can fall by position."""
 
 
-def given(vectors: Vectors | None) -> Vectors:
-    """The vectors, laid out as FAISS reads them; TypeError if there are none."""
+def given(vectors: Vectors | None, dimensions: int | None = None) -> Vectors:
+    """The vectors, laid out as FAISS reads them; TypeError if there are none, ConfigError for other `dimensions` than these."""
     if vectors is None:
         raise TypeError("a vector index was given no vectors")
+    if dimensions is not None and vectors.shape[1] != dimensions:
+        what = f"gives {vectors.shape[1]} dimensions for questions, and gave {dimensions} for passages"
+        raise ConfigError("embedder", what, "one model must embed both")
     return np.ascontiguousarray(vectors, dtype=np.float32)
 
 
@@ -76,7 +80,7 @@ class ApproximateSearcher:
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int) -> Rankings:
         """Rank what the index proposes; rows may end early where it proposes fewer than `depth`."""
-        queries = given(vectors)
+        queries = given(vectors, None if self.index is None else self.index.d)
         width = 0 if self.index is None else min(depth, self.index.ntotal)
         if not width:
             return stacked([Rankings.pack([()])] * len(queries), 0)

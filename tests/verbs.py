@@ -1,0 +1,42 @@
+"""The command line, called within this process: a process of its own costs two seconds."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from rag import cli
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command left: its exit code and both of its outputs."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON value on standard output."""
+        return json.loads(self.out)
+
+
+Verb = Callable[..., Said]
+
+
+def verb(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    """A function that calls `rag` with some arguments."""
+
+    def rag(*arguments: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["rag", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        said = capsys.readouterr()
+        return Said(int(caught.value.code or 0), said.out, said.err)
+
+    return rag
