@@ -102,12 +102,12 @@ def run(
 
 def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str]) -> None:
     """Run, print, write down and track; `again` is the command that tracks if it cannot be done now."""
-    from rag import runs, sweep, terminal
+    from rag import progress, runs, sweep, terminal
 
     ready = sweep.prepare(declared)
     ready.store.clear_orphans()
-    with terminal.SweepProgress(ready.plan) as progress:
-        done = sweep.run(ready.plan, ready.store, ready.settings, progress)
+    with progress.SweepProgress(ready.plan) as bar:
+        done = sweep.run(ready.plan, ready.store, ready.settings, bar)
     if as_json:
         terminal.print_json(done.to_json())
     else:

@@ -71,6 +71,19 @@ def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Pa
         assert board(swept(reordered, shuffled)) == expected
 
 
+def test_a_cluster_that_runs_already_says_the_same(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    inline, shared = store_at(tmp_path / "inline"), store_at(tmp_path / "shared")
+    expected = board(swept(made(tmp_path, inline), inline))
+    planned = made(tmp_path, shared)
+    with LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        place = {"mode": "cluster", "address": cluster.scheduler_address}
+        done = sweep.run(planned, shared, place, lambda key, outcome: None)
+    assert done.counts()["ran"] == 49
+    assert board(done) == expected
+
+
 def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: Path) -> None:
     store = store_at(tmp_path / "store")
     dead = "generator=openai generator.model=none generator.base_url=http://127.0.0.1:9/v1 generator.runtime.retries=0"
