@@ -223,8 +223,10 @@ def test_any_target_is_a_component_of_ours_or_refused(target: str) -> None:
 
 @pytest.mark.parametrize("key", ["_args_", "_partial_", "_recursive_", "_convert_"])
 @pytest.mark.parametrize("value", [True, False, None, [], "all"])
-def test_what_hydra_would_obey_is_refused(key: str, value: Any) -> None:
+def test_what_hydra_would_obey_is_refused(shout: Components, key: str, value: Any) -> None:
     assert refused({"_target_": FIXED, key: value}).where == f"chunker.{key}"
+    # Also where the class would take any name.
+    assert refused({"_target_": "shout.parts.Part", key: value}, shout).where == f"chunker.{key}"
 
 
 @pytest.mark.parametrize("node", [None, 5, "rag.chunkers.fixed.FixedChunker", [], {}, {"size": 5}, {"target": FIXED}, ()])

@@ -71,6 +71,9 @@ def test_several_compositions_share_one_hydra_and_none_is_left_over(here: Path) 
 
     with hydra_ready():
         assert [compose([f"k={k}"]).k for k in (1, 2, 1)] == [1, 2, 1]
+        before = resolve(compose([]))
+        compose(["k=9", "chunker.size=9", "~chunker.overlap", "index.bm25s.k1=9", "embedder.runtime.device=x", "metrics=[a]"])
+        assert resolve(compose([])) == before == composed()
     assert not GlobalHydra.instance().is_initialized()
     with pytest.raises(ZeroDivisionError), hydra_ready():
         raise ZeroDivisionError

@@ -148,6 +148,11 @@ NASTY: dict[str, Experiment] = {
         two=[["+extra.a=1"], ["k=4"]],
         three=[["+extra.b=2"], ["depth=30"]],
     ),
+    "keys that only what is fixed brings": declared(
+        ["+extra.a=1", "+more.b=${extra.a}"],
+        one=[["~more"], ["k=4"], ["more.b=3"]],
+        two=[["extra.a=2"], ["depth=30"]],
+    ),
     "interpolations in every spelling": declared(
         ["+base={size: 50, name: chunker}"],
         one=[["chunker.size=${base.size}"], ["chunker.size=${..k}"], ["chunker.size=${oc.select:k}"]],
