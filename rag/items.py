@@ -161,6 +161,9 @@ class StoredGenerator:
         for start in range(0, len(missing), REPLIES):
             numbers = missing[start : start + REPLIES]
             replies = self.generator.generate([requests[number] for number in numbers])
+            if len(replies) != len(numbers):
+                found = f"gave {len(replies)} replies to {len(numbers)} requests"
+                raise ConfigError("generator", found, "return one reply per request, in order")
             for number, reply in zip(numbers, replies, strict=True):
                 known[keys[number]] = meta_of(reply)
                 self.store.write(keys[number], Entry(meta=known[keys[number]]))
