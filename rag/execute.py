@@ -5,19 +5,18 @@ cannot be used raises, and ends the sweep. Whoever runs a stage holds its claim,
 work twice.
 """
 
-import logging
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, Protocol
 
 from dask.local import get_sync
 
-from rag.errors import ConfigError, ServiceError, StoreError, UserError, closest
+from rag import workers
+from rag.errors import ConfigError, StoreError, UserError, closest
 from rag.golden import Golden
 from rag.plan import Plan, golden_of
 from rag.runners import RUNNERS, Job
@@ -26,9 +25,6 @@ from rag.store import Entry, Store
 
 KEPT_BYTES = 256 * 2**20
 """Stage results that a process keeps in memory for the stages that read them next."""
-
-PATIENCE = 10.0
-"""Seconds to wait for a scheduler."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +173,7 @@ class ClusterExecutor:
         """Run what must run, as soon as its inputs are there and a worker is free."""
         if not plan.to_run:
             return {}
-        with self._client() as client:
+        with workers.scheduler(self.address) if self.address else workers.processes(self.workers) as client:
             return self._run(client, Runner(plan.graph, plan.goldens, store), task_graph(plan), listen)
 
     def _run(self, client: Any, runner: Runner, tasks: Mapping[str, list[str]], listen: Listener) -> dict[str, Outcome]:
@@ -196,31 +192,6 @@ class ClusterExecutor:
             outcomes[outcome.key] = outcome
             listen(outcome.key, outcome)
         return outcomes
-
-    @contextmanager
-    def _client(self) -> Iterator[Any]:
-        from distributed import Client, LocalCluster
-
-        if self.address:
-            with _connected(Client, self.address) as client:
-                yield client
-            return
-        cluster = LocalCluster(
-            n_workers=self.workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL,
-        )
-        with cluster, Client(cluster) as client:
-            yield client
-
-
-def _connected(client: Any, address: str) -> Any:
-    try:
-        return client(address, timeout=PATIENCE)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise ServiceError("execute.address", f"no scheduler answers at {address}", "start one: dask scheduler") from error
 
 
 def _lost(future: Any) -> Outcome:
