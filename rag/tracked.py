@@ -6,6 +6,7 @@ import posixpath
 import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -13,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 import yaml
+from filelock import FileLock
 
 from rag.identity import digest
 from rag.redaction import plain, shown
@@ -172,6 +174,17 @@ def sqlite_file(uri: str) -> Path | None:
     """The database file that a tracking URI names, None if it names none."""
     path = unquote(uri.removeprefix("sqlite:///").split("?")[0])
     return Path(path).absolute() if uri.startswith("sqlite:///") and path != ":memory:" else None
+
+
+@contextmanager
+def alone(uri: str) -> Iterator[None]:
+    """Keep other processes of this machine from sending to a database file too: two with the same sweep would send it twice."""
+    database = sqlite_file(uri)
+    if database is None:
+        yield
+        return
+    with FileLock(f"{database}.sending.lock"):
+        yield
 
 
 def sqlite_uri(path: Path) -> str:

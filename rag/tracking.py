@@ -69,7 +69,7 @@ def track(record: SweepRecord, uri: str) -> str:
     metrics (one more for every 100 parameters beyond the first), terminate; its artifacts cost none when their location is a
     folder. ServiceError if MLflow cannot take them: nothing is lost, `rag track` sends the rest.
     """
-    with _told(uri, record.experiment):
+    with _told(uri, record.experiment), tracked.alone(uri):
         client = _client(uri)
         experiment = _experiment(client, uri, record.experiment)
         parent = _parent(client, experiment, record)

@@ -13,7 +13,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +333,27 @@ def test_four_processes_start_on_an_empty_folder(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     assert {run.info.status for run in runs(uri)} == {"FINISHED"}
     assert len(runs(uri)) == 4 * (1 + 3)
+
+
+def test_processes_that_send_the_same_sweep_at_once_send_it_once(folder: Path) -> None:
+    uri = tracked.sqlite_uri(folder / "mlflow.db")
+    record = sweep(*(trial(number) for number in range(5)))
+    (folder / "record.json").write_text(json.dumps(asdict(record)), "utf-8")
+    running = [subprocess.Popen([sys.executable, "-c", SENDER, str(folder / "record.json"), uri]) for _ in range(3)]
+    assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
+    found = runs(uri)
+    assert len(found) == 1 + 5
+    assert {run.info.status for run in found} == {"FINISHED"}
+
+
+SENDER = """
+import json, sys
+from rag.tracking import SweepRecord, Table, TrialRecord, track
+
+told = json.load(open(sys.argv[1], encoding="utf-8"))
+trials = [TrialRecord(**{**trial, "table": Table(**trial["table"])}) for trial in told.pop("trials")]
+track(SweepRecord(**told, trials=trials), sys.argv[2])
+"""
 
 
 def free_port() -> int:
