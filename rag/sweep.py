@@ -29,10 +29,11 @@ class Sweep:
     stopped: StoreError | None = None
 
     def counts(self) -> dict[str, int]:
-        """Stages by what became of them; `reused` are those that did not have to run."""
-        ran = [outcome.status for outcome in self.outcomes.values()]
-        told = {status: ran.count(status) for status in ("ran", "failed", "blocked")}
-        return {"distinct": len(self.plan.stages)} | told | {"reused": len(self.plan.stages) - sum(told.values())}
+        """Stages by what became of them; `reused` are those that did not have to run. The rest is still to run."""
+        ended = [outcome.status for outcome in self.outcomes.values()]
+        told = {status: ended.count(status) for status in ("ran", "failed", "blocked", "reused")}
+        told["reused"] += len(self.plan.stages) - len(self.plan.to_run)
+        return {"distinct": len(self.plan.stages)} | told
 
     def to_json(self) -> dict[str, Any]:
         """What `rag sweep --json` prints."""

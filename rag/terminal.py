@@ -101,6 +101,8 @@ def closing(done: Sweep, folder: Path) -> None:
     failed = [(done.plan.stages[found.key].label, found.error) for found in done.outcomes.values() if found.status == "failed"]
     for label, error in dict.fromkeys(failed):
         err.print(f"[red]{escape(label)}[/red]\n{escape(error.rstrip())}", soft_wrap=True)
+    if left := 2 * counts["distinct"] - sum(counts.values()):
+        out.print(f"{left} still to run.")
     if done.interrupted:
         out.print("Stopped on the way: the same command goes on where it was.")
     best = next((row for row in done.board.rows if row.status == "done"), None)

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -186,10 +187,12 @@ def test_no_answer_says_why(rag: Verb) -> None:
 
 def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments in (RUN, (*RUN, "--json"), ("ask", "Où est le café?", *GIVEN, "--json")):
-        written = io.BytesIO()
-        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
-        assert rag(*arguments).code == 0
-        text = written.getvalue().decode("ascii")
+        screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", screen)
+            assert rag(*arguments).code == 0
+        screen.seek(0)
+        text = screen.read()
         assert json.loads(text) if "--json" in arguments else "Best by ndcg@10" in text
 
 
@@ -323,6 +326,7 @@ def test_ctrl_c_shows_what_there_is_and_the_next_run_goes_on(here: Path, golden:
     assert done.stderr == ""
     assert "Stopped on the way: the same command goes on" in done.stdout
     assert "not run" in done.stdout
+    assert re.search(r"[1-9]\d* still to run", done.stdout)
     assert "Best by ndcg@10" in done.stdout
     assert until(lambda: is_gone(group), 10), "a worker outlived its sweep"
     again = subprocess.run(
