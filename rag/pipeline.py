@@ -11,9 +11,9 @@ import numpy as np
 
 from rag.corpus import Corpus
 from rag.errors import ConfigError
-from rag.rankings import NOTHING, Rankings
-from rag.records import Answer, Arrays, Document, Hit, Query, Ranking, Reply, Request, Span, Vectors
-from rag.roles import Chunker, Embedder, Fusion, Generator, Index, Memory, Prompt, Reranker, Searcher, Selector, changes_nothing
+from rag.rankings import DIGITS, NOTHING, Rankings
+from rag.records import Answer, Document, Hit, Query, Ranking, Reply, Request, Span, Vectors
+from rag.roles import Chunker, Embedder, Fusion, Generator, Memory, Prompt, Reranker, Searcher, Selector, changes_nothing
 
 
 def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
@@ -21,10 +21,10 @@ def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
     spans: list[Span] = []
     for document in documents:
         found = chunker.chunk(document)
-        if any(not 0 <= span.start < span.end <= len(document.text) for span in found):
-            raise ConfigError(
-                "chunker", f"gave a span outside of document {document.doc_id!r}", "spans are [start, end) of its text"
-            )
+        for span in found:
+            if span.doc_id != document.doc_id or not 0 <= span.start < span.end <= len(document.text):
+                what = f"gave {span} for document {document.doc_id!r} of {len(document.text)} characters"
+                raise ConfigError("chunker", what, "spans are [start, end) of its text")
         spans += found
     if not spans:
         raise ConfigError("chunker", f"made no chunk of {len(documents)} documents", "check that the documents hold text")
@@ -51,20 +51,16 @@ def _normalised(vectors: Vectors, expected: int) -> Vectors:
     return unit
 
 
-def build_index(index: Index, corpus: Corpus, vectors: Vectors | None) -> Arrays:
-    """The arrays of an index over all chunks."""
-    if index.uses_vectors and vectors is None:
-        raise ConfigError("index", f"{type(index).__name__} needs vectors", "choose an embedder")
-    return index.build(corpus.texts, vectors if index.uses_vectors else None)
-
-
 def fuse(fusion: Fusion, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
     """One ranking of several."""
     return fusion.fuse(rankings, depth)
 
 
 def rerank(reranker: Reranker, texts: Sequence[str], rankings: Rankings, corpus: Corpus, depth: int) -> Rankings:
-    """Score the first `depth` hits again; the hits behind keep their order below them."""
+    """Score the first `depth` hits again; the hits behind keep their order and their distances, one below the last of them.
+
+    ConfigError when a reranker does not give one finite score per passage.
+    """
     if changes_nothing(reranker):
         return rankings
     head = [rankings.first(depth).row(question) for question in range(len(rankings))]
@@ -72,12 +68,19 @@ def rerank(reranker: Reranker, texts: Sequence[str], rankings: Rankings, corpus:
     scored = reranker.score(texts, passages, [[score for _, score in row] for row in head])
     places = rankings.positions.copy()
     scores = rankings.scores.copy()
+    if [len(values) for values in scored] != [len(row) for row in head] or not all(map(_finite, scored)):
+        raise ConfigError("reranker", "gave other than one finite score per passage", "check the model behind it")
     for question, (row, values) in enumerate(zip(head, scored, strict=True)):
         scores[question, : len(row)] = values
         tail = slice(len(row), int((places[question] != NOTHING).sum()))
         if row and tail.start < tail.stop:
-            scores[question, tail] += min(values) - 1.0 - rankings.scores[question, tail.start]
+            # Rounded, or scores that differ in their last digit could meet and change places.
+            scores[question, tail] += round(min(values) - 1.0 - rankings.scores[question, tail.start], DIGITS)
     return Rankings.ordered(places, scores, places.shape[1])
+
+
+def _finite(values: Sequence[float]) -> bool:
+    return bool(np.isfinite(values).all())
 
 
 def select(selector: Selector, rankings: Rankings, corpus: Corpus) -> Rankings:
