@@ -154,6 +154,13 @@ def test_no_reranker_changes_nothing() -> None:
     assert pipeline.rerank(NoReranker(), ["?"], found, letters(), 20) is found
 
 
+def test_tail_scores_that_differ_in_their_last_digit_never_meet() -> None:
+    # Shifted by half a digit, 0.000002 and 0.000001 would both round to -0.999998, and the tie would turn them around.
+    rows, _ = reranked([[(3, 1.0), (2, 0.000002), (1, 0.000001)]], 1, [2e-6 + 5e-7])
+    assert [position for position, _ in rows[0]] == [3, 2, 1]
+    assert rows[0][1][1] > rows[0][2][1]
+
+
 @given(
     st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=8, unique=True),
     st.integers(1, 8),
