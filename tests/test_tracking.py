@@ -339,7 +339,12 @@ def test_processes_that_send_the_same_sweep_at_once_send_it_once(folder: Path) -
     uri = tracked.sqlite_uri(folder / "mlflow.db")
     record = sweep(*(trial(number) for number in range(5)))
     (folder / "record.json").write_text(json.dumps(asdict(record)), "utf-8")
-    running = [subprocess.Popen([sys.executable, "-c", SENDER, str(folder / "record.json"), uri]) for _ in range(3)]
+    command = [sys.executable, "-c", SENDER, str(folder / "record.json"), uri]
+    running = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.stdout.readline() for process in running if process.stdout] == ["ready\n"] * 3
+    for process in running:
+        assert process.stdin
+        process.stdin.close()
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
     found = runs(uri)
     assert len(found) == 1 + 5
@@ -348,10 +353,14 @@ def test_processes_that_send_the_same_sweep_at_once_send_it_once(folder: Path) -
 
 SENDER = """
 import json, sys
+from mlflow import MlflowClient
 from rag.tracking import SweepRecord, Table, TrialRecord, track
 
+MlflowClient(tracking_uri=sys.argv[2]).search_experiments()
 told = json.load(open(sys.argv[1], encoding="utf-8"))
 trials = [TrialRecord(**{**trial, "table": Table(**trial["table"])}) for trial in told.pop("trials")]
+print("ready", flush=True)
+sys.stdin.read()
 track(SweepRecord(**told, trials=trials), sys.argv[2])
 """
 
