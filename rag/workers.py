@@ -2,19 +2,17 @@
 
 import asyncio
 import logging
+import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rag.errors import ServiceError
 
 PATIENCE = 10.0
 """Seconds to wait for a scheduler."""
-
-GRACE = 0.2
-"""Seconds that a worker has to end when a sweep is broken off; what it finished is stored, the rest is computed again."""
 
 
 @contextmanager
@@ -52,7 +50,14 @@ def processes(count: int) -> Iterator[Any]:
 
 
 async def _end(nannies: list[Any]) -> None:
-    await asyncio.gather(*(nanny.close(timeout=GRACE) for nanny in nannies))
+    """End workers in the middle of their work: what they finished is stored, the rest is computed again."""
+    pids = [nanny.pid for nanny in nannies]
+    closing = [asyncio.ensure_future(nanny.close()) for nanny in nannies]
+    await asyncio.sleep(0)  # From here on they are known to be closing: whoever dies is not started again.
+    for pid in filter(None, pids):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    await asyncio.gather(*closing, return_exceptions=True)
 
 
 @contextmanager
