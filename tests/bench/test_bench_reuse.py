@@ -107,9 +107,9 @@ def test_tracking_costs_sixty_milliseconds_a_trial(bench: Path) -> None:
     with timed() as ready:
         tracking.prepare(None, runs.FOLDER)
     with timed() as sent:
-        runs.send(done, store)
+        runs.send(done, store, "rag track grid")
     with timed() as again:
-        runs.send(done, store)
+        runs.send(done, store, "rag track grid")
     report = Report("288 trials to MLflow on SQLite", ("what", "wall s", "CPU s", "wall ms a trial", "CPU ms a trial"))
     for name, taken in (("import MLflow, make its tables", ready), ("send 288 trials", sent), ("send them again", again)):
         report.row(name, taken.wall, taken.cpu, 1000 * taken.wall / TRIALS, 1000 * taken.cpu / TRIALS)
