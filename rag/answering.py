@@ -6,7 +6,7 @@ from typing import Any
 from rag import golden as golden_sets
 from rag import upkeep
 from rag.compose import compose, hydra_ready, resolve
-from rag.errors import ConfigError
+from rag.errors import ConfigError, UserError
 from rag.execute import Runner
 from rag.golden import Golden
 from rag.pipeline import Pipeline, Trace
@@ -18,6 +18,13 @@ from rag.stages import Graph, add_corpus, check, check_fusion
 from rag.sweep import trial_config
 
 ROLES = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
+
+
+def asked(question: str) -> Query:
+    """A question that somebody typed; UserError for an empty one."""
+    if not question.strip():
+        raise UserError("question", "is empty", 'for example: rag ask "How many days of leave do I get?"')
+    return Query("ask", question)
 
 
 def config_of(overrides: Sequence[str]) -> dict[str, Any]:

@@ -131,9 +131,9 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str]) -> N
 def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show where each came from."""
     from rag import terminal
-    from rag.answering import config_of, open_config, provenance
+    from rag.answering import asked, config_of, open_config, provenance
 
-    query = _asked(question)
+    query = asked(question)
     pipeline = open_config(config_of(overrides or ()))
     found = provenance(pipeline, pipeline.trace(query))
     if as_json:
@@ -148,10 +148,10 @@ def search(question: str, overrides: Overrides = None, as_json: Json = False) ->
 def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Answer a question with any config, or with trial=<id> of a sweep, and show the passages it was answered from."""
     from rag import terminal
-    from rag.answering import answered, config_of, open_config
+    from rag.answering import answered, asked, config_of, open_config
     from rag.roles import changes_nothing
 
-    query = _asked(question)
+    query = asked(question)
     pipeline = open_config(config_of(overrides or ()))
     told = answered(pipeline, query, None if as_json else terminal.stream)
     if as_json:
@@ -164,14 +164,6 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
     terminal.passages(told["passages"])
 
 
-def _asked(question: str) -> Any:
-    from rag.records import Query
-
-    if not question.strip():
-        raise UserError("question", "is empty", 'for example: rag ask "How many days of leave do I get?"')
-    return Query("ask", question)
-
-
 @app.command()
 def track(experiment: str, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
@@ -181,7 +173,8 @@ def track(experiment: str, overrides: Overrides = None) -> None:
     ready = sweep.prepare(load(experiment, overrides or ()))
     done = runs.recall(ready.plan, ready.store)
     runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]))
-    terminal.out.print(f"{sum(row.status == 'done' for row in done.board.rows)} trials are in MLflow.")
+    count = sum(row.status == "done" for row in done.board.rows)
+    terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
 
 
 @app.command()
