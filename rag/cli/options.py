@@ -1,0 +1,14 @@
+"""What several verbs take."""
+
+from typing import Annotated
+
+import typer
+
+Overrides = Annotated[
+    list[str] | None, typer.Argument(help="Hydra overrides, for example chunker=sentence k=10", metavar="KEY=VALUE …")
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")]
+Place = Annotated[str, typer.Option("--store", help="Folder or fsspec URL.")]
+Track = Annotated[bool, typer.Option(help="Send the trials to MLflow.")]
+INTERRUPTED, FAILED, BAD_INPUT, UNSURE = 130, 1, 2, 3
+"""Exit codes besides 0."""

@@ -1,0 +1,109 @@
+"""Verbs that plan, run and track."""
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rag.cli.app import app
+from rag.cli.options import FAILED, INTERRUPTED, Json, Overrides, Track
+
+
+@app.command()
+def plan(experiment: str, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Show what a sweep would run and reuse, and what it would take. Nothing is computed."""
+    from rag import sweep, terminal
+    from rag.experiment import load
+
+    made = sweep.prepare(load(experiment, overrides or ())).plan
+    terminal.print_json(made.to_json()) if as_json else terminal.planned(made)
+
+
+@app.command(name="sweep")
+def sweep_command(experiment: str, overrides: Overrides = None, as_json: Json = False, track: Track = True) -> None:
+    """Run an experiment: every distinct stage once, what was computed before reused. Ctrl-C and run again goes on."""
+    from rag.experiment import load
+
+    _sweep(load(experiment, overrides or ()), as_json, track, ["track", experiment, *(overrides or ())])
+
+
+@app.command()
+def run(
+    overrides: Overrides = None,
+    multirun: Annotated[bool, typer.Option("-m", "--multirun", help="Every override with several values is an axis.")] = False,
+    as_json: Json = False,
+    track: Track = True,
+) -> None:
+    """Run one trial; with -m, one for every combination of values."""
+    from rag.errors import ConfigError
+    from rag.experiment import ad_hoc
+
+    declared = ad_hoc(overrides or ())
+    if declared.axes and not multirun:
+        raise ConfigError(", ".join(declared.axes), "has several values", "add -m to run one trial for each")
+    _sweep(declared, as_json, track, ["run", *(["-m"] if multirun else []), *(overrides or ())])
+
+
+def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str]) -> None:
+    """Run, print, write down and track; `again` is the command that tracks if it cannot be done now."""
+    from rag import progress, runs, sweep, terminal
+
+    ready = sweep.prepare(declared)
+    ready.store.clear_orphans()
+    with progress.SweepProgress(ready.plan) as bar:
+        done = sweep.run(ready.plan, ready.store, ready.settings, bar)
+    if as_json:
+        terminal.print_json(done.to_json())
+    else:
+        terminal.out.print(done.board.question, markup=False)
+        terminal.out.print(terminal.leaderboard(done.board))
+        terminal.closing(done, sweep.folder_of(done))
+    if done.stopped:
+        raise done.stopped
+    sweep.write(done)
+    if done.interrupted:
+        # Workers and models are let go of by the end of the process: nothing is owed to them.
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)
+    if track:
+        runs.send(done, ready.store, shlex.join(["rag", *again]))
+    if any(row.status == "failed" for row in done.board.rows):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def track(experiment: str, overrides: Overrides = None) -> None:
+    """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
+    from rag import runs, sweep, terminal
+    from rag.experiment import load
+
+    ready = sweep.prepare(load(experiment, overrides or ()))
+    done = runs.recall(ready.plan, ready.store)
+    runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]))
+    count = sum(row.status == "done" for row in done.board.rows)
+    terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
+
+
+@app.command()
+def trec(experiment: str, folder: Path, overrides: Overrides = None) -> None:
+    """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and its kin."""
+    from rag import sweep, terminal
+    from rag.exchange import write_trec
+    from rag.experiment import load
+
+    ready = sweep.prepare(load(experiment, overrides or ()))
+    for path in write_trec(ready.plan, ready.store, folder):
+        terminal.out.print(str(path), markup=False, soft_wrap=True)
+
+
+@app.command()
+def ui(port: int = 5000) -> None:
+    """Look at the trials in MLflow, on 127.0.0.1."""
+    from rag import runs
+
+    # The server takes this process's place, so that Ctrl-C and a service manager reach it.
+    os.execv(sys.executable, [sys.executable, *runs.server_command(port)])  # noqa: S606

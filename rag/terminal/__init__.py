@@ -1,0 +1,23 @@
+"""What people see in a terminal: tables on standard output, progress on standard error."""
+
+from rag.terminal.boards import closing, leaderboard
+from rag.terminal.holdings import dataset, spaces
+from rag.terminal.output import err, interval, number, out, print_json, stream
+from rag.terminal.passages import passages
+from rag.terminal.plans import plan, planned
+
+__all__ = [
+    "closing",
+    "dataset",
+    "err",
+    "interval",
+    "leaderboard",
+    "number",
+    "out",
+    "passages",
+    "plan",
+    "planned",
+    "print_json",
+    "spaces",
+    "stream",
+]

@@ -1,0 +1,45 @@
+"""What a store and a golden set hold."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from rag.dataset_check import DatasetCheck
+from rag.terminal.output import number, out
+
+
+def spaces(found: Mapping[str, Any]) -> None:
+    """What a store holds."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("space", "entries", "MB"):
+        table.add_column(name, justify="left" if name == "space" else "right")
+    for space, held in found["spaces"].items():
+        table.add_row(space, f"{held['entries']:,}", f"{held['bytes'] / 1e6:,.1f}")
+    out.print(table)
+
+
+def dataset(name: str, found: DatasetCheck) -> None:
+    """What a golden set holds, and what its size can show."""
+    out.print(f"[bold]{escape(name)}[/bold]: {found.documents} documents, {found.characters:,} characters")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("kind")
+    splits = [split for split in found.splits if split != "all"]
+    for split in (*splits, "all"):
+        table.add_column(split, justify="right")
+    for kind, counts in found.kinds.items():
+        table.add_row(escape(kind or "–"), *(str(counts.get(split, 0)) for split in splits), str(sum(counts.values())))
+    out.print(table)
+    for split, size in found.splits.items():
+        least = "–" if size.smallest_difference is None else number(size.smallest_difference)
+        out.print(f"{split}: {size.questions} questions, {size.clusters} clusters; smallest difference it can show: {least}")
+    out.print(f"[dim](80 % power, two-sided 5 %, paired differences with standard deviation {found.assumed_deviation})[/dim]")
+    for twin in found.twins:
+        out.print(
+            f"near-duplicates: {escape(twin.first)} ~ {escape(twin.second)}" + (" across splits" if twin.across_splits else "")
+        )
+    for stray in found.strays:
+        out.print(f"quote of {escape(stray.query_id)} also stands in {escape(', '.join(stray.elsewhere))}")
+    for cluster in found.clusters_across_splits:
+        out.print(f"cluster {escape(cluster)} stands in several splits")

@@ -1,0 +1,53 @@
+"""Standard output and standard error, and how figures are written."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+
+class Output(Console):
+    """Standard output; when its reader goes, as `head` does, the work goes on and what is still to be said is not."""
+
+    def on_broken_pipe(self) -> None:
+        """Write the rest to nobody."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+out = Output(soft_wrap=False, highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """One object on standard output, nothing else there."""
+    ascii_only = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
+    text = json.dumps(content, indent=1, ensure_ascii=ascii_only, allow_nan=False)
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        out.on_broken_pipe()
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure without its leading zero, as leaderboards write them; a dash for none."""
+    if value is None or value != value:
+        return "–"
+    text = f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+
+
+def interval(found: Mapping[str, Any]) -> str:
+    """A mean with its 95 % interval."""
+    low, high = found.get("low"), found.get("high")
+    shown = "" if low is None or high is None else f" [dim]\\[{number(low)}, {number(high)}][/dim]"
+    return number(found["mean"]) + shown
+
+
+def stream(piece: str) -> None:
+    """A piece of an answer, as soon as it is there."""
+    out.print(escape(piece), end="", soft_wrap=True)

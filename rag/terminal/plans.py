@@ -1,0 +1,45 @@
+"""What a sweep would run and reuse."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from rag.plan import Plan
+from rag.terminal.output import out
+
+
+def planned(made: Plan) -> None:
+    """What a sweep would run and reuse, and what it would take."""
+    told = made.to_json()
+    stages = told["stages"]
+    out.print(told["question"], markup=False)
+    out.print(plan(made))
+    out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
+    if told["unmeasured"]:
+        out.print(f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
+    if told["tokens"]:
+        cost = "at an unknown price" if told["cost"] is None else f"{told['cost']:.2f} US dollars"
+        out.print(f"About {told['tokens']:,} tokens, {cost}.")
+
+
+def plan(made: Plan) -> Table:
+    """What would run, by kind of stage; `?` stands for kinds that never ran on this store."""
+    told = made.to_json()["stages"]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("stage", "distinct", "cached", "to run", "est. s"):
+        table.add_column(name, justify="left" if name == "stage" else "right")
+    waiting = set(made.to_run)
+    for kind in dict.fromkeys(stage.name for stage in made.stages.values()):
+        keys = [key for key, stage in made.stages.items() if stage.name == kind]
+        runs = [key for key in keys if key in waiting]
+        table.add_row(kind, str(len(keys)), str(len(keys) - len(runs)), str(len(runs)), _seconds(made, runs))
+    counts = (str(told[name]) for name in ("distinct", "cached", "to_run"))
+    table.add_row("[bold]all[/bold]", *counts, _seconds(made, made.to_run))
+    return table
+
+
+def _seconds(made: Plan, runs: Sequence[str]) -> str:
+    known = [made.estimate.by_stage[key] for key in runs if key in made.estimate.by_stage]
+    if not runs:
+        return ""
+    return (f"{sum(known):.1f}" if known else "") + ("" if len(known) == len(runs) else " + ?" if known else "?")
