@@ -15,7 +15,7 @@ from rag.records import Query, Reply
 from rag.roles import changes_nothing
 from rag.runners import corpus_of, open_pipeline
 from rag.stages import Graph, add_corpus, check, check_fusion
-from rag.sweep import trial_config
+from rag.sweep import recorded
 
 ROLES = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
 
@@ -38,7 +38,7 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
         raise ConfigError(
             "trial", f"stands beside {' '.join(others or trial[1:])}", "a trial is used as it was measured, alone"
         )
-    return trial_config(trial[0].partition("=")[2])
+    return dict(recorded(trial[0].partition("=")[2]).config)
 
 
 def open_config(config: Mapping[str, Any]) -> Pipeline:

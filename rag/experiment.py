@@ -19,7 +19,7 @@ from rag.space import Choice, Space, Trial
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
-KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "showed", "gate")
+KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "showed", "gate")
 KINDS = {"question": str, "dataset": str, "split": str, "objective": str, "axes": dict}
 MOST_TRIALS = 100_000
 

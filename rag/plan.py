@@ -101,7 +101,11 @@ def _stored(store: Store, component: Any, identity: str) -> Any:
 
 def make(experiment: Experiment, store: Store) -> Plan:
     """Compose, build and key every trial; ProblemsError with every mistake of every trial."""
-    trials = experiment.trials()
+    return assemble(experiment, experiment.trials(), store)
+
+
+def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store) -> Plan:
+    """Build and key trials that are composed already; ProblemsError with every mistake of every trial."""
     graph = Graph(components_for(store))
     goldens: dict[str, Golden] = {}
     planned: list[PlannedTrial] = []

@@ -10,7 +10,7 @@ from typing import Any
 from rag import leaderboard, plan, upkeep
 from rag.errors import ConfigError, DataError, StoreError, closest
 from rag.execute import Listener, Outcome, executor_of
-from rag.experiment import Experiment
+from rag.experiment import Experiment, Trial
 from rag.leaderboard import Leaderboard
 from rag.plan import Plan
 from rag.store import Store
@@ -110,7 +110,8 @@ def write(sweep: Sweep, folder: Path = REPORTS) -> Path:
     """
     place = folder_of(sweep, folder)
     trials = [
-        {"trial": trial.trial_id, "name": trial.trial.name, "config": trial.trial.config, "score": trial.ends.score}
+        {"trial": trial.trial_id, "name": trial.trial.name, "choices": dict(trial.trial.choices)}
+        | {"config": trial.trial.config, "score": trial.ends.score}
         for trial in sweep.plan.trials
     ]
     for name, content in (("leaderboard", sweep.board.to_json()), ("measured", sweep.board.measured()), ("trials", trials)):
@@ -138,12 +139,13 @@ def write_json(path: Path, content: Any) -> None:
         raise
 
 
-def trial_config(trial_id: str, folder: Path = REPORTS) -> dict[str, Any]:
-    """The config of a trial that some sweep wrote down; a prefix of its id will do if it is the only one."""
-    known: dict[str, dict[str, Any]] = {}
+def recorded(trial_id: str, folder: Path = REPORTS) -> Trial:
+    """A trial that some sweep wrote down; a prefix of its id will do if it is the only one."""
+    known: dict[str, Trial] = {}
     for path in sorted(folder.glob("*/trials.json")):
         try:
-            known |= {trial["trial"]: trial["config"] for trial in json.loads(path.read_text("utf-8"))}
+            for trial in json.loads(path.read_text("utf-8")):
+                known[trial["trial"]] = Trial(trial["name"], trial.get("choices", {}), trial["config"])
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(str(path), f"cannot be read ({error})", "run its sweep again: what ran is reused") from error
     found = [name for name in known if name.startswith(trial_id)] if trial_id else []
