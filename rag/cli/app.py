@@ -1,8 +1,24 @@
 """The table of contents: `rag` and its groups of verbs. What a verb needs is imported inside it, so that help is instant."""
 
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
+
+VERBS = ("sweep", "plan", "run", "report", "compare", "baseline", "gate", "search", "ask", "why", "track", "trec", "ui")
+"""The verbs in the order in which they are met; groups stand behind them."""
+
+
+class ByAcquaintance(TyperGroup):
+    """Lists verbs in the order of VERBS."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, verbs first."""
+        return sorted(self.commands, key=lambda name: VERBS.index(name) if name in VERBS else len(VERBS))
+
 
 app = typer.Typer(
+    cls=ByAcquaintance,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
