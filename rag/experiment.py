@@ -20,7 +20,7 @@ from rag.space import Choice, Space, Trial
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
 KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "showed", "gate")
-KINDS = {"question": str, "dataset": str, "split": str, "objective": str, "axes": dict}
+KINDS = {"question": str, "dataset": str, "split": str, "objective": str, "axes": dict, "gate": dict}
 MOST_TRIALS = 100_000
 
 
@@ -33,6 +33,7 @@ class Experiment:
     fixed: tuple[str, ...]
     axes: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
     objective: str = "maximize ndcg@10"
+    gate: Mapping[str, Any] = field(default_factory=dict)
 
     def trials(self) -> list[Trial]:
         """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
@@ -79,7 +80,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     axes = {str(axis): _choices(f"{path}: axes.{axis}", value) for axis, value in content.get("axes", {}).items()}
     _check_apart(overrides, axes)
     objective = content.get("objective", "maximize ndcg@10")
-    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), axes, objective)
+    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), axes, objective, content.get("gate", {}))
 
 
 def _read(path: Path) -> Mapping[str, Any]:
