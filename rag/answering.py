@@ -9,13 +9,15 @@ from rag.compose import compose, hydra_ready, resolve
 from rag.errors import ConfigError, UserError
 from rag.execute import Runner
 from rag.golden import Golden
+from rag.opening import open_pipeline
 from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
 from rag.records import Query, Reply
 from rag.roles import changes_nothing
-from rag.runners import corpus_of, open_pipeline
-from rag.stages import Graph, add_corpus, check, check_fusion
+from rag.runners import corpus_of
+from rag.stages import Graph, add_corpus
 from rag.sweep import recorded
+from rag.wiring import check, check_fusion, control_of
 
 ROLES = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
 
@@ -48,6 +50,9 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     answers without it.
     """
     check(config)
+    if (control := control_of(config)) != "none":
+        what = f"is {control!r}, which needs the gold of a question, and of a typed one it is not known"
+        raise ConfigError("control", what, "leave it out, or control=none")
     store = upkeep.at(config["store"])
     graph = Graph(components_for(store))
     documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))

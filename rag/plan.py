@@ -17,6 +17,7 @@ from rag.items import StoredEmbedder
 from rag.roles import Embedder
 from rag.stages import Ends, Graph, Stage, add_trial
 from rag.store import Entry, Store
+from rag.wiring import control_of
 
 ELSEWHERE = ("store", "execute", "latency", "data")
 """Keys of the wiring that say where and how a trial runs, not what it is."""
@@ -142,6 +143,8 @@ def _golden(config: Mapping[str, Any], components: Components, known: dict[str, 
 def trial_id(config: Mapping[str, Any], golden: Golden) -> str:
     """Ten hex digits for what a trial is: its config without runtime, and its golden set, wherever that lies."""
     kept = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
+    if control_of(config) == "none":
+        kept.pop("control", None)  # Trials kept their ids when controls came.
     return digest(without_runtime(kept), list(config["index"]), golden.corpus_digest, golden.golden_digest)[:10]
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rag import evaluate, pipeline
+from rag import evaluate, pipeline, standins
 from rag.build import Components
 from rag.corpus import Corpus
 from rag.golden import Golden
 from rag.items import StoredEmbedder, StoredGenerator, StoredReranker, meta_of, reply_of
-from rag.pipeline import Pipeline
+from rag.opening import open_pipeline
 from rag.rankings import Rankings
 from rag.records import Reply, Vectors
 from rag.roles import Embedder, Generator, Reranker
@@ -91,10 +91,24 @@ def _of_rankings(rankings: Rankings) -> Entry:
     return Entry({"positions": rankings.positions, "scores": rankings.scores})
 
 
+def _of_corpus(corpus: Corpus) -> Entry:
+    return Entry({"doc": corpus.doc, "start": corpus.start, "end": corpus.end})
+
+
+def _of_contexts(corpus: Corpus, rankings: Rankings) -> Entry:
+    """Chunks and rankings of them in one entry, which may be read as either."""
+    return Entry({**_of_corpus(corpus).arrays, **_of_rankings(rankings).arrays})
+
+
 def run_chunk(job: Job) -> Entry:
     """Documents → chunks."""
     corpus = pipeline.chunk(job.components.build(job.nodes["chunker"], "chunker"), job.golden.documents)
     return Entry({"doc": corpus.doc, "start": corpus.start, "end": corpus.end})
+
+
+def run_uncut(job: Job) -> Entry:
+    """Chunks and gold → chunks that cut no gold."""
+    return _of_corpus(standins.uncut(job.corpus, job.golden.examples))
 
 
 def run_embed(job: Job) -> Entry:
@@ -150,6 +164,21 @@ def run_select(job: Job) -> Entry:
     return _of_rankings(pipeline.select(selector, job.ranking, job.corpus))
 
 
+def run_shuffle(job: Job) -> Entry:
+    """Rankings → rankings, each of another question."""
+    return _of_rankings(standins.of_another(job.ranking, job.golden.examples))
+
+
+def run_no_contexts(job: Job) -> Entry:
+    """Questions → nothing to read."""
+    return _of_contexts(*standins.no_contexts(job.golden.documents, len(job.golden.examples)))
+
+
+def run_gold_contexts(job: Job) -> Entry:
+    """Chunks and gold → the gold, as chunks and rankings."""
+    return _of_contexts(*standins.gold_contexts(job.corpus, job.golden.examples, job.values["depth"]))
+
+
 def run_generate(job: Job) -> Entry:
     """The first k passages → replies."""
     prompt = job.components.build(job.nodes["prompt"], "prompt")
@@ -195,23 +224,9 @@ def run_latency(job: Job) -> Entry:
     return Entry({"seconds": np.array(seconds)})
 
 
-def open_pipeline(
-    nodes: Mapping[str, Any], values: Mapping[str, Any], corpus: Corpus, indexes: Mapping[str, Entry], components: Components
-) -> Pipeline:
-    """The objects of a config around opened indexes."""
-    built = {name: components.build(node, f"index.{name}") for name, node in nodes["indexes"].items()}
-    roles = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
-    return Pipeline(
-        corpus,
-        {name: index.open(indexes[name].arrays) for name, index in built.items()},
-        {name: index.uses_vectors for name, index in built.items()},
-        **{role: components.build(nodes[role], role) for role in roles},
-        **{name: values[name] for name in ("depth", "rerank_depth", "k")},
-    )
-
-
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
     "chunk": run_chunk,
+    "uncut": run_uncut,
     "embed": run_embed,
     "remember": run_remember,
     "embed queries": run_embed_queries,
@@ -220,6 +235,9 @@ RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
     "fuse": run_fuse,
     "rerank": run_rerank,
     "select": run_select,
+    "shuffle": run_shuffle,
+    "no contexts": run_no_contexts,
+    "gold contexts": run_gold_contexts,
     "generate": run_generate,
     "gold": run_gold,
     "judge": run_judge,

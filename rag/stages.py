@@ -16,14 +16,18 @@ from typing import Any
 
 from rag import runners
 from rag.build import Components
-from rag.errors import ConfigError
 from rag.evaluate import check_column, parse_column
 from rag.golden import Golden
 from rag.identity import code_identity, digest
-from rag.parameters import shown
 from rag.roles import changes_nothing
+from rag.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fusion, control_of
 
 DOCUMENTS, QUESTIONS, GOLD = "documents", "questions", "gold answers"
+
+STEPS = dict.fromkeys(("gold", "judge", "score"), "rag.evaluate") | dict.fromkeys(
+    ("no contexts", "shuffle", "gold contexts", "uncut"), "rag.standins"
+)
+"""The module whose steps a stage runs, where that is not the pipeline."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +95,7 @@ def stage_code(name: str) -> str:
     """Hash of the code that a stage runs: its runner, and the modules of the steps that the runner calls."""
     runner = runners.RUNNERS[name]
     source = ast.dump(ast.parse(textwrap.dedent(inspect.getsource(runner))))
-    step = "rag.evaluate" if name in ("gold", "judge", "score") else "rag.pipeline"
-    return digest(source, code_identity(step))
+    return digest(source, code_identity(STEPS.get(name, "rag.pipeline")))
 
 
 def machine() -> str:
@@ -116,42 +119,69 @@ class Ends:
 def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     """Add all stages of one resolved config; ConfigError for whatever in it cannot be built."""
     check(config)
-    made = graph.components
-    roles = {role: made.role(role, config[role]) for role in ("fusion", "reranker", "selector", "memory", "generator")}
-    check_fusion(made, config)
-    corpus, indexes = add_corpus(graph, config, golden)
+    roles = ("fusion", "reranker", "selector", "memory", "generator")
+    silent = {role: changes_nothing(graph.components.role(role, config[role])) for role in roles}
+    check_fusion(graph.components, config)
+    check_control(config, silent["generator"], len(golden.examples))
+    control = control_of(config)
+    indexes: dict[str, str] = {}
+    if control in WITHOUT_RETRIEVAL:
+        corpus = ranking = _instead(graph, config, golden)
+    else:
+        corpus, indexes = add_corpus(graph, config, golden)
+        ranking = _ranking(graph, config, golden, corpus, indexes, silent)
+    if control == "shuffled_contexts":
+        ranking = graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: golden.golden_digest})
+    generate = None if silent["generator"] else _generate(graph, config, golden, corpus, ranking)
+    judge = _judge(graph, config, golden, corpus, ranking)
+    score = _score(graph, config, golden, judge, generate)
+    timed = config["latency"] and control == "none"
+    latency = _latency(graph, config, golden, corpus, indexes) if timed else None
+    return Ends(score, judge, ranking, corpus, indexes, generate, latency)
+
+
+def _ranking(
+    graph: Graph,
+    config: Mapping[str, Any],
+    golden: Golden,
+    corpus: str,
+    indexes: Mapping[str, str],
+    silent: Mapping[str, bool],
+) -> str:
+    """Add what finds and orders chunks; `silent` says which roles change nothing."""
     queries = golden.queries_digest
-    if not changes_nothing(roles["memory"]):
+    if not silent["memory"]:
         queries = graph.add("remember", {"memory": config["memory"]}, {}, {QUESTIONS: queries})
     searches = {name: _search(graph, config, name, key, queries) for name, key in indexes.items()}
     values = {"depth": config["depth"], "names": list(searches)}
     ranking = graph.add("fuse", {"fusion": config["fusion"]}, values, searches)
-    if not changes_nothing(roles["reranker"]):
+    if not silent["reranker"]:
         inputs = {"ranking": ranking, "corpus": corpus, "queries": queries}
         ranking = graph.add("rerank", {"reranker": config["reranker"]}, {"rerank_depth": config["rerank_depth"]}, inputs)
-    if not changes_nothing(roles["selector"]):
+    if not silent["selector"]:
         ranking = graph.add("select", {"selector": config["selector"]}, {}, {"ranking": ranking, "corpus": corpus})
-    generate = None
-    if not changes_nothing(roles["generator"]):
-        generate = _generate(graph, config, golden, corpus, ranking)
-    judge = _judge(graph, config, golden, corpus, ranking)
-    score = _score(graph, config, golden, judge, generate)
-    latency = _latency(graph, config, golden, corpus, indexes) if config["latency"] else None
-    return Ends(score, judge, ranking, corpus, indexes, generate, latency)
+    return ranking
 
 
-def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for indexes that the fusion cannot put together, before they are built."""
-    fits = getattr(components.role("fusion", config["fusion"]), "check", None)
-    if fits:
-        fits(list(config["index"]))
+def _instead(graph: Graph, config: Mapping[str, Any], golden: Golden) -> str:
+    """Add what a generator reads where nothing is searched: chunks and a ranking of them, in one stage."""
+    if control_of(config) == "closed_book":
+        return graph.add("no contexts", {}, {}, {QUESTIONS: golden.queries_digest})
+    inputs = {"corpus": _chunks(graph, config, golden), GOLD: golden.golden_digest}
+    return graph.add("gold contexts", {}, {"depth": config["depth"]}, inputs)
 
 
 def add_corpus(graph: Graph, config: Mapping[str, Any], golden: Golden) -> tuple[str, dict[str, str]]:
     """Add what stands before any question: chunks, and indexes over them; their keys."""
-    graph.components.role("chunker", config["chunker"])
-    corpus = graph.add("chunk", {"chunker": config["chunker"]}, {}, {DOCUMENTS: golden.corpus_digest})
+    corpus = _chunks(graph, config, golden)
+    if control_of(config) == "perfect_chunker":
+        corpus = graph.add("uncut", {}, {}, {"corpus": corpus, GOLD: golden.golden_digest})
     return corpus, {name: _index(graph, config, name, corpus) for name in config["index"]}
+
+
+def _chunks(graph: Graph, config: Mapping[str, Any], golden: Golden) -> str:
+    graph.components.role("chunker", config["chunker"])
+    return graph.add("chunk", {"chunker": config["chunker"]}, {}, {DOCUMENTS: golden.corpus_digest})
 
 
 def _vectors(graph: Graph, config: Mapping[str, Any], corpus: str) -> str:
@@ -204,21 +234,3 @@ def _latency(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: st
     nodes = {role: config[role] for role in roles} | {"indexes": config["index"]}
     values = {name: config[name] for name in ("depth", "rerank_depth", "k", "latency")} | {"machine": machine()}
     return graph.add("latency", nodes, values, {"corpus": corpus, QUESTIONS: golden.queries_digest, **indexes})
-
-
-def check(config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for values of the wiring itself that make no pipeline."""
-    for name in ("depth", "rerank_depth", "k"):
-        if not isinstance(config[name], int) or isinstance(config[name], bool) or config[name] < 1:
-            raise ConfigError(name, f"is {shown(config[name])}", "a whole number from 1")
-    if not isinstance(config["latency"], int) or isinstance(config["latency"], bool) or config["latency"] < 0:
-        raise ConfigError("latency", f"is {shown(config['latency'])}", "a whole number of questions, 0 for none")
-    if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
-        raise ConfigError("coverage", f"is {shown(config['coverage'])}", "a share above 0, at most 1")
-    if config["k"] > config["depth"]:
-        raise ConfigError("k", f"is {config['k']}, more than depth={config['depth']}", "raise depth, or lower k")
-    if not config.get("index"):
-        raise ConfigError("index", "names no index", "for example index=[bm25s,dense]")
-    if not config.get("metrics") or not isinstance(config["metrics"], list):
-        what = f"is {shown(config['metrics'])}" if config.get("metrics") else "names no metric"
-        raise ConfigError("metrics", what, "a list is needed, for example metrics=[recall@5,ndcg@10]")

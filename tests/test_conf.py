@@ -16,7 +16,7 @@ from rag.execute import executor_of
 from rag.experiment import load
 from rag.plan import components_for
 from rag.roles import ROLES
-from rag.stages import check
+from rag.wiring import check
 from rag.store import Store
 
 CONF = shipped("conf")

@@ -1,0 +1,55 @@
+"""What a config says beside its components: values that make a pipeline, and the control that it may be."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rag.build import Components
+from rag.errors import ConfigError, closest
+from rag.parameters import shown
+
+WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
+OF_READING = (*WITHOUT_RETRIEVAL, "shuffled_contexts")
+"""Controls that change what a generator reads, and nothing before it."""
+CONTROLS = ("none", "closed_book", "shuffled_contexts", "gold_contexts", "perfect_chunker")
+
+
+def control_of(config: Mapping[str, Any]) -> str:
+    """What stands in for a part of the pipeline; trials that were written down before there were controls have none."""
+    return str(config.get("control", "none"))
+
+
+def check(config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for values of the wiring itself that make no pipeline."""
+    for name in ("depth", "rerank_depth", "k"):
+        if not isinstance(config[name], int) or isinstance(config[name], bool) or config[name] < 1:
+            raise ConfigError(name, f"is {shown(config[name])}", "a whole number from 1")
+    if not isinstance(config["latency"], int) or isinstance(config["latency"], bool) or config["latency"] < 0:
+        raise ConfigError("latency", f"is {shown(config['latency'])}", "a whole number of questions, 0 for none")
+    if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
+        raise ConfigError("coverage", f"is {shown(config['coverage'])}", "a share above 0, at most 1")
+    if control_of(config) not in CONTROLS:
+        raise ConfigError("control", f"is {shown(config['control'])}", closest(control_of(config), CONTROLS))
+    if config["k"] > config["depth"]:
+        raise ConfigError("k", f"is {config['k']}, more than depth={config['depth']}", "raise depth, or lower k")
+    if not config.get("index"):
+        raise ConfigError("index", "names no index", "for example index=[bm25s,dense]")
+    if not config.get("metrics") or not isinstance(config["metrics"], list):
+        what = f"is {shown(config['metrics'])}" if config.get("metrics") else "names no metric"
+        raise ConfigError("metrics", what, "a list is needed, for example metrics=[recall@5,ndcg@10]")
+
+
+def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for indexes that the fusion cannot put together, before they are built."""
+    fits = getattr(components.role("fusion", config["fusion"]), "check", None)
+    if fits:
+        fits(list(config["index"]))
+
+
+def check_control(config: Mapping[str, Any], no_generator: bool, questions: int) -> None:
+    """Raise ConfigError for a control that cannot show anything."""
+    control = control_of(config)
+    if control in OF_READING and no_generator:
+        what = f"is {control!r}, which changes what a generator reads, and generator=none reads nothing"
+        raise ConfigError("control", what, "choose a generator, for example generator=extractive, or control=none")
+    if control == "shuffled_contexts" and questions < 2:
+        raise ConfigError("control", "is 'shuffled_contexts', and one question has no other", "ask two questions or more")

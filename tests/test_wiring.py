@@ -1,0 +1,128 @@
+"""Controls in trials: planned, refused, run, and nothing of ordinary trials changed by them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small import AXES, write_experiment
+
+from rag import plan, results, sweep
+from rag.answering import open_config
+from rag.errors import UserError
+from rag.experiment import Trial, ad_hoc, load
+from rag.plan import Plan, PlannedTrial
+from rag.runners import replies_of
+from rag.store import Store
+from rag.wiring import CONTROLS, OF_READING
+
+GENERATING = ["embedder=hashing", "embedder.dimensions=64", "latency=2", "generator=extractive", "k=2", "chunker=fixed"]
+
+
+def ran(golden: Path, *overrides: str) -> tuple[Plan, Store, sweep.Sweep]:
+    fixed = [f"dataset.path={golden}", "dataset=native", *GENERATING, "chunker.size=60", *overrides]
+    ready = sweep.prepare(ad_hoc(fixed))
+    return ready.plan, ready.store, sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
+
+
+@pytest.fixture
+def swept(here: Path, golden: Path) -> tuple[dict[str, PlannedTrial], Plan, Store, sweep.Sweep]:
+    """One trial with every control."""
+    made, store, done = ran(golden, f"control={','.join(CONTROLS)}")
+    return {trial.trial.config["control"]: trial for trial in made.trials}, made, store, done
+
+
+def replies(trial: PlannedTrial, made: Plan, store: Store) -> list[str]:
+    assert trial.ends.generate
+    entry = store.read(made.stages[trial.ends.generate].entry)
+    assert entry
+    return [reply.text for reply in replies_of(entry)]
+
+
+def mean(trial: PlannedTrial, made: Plan, store: Store, column: str) -> float:
+    return float(np.nanmean(results.of(trial, made, store).scores.column(column)))
+
+
+def test_every_control_runs_and_reads_what_it_says(swept: Any) -> None:
+    trials, made, store, done = swept
+    assert [row.status for row in done.board.rows] == ["done"] * len(CONTROLS)
+    assert not any(replies(trials["closed_book"], made, store))
+    assert mean(trials["closed_book"], made, store, "token_f1") == 0 == mean(trials["closed_book"], made, store, "recall@5")
+    assert mean(trials["gold_contexts"], made, store, "recall@5") == 1
+    assert mean(trials["gold_contexts"], made, store, "token_f1") >= mean(trials["none"], made, store, "token_f1") > 0
+    assert mean(trials["shuffled_contexts"], made, store, "ndcg@10") < 0.9
+
+
+def test_a_perfect_chunker_cuts_no_gold(swept: Any) -> None:
+    trials, made, store, _ = swept
+    found = {}
+    for control in ("none", "perfect_chunker"):
+        entry = store.read(made.stages[trials[control].ends.corpus].entry)
+        found[control] = set(zip(*(entry.arrays[name].tolist() for name in ("doc", "start", "end")), strict=True))
+    golden = trials["none"].golden
+    names = {document.doc_id: row for row, document in enumerate(golden.documents)}
+    gold = [place for example in golden.examples for group in example.evidence for place in group.alternatives]
+
+    def whole(chunks: set[tuple[int, int, int]]) -> int:
+        return sum(
+            any(doc == names[g.doc_id] and start <= g.start and g.end <= end for doc, start, end in chunks) for g in gold
+        )
+
+    assert whole(found["none"]) < whole(found["perfect_chunker"]) == len(gold)
+
+
+def test_the_time_of_a_control_is_not_taken(swept: Any) -> None:
+    trials = swept[0]
+    assert {control: bool(trial.ends.latency) for control, trial in trials.items()} == {
+        control: control == "none" for control in CONTROLS
+    }
+
+
+def test_ordinary_trials_are_what_they_were(here: Path, golden: Path) -> None:
+    path = write_experiment(here / "small.yaml", golden, AXES)
+    ready = sweep.prepare(load(str(path)))
+    assert {stage.name for stage in ready.plan.stages.values()}.isdisjoint({"uncut", "shuffle", "no contexts", "gold contexts"})
+    sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
+    # As trials were written down before there were controls: without the key.
+    trials = [
+        Trial(trial.name, trial.choices, {key: value for key, value in trial.config.items() if key != "control"})
+        for trial in load(str(path)).trials()
+    ]
+    again = plan.assemble(ready.plan.experiment, trials, ready.store)
+    assert not again.to_run
+    assert [trial.trial_id for trial in again.trials] == [trial.trial_id for trial in ready.plan.trials]
+
+
+def test_controls_have_ids_of_their_own(swept: Any) -> None:
+    assert len({trial.trial_id for trial in swept[0].values()}) == len(CONTROLS)
+
+
+@pytest.mark.parametrize("control", OF_READING)
+def test_a_control_of_reading_needs_a_reader(here: Path, golden: Path, control: str) -> None:
+    with pytest.raises(UserError, match=r"(?s)control.*generator=none reads nothing.*generator=extractive"):
+        ran(golden, "generator=none", f"control={control}")
+
+
+def test_a_perfect_chunker_needs_no_reader(here: Path, golden: Path) -> None:
+    assert ran(golden, "generator=none", "control=perfect_chunker")[2].board.rows[0].status == "done"
+
+
+@pytest.mark.parametrize(("control", "said"), [("closed_bok", "did you mean 'closed_book'"), ("null", "null"), ("3", "is 3")])
+def test_an_unknown_control_is_refused(here: Path, golden: Path, control: str, said: str) -> None:
+    with pytest.raises(UserError, match="control") as caught:
+        ran(golden, f"control={control}")
+    assert said in str(caught.value)
+
+
+def test_one_question_has_no_other(here: Path, golden: Path) -> None:
+    questions = golden / "questions.jsonl"
+    questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    with pytest.raises(UserError, match="one question has no other"):
+        ran(golden, "control=shuffled_contexts")
+
+
+@pytest.mark.parametrize("control", CONTROLS[1:])
+def test_a_typed_question_has_no_gold(here: Path, golden: Path, control: str) -> None:
+    trial = ad_hoc(["dataset=native", f"dataset.path={golden}", f"control={control}", *GENERATING]).trials()[0]
+    with pytest.raises(UserError, match="typed one it is not known"):
+        open_config(trial.config)
