@@ -15,7 +15,7 @@ EXACT = 13
 """Clusters with a difference up to which all sign flips are counted; above, they are drawn."""
 AT_ONCE = 1_000
 """Draws that are multiplied out at once."""
-TAIL = 10
+TAIL = 50
 """Draws beyond the end of an interval below which the draws cannot say where it is."""
 TINY = 1e-9
 """Sums of differences that are closer than this share of all of them count as equal."""
