@@ -1,6 +1,7 @@
 """What people see in a terminal: tables on standard output, progress on standard error."""
 
 from rag.terminal.boards import closing, leaderboard
+from rag.terminal.effects import effects
 from rag.terminal.holdings import dataset, spaces
 from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
@@ -9,6 +10,7 @@ from rag.terminal.plans import plan, planned
 __all__ = [
     "closing",
     "dataset",
+    "effects",
     "err",
     "interval",
     "leaderboard",
