@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from yaml import YAMLError
 
 from rag.compose import expanded, hydra_ready, parsed, shipped
 from rag.errors import ConfigError, ProblemsError, closest
+from rag.golden import SPLITS
 from rag.identity import digest
 from rag.parameters import shown
 from rag.space import Choice, Space, Trial
@@ -20,13 +21,16 @@ from rag.space import Choice, Space, Trial
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
 KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "showed", "gate")
-KINDS = {"question": str, "dataset": str, "split": str, "objective": str, "axes": dict, "gate": dict}
+KINDS = {"question": str, "dataset": str, "split": str, "objective": str | list, "holdout": int, "axes": dict, "gate": dict}
+CALLED = {str: "text", int: "a whole number", str | list: "text or a list of clauses"}
 MOST_TRIALS = 100_000
+REMEASURED = 5
+"""How many of the best trials of a declared experiment are measured again on the holdout, unless it says."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question, and the trials that answer it."""
+    """A question, and the trials that answer it; `holdout` of the best are measured again on questions that chose nothing."""
 
     name: str
     question: str
@@ -34,6 +38,7 @@ class Experiment:
     axes: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
     objective: str = "maximize ndcg@10"
     gate: Mapping[str, Any] = field(default_factory=dict)
+    holdout: int = 0
 
     def trials(self) -> list[Trial]:
         """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
@@ -63,7 +68,7 @@ def locate(name: str) -> Path:
 
 
 def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
-    """Read an experiment; `overrides` join what it holds fixed."""
+    """Read an experiment; `overrides` join what it holds fixed. It asks the questions of `tune` unless it says otherwise."""
     path = locate(name)
     content = _read(path)
     for key in content:
@@ -71,7 +76,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
             raise ConfigError(f"{path}: {key}", "is not a key of an experiment", closest(str(key), KEYS))
     for key, kind in KINDS.items():
         if key in content and not isinstance(content[key], kind):
-            called = "text" if kind is str else "a mapping of names to choices"
+            called = CALLED.get(kind, "a mapping of names to choices")
             raise ConfigError(f"{path}: {key}", f"is {shown(content[key])}", f"{called} is needed")
     if not content.get("question", "").strip():
         raise ConfigError(f"{path}: question", "is missing", "say in a sentence what the experiment is to find out")
@@ -79,8 +84,32 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     fixed += _bundle(f"{path}: fixed", content["fixed"]) if content.get("fixed") else ()
     axes = {str(axis): _choices(f"{path}: axes.{axis}", value) for axis, value in content.get("axes", {}).items()}
     _check_apart(overrides, axes)
-    objective = content.get("objective", "maximize ndcg@10")
-    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), axes, objective, content.get("gate", {}))
+    if not any(_named_key(override) == "split" for override in (*fixed, *overrides, *_axis_overrides(axes))):
+        fixed.append(f"split={SPLITS[0]}")
+    holdout = content.get("holdout", REMEASURED)
+    if isinstance(holdout, bool) or holdout < 0:
+        raise ConfigError(f"{path}: holdout", f"is {shown(holdout)}", "how many of the best are measured again, 0 for none")
+    objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
+    gate = content.get("gate", {})
+    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), axes, objective, gate, holdout)
+
+
+def _clauses(where: str, value: str | Sequence[Any]) -> str:
+    """Clauses as one text."""
+    if isinstance(value, str):
+        return value
+    for clause in value:
+        if not isinstance(clause, str) or not clause.strip():
+            raise ConfigError(where, f"holds {shown(clause)}", "clauses such as: maximize ndcg@10")
+    return ", ".join(clause.strip() for clause in value)
+
+
+def _named_key(override: str) -> str:
+    return override.lstrip("+~").split("=")[0]
+
+
+def _axis_overrides(axes: Mapping[str, tuple[Choice, ...]]) -> Iterator[str]:
+    return (override for choices in axes.values() for choice in choices for override in choice.overrides)
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -101,10 +130,10 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 def _check_apart(fixed: Iterable[str], axes: Mapping[str, tuple[Choice, ...]]) -> None:
     """Raise ConfigError for an override that every trial would overrule."""
-    asked = {override.lstrip("+~").split("=")[0]: override for override in fixed}
+    asked = {_named_key(override): override for override in fixed}
     for axis, choices in axes.items():
-        for override in (override for choice in choices for override in choice.overrides):
-            if clash := asked.get(override.lstrip("+~").split("=")[0]):
+        for override in _axis_overrides({axis: choices}):
+            if clash := asked.get(_named_key(override)):
                 raise ConfigError(clash, f"is what the axis {axis!r} varies", "leave it out, or take it out of the axis")
 
 

@@ -1,49 +1,30 @@
 """Stored scores → one row per trial, best first. What was measured with a clock stands apart: it is never twice the same."""
 
 import math
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from rag.errors import ConfigError, closest
+from rag.errors import ConfigError
+from rag.evaluate import Scores, summarise
 from rag.execute import Outcome
+from rag.objective import Objective
 from rag.plan import Plan, PlannedTrial, ends_of
 from rag.runners import replies_of
 from rag.store import Entry, Store
 
-USUAL = "ndcg@10"
-LOWER_IS_BETTER = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "stage_seconds", "cpu_seconds", "tokens", "cost_usd")
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What a sweep is sorted by."""
-
-    column: str
-    maximize: bool = True
-
-    @classmethod
-    def parse(cls, text: str, columns: Sequence[str]) -> "Objective":
-        """`maximize ndcg@10`, `minimize latency_p95_ms`, or a bare column, which is maximized where more is better.
-
-        Where nothing is said it is ndcg@10, and where that is not measured the first column.
-        """
-        text = text or (USUAL if USUAL in columns else columns[0])
-        match = re.fullmatch(r"\s*(?:(maximize|minimize)\s+)?(\S+)\s*", text)
-        known = (*columns, *LOWER_IS_BETTER)
-        if match is None:
-            raise ConfigError("objective", f"is {text!r}", "for example: maximize ndcg@10")
-        if match[2] not in known:
-            raise ConfigError("objective", f"names {match[2]!r}, which is not measured", closest(match[2], known))
-        return cls(match[2], match[1] != "minimize" if match[1] else match[2] not in LOWER_IS_BETTER)
+SPENT = ("tokens", "cost_usd")
+"""What generators spend."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One trial: `metrics` by column (mean, low, high, n), `kinds` by kind and column, `measured` by clock and scale."""
+    """One trial: `metrics` by column (mean, low, high, n), `kinds` by kind and column, `measured` by clock and scale.
+
+    `summed` has the mean, low, high and n of an objective that adds several metrics; `broken` are the bounds it does not keep.
+    """
 
     trial_id: str
     name: str
@@ -53,16 +34,33 @@ class Row:
     kinds: Mapping[str, Mapping[str, Mapping[str, Any]]]
     measured: Mapping[str, float]
     error: str = ""
+    summed: Mapping[str, Any] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
 
     def value(self, column: str) -> float:
         """A metric's mean or a measurement; NaN where the trial has none."""
         found = self.metrics[column]["mean"] if column in self.metrics else self.measured.get(column)
         return float("nan") if found is None else float(found)
 
+    def reached(self, objective: Objective) -> Mapping[str, Any]:
+        """What the trial reached by an objective: mean, and low, high and n where it is measured per question."""
+        if objective.summed:
+            return self.summed
+        return self.metrics.get(objective.column) or {"mean": self.measured.get(objective.column)}
+
+    def worth(self, objective: Objective) -> float:
+        """What a trial is ordered by: more is better; NaN where nothing was measured."""
+        mean = self.reached(objective).get("mean")
+        return math.nan if mean is None else objective.sign * float(mean)
+
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows, best first by the objective; trials that failed, or did not come to an end, last."""
+    """Rows, best first by the objective.
+
+    Trials that break a bound stand behind those that keep all, those that were not measured behind them, and those that
+    failed, or did not come to an end, last.
+    """
 
     experiment: str
     question: str
@@ -71,13 +69,12 @@ class Leaderboard:
     rows: tuple[Row, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """What depends on inputs alone: the same bytes from every machine, order and number of processes."""
-        trials = [
-            {"trial": row.trial_id, "name": row.name, "choices": dict(row.choices), "status": row.status}
-            | {"metrics": row.metrics, "kinds": row.kinds}
-            for row in self.rows
-        ]
-        objective = {"column": self.objective.column, "maximize": self.objective.maximize}
+        """What depends on inputs alone: the same bytes from every machine, order and number of processes.
+
+        Only an objective or a bound that reads a clock makes the order depend on that clock.
+        """
+        objective = {"column": self.objective.column, "maximize": self.objective.maximize, "text": self.objective.text}
+        trials = [_told(row) for row in self.rows]
         return {"experiment": self.experiment, "question": self.question, "objective": objective, "trials": trials}
 
     def measured(self) -> dict[str, Any]:
@@ -85,11 +82,25 @@ class Leaderboard:
         return {row.trial_id: dict(row.measured) for row in self.rows}
 
 
+def _told(row: Row) -> dict[str, Any]:
+    told = {"trial": row.trial_id, "name": row.name, "choices": dict(row.choices), "status": row.status}
+    told |= {"objective": row.summed} if row.summed else {}
+    told |= {"broken": list(row.broken)} if row.broken else {}
+    return told | {"metrics": row.metrics, "kinds": row.kinds}
+
+
 def objective_of(plan: Plan) -> Objective:
     """What a plan's trials are ordered by; ConfigError where none of them measures that."""
     objective = Objective.parse(plan.experiment.objective, _columns(plan))
-    if objective.column.startswith("latency_") and not any(trial.ends.latency for trial in plan.trials):
-        raise ConfigError("objective", f"names {objective.column!r}, and latency=0 measures none", "set latency=16")
+    named = (*(term.column for term in objective.terms), *(bound.column for bound in objective.bounds))
+    clocked = next((column for column in named if column.startswith("latency_")), "")
+    if clocked and not any(trial.ends.latency for trial in plan.trials):
+        raise ConfigError("objective", f"names {clocked!r}, and latency=0 measures none", "set latency=16")
+    spent = next((column for column in named if column in SPENT), "")
+    if spent and not any(trial.ends.generate for trial in plan.trials):
+        raise ConfigError(
+            "objective", f"names {spent!r}, and no trial generates anything", "choose a generator, or leave it out"
+        )
     return objective
 
 
@@ -101,29 +112,51 @@ def of(plan: Plan, outcomes: Mapping[str, Outcome], store: Store) -> Leaderboard
     """The leaderboard of a plan as far as it ran."""
     columns, objective = _columns(plan), objective_of(plan)
     costs: dict[str, Mapping[str, Any]] = {}
-    rows = [_row(trial, plan, outcomes, store, costs) for trial in plan.trials]
-    sign = -1.0 if objective.maximize else 1.0
-
-    def place(row: Row) -> tuple[bool, bool, float, str]:
-        value = row.value(objective.column)
-        return row.status != "done", bool(np.isnan(value)), 0.0 if np.isnan(value) else sign * value, row.name
-
-    ordered = tuple(sorted(rows, key=place))
+    rows = [_row(trial, plan, objective, outcomes, store, costs) for trial in plan.trials]
+    ordered = tuple(sorted((_judged(row, objective) for row in rows), key=lambda row: _place(row, objective)))
     return Leaderboard(plan.experiment.name, plan.experiment.question, objective, columns, ordered)
 
 
+def _judged(row: Row, objective: Objective) -> Row:
+    broken = objective.admits(row) if row.status == "done" else []
+    return replace(row, broken=tuple(bound.text for bound in broken)) if broken else row
+
+
+def _place(row: Row, objective: Objective) -> tuple[bool, bool, bool, float, str]:
+    worth = row.worth(objective)
+    return row.status != "done", math.isnan(worth), bool(row.broken), 0.0 if math.isnan(worth) else -worth, row.name
+
+
 def _row(
-    trial: PlannedTrial, plan: Plan, outcomes: Mapping[str, Outcome], store: Store, costs: dict[str, Mapping[str, Any]]
+    trial: PlannedTrial,
+    plan: Plan,
+    objective: Objective,
+    outcomes: Mapping[str, Outcome],
+    store: Store,
+    costs: dict[str, Mapping[str, Any]],
 ) -> Row:
     failed = next((outcomes[end] for end in ends_of(trial) if end in outcomes and outcomes[end].error), None)
     names = (trial.trial_id, trial.trial.name, trial.trial.choices)
     if failed:
         return Row(*names, "failed", {}, {}, {}, failed.error)
-    meta = store.read_meta(plan.stages[trial.ends.score].entry)
+    place = plan.stages[trial.ends.score].entry
+    meta = store.read_meta(place)
     if meta is None:
         return Row(*names, "not run", {}, {}, {})
     summary = meta["summary"]
-    return Row(*names, "done", summary["columns"], summary["kinds"], _measured(trial, plan, store, costs))
+    summed = _summed(store.read(place), trial, objective) if objective.summed else {}
+    return Row(*names, "done", summary["columns"], summary["kinds"], _measured(trial, plan, store, costs), summed=summed)
+
+
+def _summed(entry: Entry | None, trial: PlannedTrial, objective: Objective) -> Mapping[str, Any]:
+    """The summary of what an objective adds up: over the questions that all of its terms apply to."""
+    scores = Scores.from_arrays(entry.arrays) if entry else None
+    if scores is None or not {term.column for term in objective.terms} <= set(scores.columns):
+        return {}
+    values = objective.per_question(scores)[:, None]
+    table = Scores(scores.query_ids, ("objective",), values, scores.failed)
+    found: Mapping[str, Any] = summarise(table, trial.golden.examples).to_json()["columns"]["objective"]
+    return found
 
 
 def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Mapping[str, Any]]) -> dict[str, float]:
@@ -138,7 +171,10 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         "cpu_seconds": round(sum(found.get("cpu", 0.0) for found in kept), 4),
         "index_bytes": float(sum(cost(key).get("bytes", 0) for key in trial.ends.indexes.values())),
     }
-    if trial.ends.generate:
+    if not trial.ends.generate:
+        # Beside trials that generate, one that does not has spent nothing; where none does, nothing is said of it.
+        measured |= dict.fromkeys(SPENT if any(other.ends.generate for other in plan.trials) else (), 0.0)
+    else:
         replies = replies_of(store.read(plan.stages[trial.ends.generate].entry) or Entry(meta={"replies": []}))
         measured["tokens"] = float(sum(reply.prompt_tokens + reply.completion_tokens for reply in replies))
         measured |= {} if math.isnan(cost_usd := sum(reply.cost for reply in replies)) else {"cost_usd": round(cost_usd, 6)}

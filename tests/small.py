@@ -46,9 +46,9 @@ def write_golden(folder: Path) -> Path:
 
 
 def write_experiment(path: Path, golden: Path, axes: str, fixed: str = "") -> Path:
-    """Write an experiment over that golden set with the given YAML of axes; its path."""
+    """Write an experiment over all questions of that golden set with the given YAML of axes; its path."""
     held = f'["dataset.path={golden}", embedder=hashing, embedder.dimensions=64, latency=0, generator=none{fixed}]'
-    path.write_text(f"question: Does it work?\ndataset: native\nfixed: {held}\naxes:\n{axes}\n", "utf-8")
+    path.write_text(f"question: Does it work?\ndataset: native\nsplit: all\nfixed: {held}\naxes:\n{axes}\n", "utf-8")
     return path
 
 

@@ -84,7 +84,7 @@ def test_sweep_as_json(rag: Verb, study: str) -> None:
     assert said.err == ""
     told = said.json
     assert told["stages"] == {"distinct": 49, "ran": 49, "failed": 0, "blocked": 0, "reused": 0}
-    assert told["objective"] == {"column": "ndcg@10", "maximize": True}
+    assert told["objective"] == {"column": "ndcg@10", "maximize": True, "text": "maximize ndcg@10"}
     assert (told["errors"], told["interrupted"]) == ({}, False)
     assert len(told["trials"]) == len(told["measured"]) == 18
     first = told["trials"][0]

@@ -186,11 +186,3 @@ def test_an_executor_must_be_one_that_there_is() -> None:
     for settings in ({"mode": "cloud"}, {}, {"mode": "cluster"}, {"mode": "processes", "workers": 0}):
         with pytest.raises(Exception, match="execute"):
             executor_of(settings)
-
-
-def test_objectives() -> None:
-    parse = leaderboard.Objective.parse
-    assert parse("maximize ndcg@10", ["ndcg@10"]) == leaderboard.Objective("ndcg@10", True)
-    assert parse("latency_p95_ms", []) == leaderboard.Objective("latency_p95_ms", False)
-    with pytest.raises(Exception, match=r"ndcg@10"):
-        parse("maximize ndgc@10", ["ndcg@10"])

@@ -379,6 +379,10 @@ def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> N
         ("question: q\ndataset: [a, b]", "dataset: is ['a', 'b']"),
         ("question: q\nsplit: 5", "split: is 5"),
         ("question: q\nobjective: {a: b}", "objective: is"),
+        ("question: q\nobjective: [3]", "objective: holds 3"),
+        ("question: q\nholdout: five", "holdout: is 'five'"),
+        ("question: q\nholdout: -1", "holdout: is -1"),
+        ("question: q\nholdout: true", "holdout: is true"),
         ("question: q\nfixed: ['k=${a']", "cannot be read"),
     ],
 )
@@ -396,8 +400,28 @@ def test_a_file_that_is_no_text_is_said(here: Path) -> None:
 
 
 def test_what_is_fixed_may_be_one_text(study: Callable[[str], str]) -> None:
-    assert load(study("question: q\nfixed: k=3 depth=20")).fixed == ("k=3", "depth=20")
-    assert load(study("question: q\nfixed:")).fixed == ()
+    assert load(study("question: q\nfixed: k=3 depth=20")).fixed == ("k=3", "depth=20", "split=tune")
+    assert load(study("question: q\nfixed:")).fixed == ("split=tune",)
+
+
+def test_a_declared_experiment_tunes_unless_it_says_otherwise(study: Callable[[str], str]) -> None:
+    assert load(study("question: q"), ["k=3"]).fixed == ("split=tune", "k=3")
+    assert load(study("question: q\nsplit: all")).fixed == ("split=all",)
+    assert load(study("question: q\nfixed: split=holdout")).fixed == ("split=holdout",)
+    assert load(study("question: q"), ["split=all"]).fixed == ("split=all",)
+    assert load(study("question: q\naxes: {s: 'split=tune,holdout'}")).fixed == ()
+    assert "split" not in " ".join(ad_hoc([]).fixed)
+
+
+def test_how_many_are_measured_again(study: Callable[[str], str]) -> None:
+    assert load(study("question: q")).holdout == 5
+    assert load(study("question: q\nholdout: 0")).holdout == 0
+    assert ad_hoc([]).holdout == 0
+
+
+def test_clauses_of_an_objective_may_be_a_list(study: Callable[[str], str]) -> None:
+    listed = load(study("question: q\nobjective: [maximize ndcg@10, latency_p95_ms <= 200]"))
+    assert listed.objective == "maximize ndcg@10, latency_p95_ms <= 200"
 
 
 def test_a_name_that_there_is_not_names_the_closest(here: Path) -> None:
