@@ -1,0 +1,150 @@
+"""matplotlib figures → SVG that lies in a page: real text, colours that the page decides, nothing that its policy forbids.
+
+A figure is drawn with stand-in colours; each becomes a class, and the style sheet says what it looks like by day, by night and
+on paper. Style attributes become plain ones, since the page's Content-Security-Policy allows no others.
+"""
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAMES = ("ink", "muted", "rule", "paper", "accent", "soft", "good", "bad", "warm", *(f"stage{n}" for n in range(1, 10)))
+COLOURS = {name: f"#0000{number:02x}" for number, name in enumerate(NAMES, 0x10)}
+"""What a figure is drawn with; the style sheet has a variable for every name."""
+
+SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
+CLASSES = {colour: name for name, colour in COLOURS.items()}
+SETTINGS = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.size": 9.5,
+    "axes.edgecolor": COLOURS["rule"],
+    "axes.labelcolor": COLOURS["muted"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "text.color": COLOURS["ink"],
+    "xtick.color": COLOURS["rule"],
+    "xtick.labelcolor": COLOURS["muted"],
+    "ytick.color": COLOURS["rule"],
+    "ytick.labelcolor": COLOURS["ink"],
+    "ytick.left": False,
+    "grid.color": COLOURS["rule"],
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.labelcolor": COLOURS["ink"],
+}
+WIDTH = 10.0
+LONGEST = 44
+UNPRINTABLE = re.compile(r"[^\t\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture with the words that stand for it."""
+
+    svg: str
+    title: str
+    caption: str
+
+
+def name(text: str, longest: int = LONGEST) -> str:
+    """A label that fits and that XML can hold."""
+    text = UNPRINTABLE.sub("�", text)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def drawn(key: str, title: str, text: str, caption: str, height: float, draw: "Callable[[Axes], None]") -> Chart:
+    """Draw one figure, `height` inches high. `key` keeps its ids apart from those of others, `text` is read out instead of it."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({**SETTINGS, "svg.hashsalt": key}), warnings.catch_warnings():
+        # A script that matplotlib's own font lacks is there in the reader's fonts.
+        warnings.simplefilter("ignore")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        figure.patch.set_visible(False)
+        axes = figure.add_subplot()
+        axes.patch.set_visible(False)
+        axes.set_axisbelow(True)
+        draw(axes)
+        written = io.StringIO()
+        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    return Chart(_embedded(written.getvalue(), key, title, text), title, caption)
+
+
+def _embedded(svg: str, key: str, title: str, text: str) -> str:
+    root = ElementTree.fromstring(svg)  # noqa: S314 (matplotlib wrote it a moment ago)
+    used = {element.get(f"{XLINK}href", "")[1:] for element in root.iter()} | set(re.findall(r"url\(#([^)]+)\)", svg))
+    for parent in list(root.iter()):
+        for element in list(parent):
+            if element.tag in (f"{SVG}metadata", f"{SVG}style"):
+                parent.remove(element)
+    for element in root.iter():
+        _plain(element, key, used)
+    for attribute in ("width", "height", "version"):
+        root.attrib.pop(attribute, None)
+    # An id in here would be named twice if the same figure stood in a page twice; titles are found by their place instead.
+    root.attrib |= {"role": "img", "class": "chart", "aria-labelledby": f"{key}-title {key}-text"}
+    told = [ElementTree.Element(f"{SVG}{tag}", {"id": f"{key}-{end}"}) for tag, end in (("title", "title"), ("desc", "text"))]
+    told[0].text, told[1].text = title, UNPRINTABLE.sub("�", text)
+    root[:0] = told
+    ElementTree.register_namespace("", SVG[1:-1])
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _plain(element: ElementTree.Element, key: str, used: set[str]) -> None:
+    """Turn style attributes into plain ones and stand-in colours into classes; keep the ids that something refers to."""
+    found = element.attrib.pop("id", None)
+    if found in used:
+        element.set("id", f"{key}-{found}")
+    if link := element.attrib.pop(f"{XLINK}href", None):
+        element.set("href", f"#{key}-{link[1:]}")
+    if clip := element.get("clip-path"):
+        element.set("clip-path", clip.replace("url(#", f"url(#{key}-"))
+    style = dict(_declarations(element.attrib.pop("style", "")))
+    style |= {part: element.attrib.pop(part) for part in ("fill", "stroke") if part in element.attrib}
+    classes = [f"{part}-{CLASSES[style.pop(part)]}" for part in ("fill", "stroke") if style.get(part) in CLASSES]
+    if font := style.pop("font", ""):
+        size = re.search(r"([\d.]+)px", font)
+        style |= {"font-size": size[1] if size else "9.5"} | ({"font-weight": "600"} if "bold" in font or "700" in font else {})
+    style.pop("font-family", None)
+    for part, value in style.items():
+        element.set(part, value)
+    if classes:
+        element.set("class", " ".join(classes))
+
+
+def _declarations(style: str) -> list[tuple[str, str]]:
+    pairs = (declaration.partition(":") for declaration in style.split(";") if ":" in declaration)
+    return [(part.strip(), value.strip()) for part, _, value in pairs]
+
+
+def log_ticks(axes: "Axes", low: float, high: float) -> None:
+    """A logarithmic axis of positive values with ticks at 1, 2 and 5 of every power of ten, as plain figures."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    axes.set_xscale("log")
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    axes.xaxis.set_major_locator(FixedLocator([step * 10.0**power for power in powers for step in (1, 2, 5)]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlim(low / 1.25, high * 1.25)
+
+
+def figure_ticks(axes: "Axes", sign: bool = False) -> None:
+    """Ticks of an axis of scores without leading zeros."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    from rag.report.figures import number, signed
+
+    axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: signed(value, 2) if sign else number(value, 2)))

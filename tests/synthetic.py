@@ -1,0 +1,185 @@
+"""Reports of sweeps that never ran: as many trials and questions as one likes, with names that would break a careless page."""
+
+import numpy as np
+
+from rag.report.material import (
+    FAILED,
+    LOST,
+    NO_GOLD,
+    PARTLY,
+    SOLVED,
+    Blame,
+    Data,
+    Explorer,
+    Factor,
+    Gain,
+    Heat,
+    Line,
+    Listing,
+    Material,
+    Mean,
+    Question,
+    Ranked,
+    Reuse,
+    Shown,
+    TrialRow,
+    Verdict,
+)
+
+HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
+STAGES = (
+    "not in the corpus",
+    "cut apart by the chunker",
+    "not among the candidates of any index",
+    "ranked too low by every index",
+    "lost in fusion",
+    "lost in reranking",
+    "dropped by a selector",
+    "left out of the prompt",
+    "in the contexts, not in the answer",
+)
+COLUMNS = ("recall@5", "recall@10", "ndcg@10", "mrr@10", "precision@5", "char_recall@5", "iou@5", "token_f1")
+CHUNKERS = ("recursive-400", "recursive-800", "token-128", "sentence-5", "fixed-1000")
+SEARCHES = ("bm25s", "dense", "rrf", "weighted", "dense-hnsw")
+RERANKERS = ("none", "maxsim", "cross_encoder", "mmr")
+WORDS = "leave harbour ticket rule night nurse ferry winter dose claim policy manager remote paid sick child day form".split()
+
+
+def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 10) -> Material:
+    """A report with every section; the same for the same numbers."""
+    random = np.random.default_rng(seed)
+    rows = _rows(trials, questions, random)
+    done = [row for row in rows if row.status == "done"]
+    ids = [row.trial_id for row in done]
+    kinds = ("kind=factoid", "kind=table", "kind=multi_hop", "words=1-8", "words=9-16", "tag=rota", "turns=2+")
+    sizes = tuple(int(size) for size in random.integers(1, max(2, questions), len(kinds)))
+    heat = tuple(tuple(float(v) for v in random.normal(row.score.mean, 0.09, len(kinds)).clip(0, 1)) for row in done)
+    lost = [int(questions * (1 - row.score.mean)) for row in done]
+    spread = (0.02, 0.1, 0.18, 0.3, 0.12, 0.1, 0.03, 0.05, 0.1)
+    counts = tuple(tuple(int(c) for c in random.multinomial(many, spread)) for many in lost)
+    best, tied = ids[0], tuple(ids[: min(5, max(1, len(ids) // 3 + 1))])
+    verdict = Verdict(best, tied[-1], tied, "it is the fastest of the trials that the data does not tell apart", True, 2, 210)
+    return Material(
+        experiment="synthetic",
+        question="Which chunks, which search and is a second look worth it?",
+        objective="maximize ndcg@10",
+        column="ndcg@10",
+        maximize=True,
+        columns=COLUMNS,
+        data=Data("handbook", 120, 480_000, questions, max(2, questions // 3), "tune", "3fa9c1d2e4b5"),
+        reuse=Reuse(trials, trials * 9, max(5, trials), 812.0, (("chunk", 3, trials), ("search", 9, trials * 2))),
+        trials=tuple(rows),
+        verdict=verdict,
+        effects=_effects(random),
+        interactions=(Factor("search", "dense", "none", Mean(0.022, 0.006, 0.038), 0.01, "reranker maxsim"),),
+        effects_sentence="reranker +.041 [+.028, +.055]; chunk size within noise; maxsim helps only with dense.",
+        heat=Heat(tuple(ids), kinds, sizes, heat),
+        blame=Blame(STAGES, tuple(ids), counts, questions),
+        headroom=(
+            Gain("perfect chunker", Mean(0.021, 0.008, 0.035)),
+            Gain("perfect order", Mean(0.094, 0.071, 0.118)),
+            Gain("perfect reader", Mean(0.06, 0.04, 0.082)),
+        ),
+        controls=Listing(
+            ("token_f1", "difference"),
+            (Line("closed book", (".112", "−.301")), Line("gold contexts", (".633", "+.220"))),
+            "The contexts are read: without them token_f1 falls by .301.",
+        ),
+        audit=Listing(("recall against exact search", "lost by the index"), (Line("dense-hnsw", (".982", ".004")),)),
+        latency={row.trial_id: tuple(random.gamma(4, row.measured["latency_p50_ms"] / 4, 16).tolist()) for row in done},
+        explorer=explorer(ids, questions, width, random),
+    )
+
+
+def _rows(trials: int, questions: int, random: np.random.Generator) -> list[TrialRow]:
+    names = [(c, s, r, k) for k in (5, 3, 10, 8) for c in CHUNKERS for s in SEARCHES for r in RERANKERS][:trials]
+    quality = np.sort(random.beta(14, 7, trials))[::-1]
+    rows = []
+    for number, ((chunker, search, reranker, k), mean) in enumerate(zip(names, quality, strict=True)):
+        reach = 1.96 * 0.3 / np.sqrt(questions)
+        metrics = {name: _mean(float(np.clip(mean + random.normal(0, 0.03), 0, 1)), reach, questions) for name in COLUMNS}
+        p50 = float(random.gamma(3, 4) + (60 if reranker == "cross_encoder" else 1))
+        measured = {
+            "latency_p50_ms": p50,
+            "latency_p95_ms": p50 * float(random.uniform(1.2, 2.5)),
+            "index_bytes": float(random.uniform(1e5, 6e6)),
+            "stage_seconds": float(random.uniform(1, 90)),
+        }
+        holdout = {"holdout": _mean(mean - 0.01, reach * 1.2, questions), "optimism": Mean(0.01, -0.02, 0.04, questions)}
+        rows.append(
+            TrialRow(
+                f"{number:010x}",
+                f"{chunker} {search} {reranker} k {k}",
+                {"chunker": chunker, "search": search, "reranker": reranker, "k": str(k)},
+                "done",
+                metrics["ndcg@10"],
+                metrics,
+                measured,
+                tied=number < 5 and number <= trials // 3,
+                front=number % 7 == 0 and number < 60,
+                **(holdout if number < 5 else {}),
+            )
+        )
+    rows.append(TrialRow("f" * 10, "fixed-40 dense", {}, "failed", Mean(float("nan")), {}, {}, error="out of memory"))
+    return rows
+
+
+def _mean(mean: float, reach: float, n: int) -> Mean:
+    return Mean(float(mean), float(mean - reach), float(mean + reach), n)
+
+
+def _effects(random: np.random.Generator) -> tuple[Factor, ...]:
+    found = []
+    for axis, choices in (("chunker", CHUNKERS), ("search", SEARCHES), ("reranker", RERANKERS)):
+        for choice in choices[1:]:
+            mean = float(random.normal(0, 0.04))
+            found.append(Factor(axis, choice, choices[0], Mean(mean, mean - 0.015, mean + 0.015), 0.01 if abs(mean) > 0.015 else 0.7))
+    return tuple(found)
+
+
+def explorer(ids: list[str], questions: int, width: int, random: np.random.Generator) -> Explorer:
+    """Questions, outcomes and passages for trials of these ids; every fourth trial shares the rankings of another."""
+    documents = {f"doc-{number}.md": " ".join(random.choice(WORDS, 400)) for number in range(max(4, questions // 4))}
+    documents["hostile.md"] = f"# Hostile {HOSTILE}\n\nThe rule `x|y` & more {HOSTILE} " + " ".join(WORDS * 6)
+    metadata = {"hostile.md": {"title": HOSTILE, "year": 2024}}
+    names = list(documents)
+    asked = tuple(_question(number, names, documents, random) for number in range(questions))
+    rankings = {f"r{number}": _ranked(questions, names, documents, width, random) for number in range(max(1, len(ids) * 3 // 4))}
+    keys = list(rankings)
+    shown = tuple(_shown(number, trial, questions, keys[number % len(keys)], asked, random) for number, trial in enumerate(ids))
+    return Explorer(asked, shown, rankings, documents, metadata)
+
+
+def _question(number: int, names: list[str], documents: dict[str, str], random: np.random.Generator) -> Question:
+    text = "What is the " + " ".join(random.choice(WORDS, 6)) + "?"
+    kind = ("factoid", "table", "multi_hop", "conversation", "unanswerable")[number % 5]
+    if number == 0:
+        return Question("q-hostile", f"Why {HOSTILE}?", kind, (HOSTILE,), (), (HOSTILE,), ((("hostile.md", 12, 90),),))
+    places = [names[int(place)] for place in random.integers(0, len(names), 2)]
+    gold = [((place, 40, 180),) for place in places[: 1 + (kind == "multi_hop")]] if kind != "unanswerable" else []
+    history = (("user", "Hello, I work at night."), ("assistant", "Then rule four is for you.")) if kind == "conversation" else ()
+    return Question(f"q{number}", text, kind, ("rota",) if number % 3 else (), history, ("nine crowns",), tuple(gold))
+
+
+def _ranked(questions: int, names: list[str], documents: dict[str, str], width: int, random: np.random.Generator) -> Ranked:
+    places = random.integers(0, len(names), (questions, width))
+    starts = random.integers(0, 6, (questions, width)) * 200
+    passages = [
+        [(names[int(place)], int(start), min(int(start) + 400, len(documents[names[int(place)]]))) for place, start in zip(*row, strict=True)]
+        for row in zip(places, starts, strict=True)
+    ]
+    found = random.integers(0, 12, (questions, 2)).tolist()
+    return Ranked(passages, found)
+
+
+def _shown(
+    number: int, trial: str, questions: int, ranking: str, asked: tuple[Question, ...], random: np.random.Generator
+) -> Shown:
+    outcomes = np.where(random.random(questions) < 0.66, SOLVED, np.where(random.random(questions) < 0.3, PARTLY, LOST))
+    outcomes[[row for row, question in enumerate(asked) if not question.gold]] = NO_GOLD
+    if number == 2:
+        outcomes[1] = FAILED
+    stages = np.where((outcomes == LOST) | (outcomes == PARTLY), random.integers(1, 10, questions), 0)
+    scores = {name: np.where(outcomes == NO_GOLD, np.nan, random.random(questions).round(3)).tolist() for name in COLUMNS[:4]}
+    answers = [f"It is {'nine' if outcome == SOLVED else 'four'} crowns [1]." for outcome in outcomes]
+    return Shown(trial, 5, outcomes.tolist(), stages.tolist(), scores, ranking, answers)
