@@ -8,9 +8,9 @@ from rag.errors import ConfigError, closest
 from rag.parameters import shown
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
-OF_READING = (*WITHOUT_RETRIEVAL, "shuffled_contexts")
+OF_READING = ("closed_book", "shuffled_contexts", "gold_contexts")
 """Controls that change what a generator reads, and nothing before it."""
-CONTROLS = ("none", "closed_book", "shuffled_contexts", "gold_contexts", "perfect_chunker")
+CONTROLS = ("none", *OF_READING, "perfect_chunker")
 
 
 def control_of(config: Mapping[str, Any]) -> str:

@@ -1,6 +1,8 @@
 """What people see in a terminal: tables on standard output, progress on standard error."""
 
 from rag.terminal.boards import closing, leaderboard
+from rag.terminal.comparisons import comparisons
+from rag.terminal.controls import controls
 from rag.terminal.effects import effects
 from rag.terminal.holdings import dataset, spaces
 from rag.terminal.output import err, interval, number, out, print_json, stream
@@ -9,6 +11,8 @@ from rag.terminal.plans import plan, planned
 
 __all__ = [
     "closing",
+    "comparisons",
+    "controls",
     "dataset",
     "effects",
     "err",
