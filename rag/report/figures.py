@@ -5,14 +5,11 @@ import math
 from rag.report.material import Mean, TrialRow
 from rag.terminal import number
 
-__all__ = ["amount", "best_unit", "interval", "mean", "money", "number", "seconds", "signed", "size", "unit"]
+__all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "money", "number", "seconds", "signed", "size"]
 
 LATENCY, BYTES, COST = "latency_p95_ms", "index_bytes", "cost_usd"
-
-
-def unit(column: str) -> int:
-    """How many decimals a column is written with."""
-    return 1 if column.endswith("_ms") or column.endswith("_seconds") else 3
+MEASURED = {"latency_p50_ms": "median ms", LATENCY: "95 % ms", BYTES: "index", COST: "per 1,000", "tokens": "tokens per question"}
+"""What a clock or a scale said, and how a leaderboard calls it."""
 
 
 def mean(found: Mean | None, digits: int = 3) -> str:
@@ -65,6 +62,16 @@ def money(dollars: float) -> str:
 def amount(count: int, noun: str, plural: str = "") -> str:
     """`1 trial`, `12 trials`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def measured(name: str, value: float | None, questions: int) -> str:
+    """One measurement of a trial, with its unit."""
+    if value is None or math.isnan(value):
+        return "–"
+    if name == BYTES:
+        return size(value)
+    each = value / max(questions, 1)
+    return money(1000 * each) if name == COST else f"{each:,.0f}" if name == "tokens" else number(value, 1)
 
 
 def costs(row: TrialRow, questions: int) -> list[str]:

@@ -1,0 +1,270 @@
+
+"use strict";
+// Everything that comes from documents, questions or names enters the page as a text node: nothing here parses HTML.
+(() => {
+  const AT_FIRST = 200, EXCERPT = 700, BEFORE_GOLD = 160;
+  const SIGNS = ["●", "◐", "○", "–", "×"];
+  const OUTCOMES = ["solved", "partly solved", "lost", "nothing to find", "failed"];
+  const at = id => document.getElementById(id);
+  const select = Object.fromEntries(["first", "second", "kind", "outcome", "stage", "order", "words"].map(id => [id, at(id)]));
+  const list = at("list"), detail = at("detail"), more = at("more");
+  const unpacked = new Map();
+  let index, found = [], shown = AT_FIRST, opened = -1;
+
+  // A block is JSON, or gzip in base64.
+  async function unpack(id) {
+    const text = at(id).textContent;
+    if (/^[[{]/.test(text)) return JSON.parse(text);
+    const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), c => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return JSON.parse(await new Response(stream).text());
+  }
+  const block = id => {
+    if (!unpacked.has(id)) unpacked.set(id, unpack(id));
+    return unpacked.get(id);
+  };
+
+  function make(tag, attributes, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value !== null && value !== undefined) element.setAttribute(name, value);
+    }
+    element.append(...children.filter(child => child !== null && child !== undefined && child !== ""));
+    return element;
+  }
+  const figure = (thousandths, sign) => {
+    if (thousandths === null || thousandths === undefined) return "–";
+    const text = (Math.abs(thousandths) / 1000).toFixed(3).replace(/^0\./, ".");
+    return (thousandths < 0 ? "−" : sign && thousandths > 0 ? "+" : "") + text;
+  };
+  const name = trial => select.first.options[trial].text;
+  const stageName = stage => (select.stage.options[stage] || {}).text || "";
+  const chosen = () => [Number(select.first.value), Number(select.second.value)];
+  const score = (trial, row) => index.scores[trial][row] ?? null;
+  const outcome = (trial, row) => Number(index.outcomes[trial][row]);
+
+  // ------------------------------------------------------------------------------------------------ the list
+  function matches(row, first, second, words) {
+    if (select.kind.value !== "" && index.kind[row] !== Number(select.kind.value)) return false;
+    const mine = outcome(first, row), wanted = select.outcome.value;
+    const apart = (score(first, row) ?? 0) - (score(second, row) ?? 0);
+    if (/^\d$/.test(wanted) && mine !== Number(wanted)) return false;
+    if (wanted === "unsolved" && mine !== 1 && mine !== 2 && mine !== 4) return false;
+    if (wanted === "neither" && ([0, 3].includes(mine) || [0, 3].includes(outcome(second, row)))) return false;
+    if (wanted === "better" && !(apart > 0)) return false;
+    if (wanted === "worse" && !(apart < 0)) return false;
+    if (select.stage.value !== "" && index.stages[first][row] !== select.stage.value) return false;
+    return words.every(word => index.lower[row].includes(word));
+  }
+
+  function filter() {
+    const [first, second] = chosen();
+    const words = select.words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    found = index.ids.map((_, row) => row).filter(row => matches(row, first, second, words));
+    const apart = row => Math.abs((score(first, row) ?? 0) - (score(second, row) ?? 0));
+    if (select.order.value === "low") found.sort((a, b) => (score(first, a) ?? 9e9) - (score(first, b) ?? 9e9) || a - b);
+    if (select.order.value === "apart") found.sort((a, b) => apart(b) - apart(a) || a - b);
+    shown = AT_FIRST;
+    draw();
+  }
+
+  function draw() {
+    const [first, second] = chosen();
+    at("count").textContent = `${found.length} of ${index.ids.length} questions`;
+    const rows = found.slice(0, shown);
+    const current = rows.includes(opened) ? opened : rows[0];
+    list.replaceChildren(...rows.map(row => make("li", {}, item(row, first, second, row === current))));
+    more.hidden = found.length <= shown;
+    more.textContent = `Show all ${found.length}`;
+  }
+
+  function item(row, first, second, reachable) {
+    const told = (letter, trial) => make("span", { title: `${letter}: ${OUTCOMES[outcome(trial, row)]}` },
+      make("span", { "aria-hidden": "true" }, `${letter} ${SIGNS[outcome(trial, row)]} ${figure(score(trial, row))}`),
+      make("span", { class: "unseen" }, ` ${letter} ${OUTCOMES[outcome(trial, row)]} ${figure(score(trial, row))}`));
+    const button = make("button", { type: "button", "data-row": row, tabindex: reachable ? 0 : -1 },
+      make("span", { class: "ask" }, index.texts[row]),
+      make("span", { class: "how" }, told("A", first), told("B", second), make("span", {}, index.ids[row].slice(0, 24))));
+    if (row === opened) button.setAttribute("aria-current", "true");
+    return button;
+  }
+
+  function move(event) {
+    const steps = { ArrowDown: 1, ArrowUp: -1, Home: -1e9, End: 1e9 };
+    if (!(event.key in steps) || !event.target.dataset.row) return;
+    event.preventDefault();
+    const buttons = [...list.querySelectorAll("button")];
+    const place = Math.min(buttons.length - 1, Math.max(0, buttons.indexOf(event.target) + steps[event.key]));
+    event.target.tabIndex = -1;
+    buttons[place].tabIndex = 0;
+    buttons[place].focus();
+  }
+
+  // ------------------------------------------------------------------------------------------------ one question
+  async function open(row, focus) {
+    opened = row;
+    for (const button of list.querySelectorAll("button")) {
+      const current = Number(button.dataset.row) === row;
+      if (current) button.setAttribute("aria-current", "true"); else button.removeAttribute("aria-current");
+    }
+    const number = Math.floor(row / index.shard);
+    const [shard, texts] = await Promise.all([block(`data-shard-${number}`), block("data-texts")]);
+    if (opened !== row) return;
+    describe(row, shard[row % index.shard], texts);
+    if (focus) { detail.focus({ preventScroll: true }); detail.scrollIntoView({ block: "nearest" }); }
+  }
+
+  function describe(row, question, texts) {
+    const trials = chosen();
+    const about = [index.ids[row], index.kinds[index.kind[row]], ...question.tags].filter(Boolean).join(" · ");
+    const history = question.history.map(([role, text]) => make("p", { class: "turn" }, `${role}: ${text}`));
+    const answers = question.answers.length ? make("p", { class: "about" }, `Expected: ${question.answers.join(" / ")}`) : null;
+    detail.replaceChildren(...[
+      ...history, make("h3", {}, index.texts[row]), make("p", { class: "about" }, about), answers,
+      scores(row, question, trials), gold(question, texts, trials),
+      make("div", { class: "sides" }, ...trials.map((trial, place) => side(row, question, texts, trials, place))),
+    ].filter(Boolean));
+  }
+
+  function scores(row, question, [first, second]) {
+    const head = make("thead", {}, make("tr", {}, ...["score", "A", "B", "A − B"].map((text, place) =>
+      make("th", { scope: "col", class: place ? "figure" : null }, text))));
+    const lines = index.columns.map((column, place) => {
+      const own = question.scores[place], kept = trial => (own && trial < index.kept ? own[trial] : null);
+      const values = column === index.column ? [score(first, row), score(second, row)] : [kept(first), kept(second)];
+      const apart = values.includes(null) || values.includes(undefined) ? null : values[0] - values[1];
+      return make("tr", {}, make("th", { scope: "row" }, column),
+        ...[figure(values[0]), figure(values[1]), figure(apart, true)].map(text => make("td", { class: "figure" }, text)));
+    });
+    return make("table", {}, make("caption", { class: "unseen" }, "Scores of this question"), head, make("tbody", {}, ...lines));
+  }
+
+  function ranks(question, trials, group) {
+    return trials.map((trial, place) => {
+      const ranking = index.ranking[trial];
+      if (ranking < 0) return null;
+      const rank = (question.found[ranking] || [])[group];
+      return `${"AB"[place]}: ${rank ? `rank ${rank}` : "not found"}`;
+    }).filter(Boolean).join(", ");
+  }
+
+  function gold(question, texts, trials) {
+    if (!question.gold.length) return make("p", { class: "about" }, "The corpus holds nothing that answers this.");
+    const lines = question.gold.map((group, number) => make("li", {},
+      make("p", { class: "where" }, make("b", {}, question.gold.length > 1 ? `${number + 1}. ` : ""),
+        group.map(([doc, start, end]) => start < 0 ? `${texts.names[doc]} (whole)` : `${texts.names[doc]} ${start}–${end}`).join(" or "),
+        ` · ${ranks(question, trials, number)}`),
+      group[0] && group[0][1] >= 0 ? make("p", { class: "text" }, make("mark", {}, cut(texts, ...group[0]).slice(0, EXCERPT))) : null));
+    return make("div", {}, make("h4", {}, "Evidence"), make("ul", { class: "gold" }, ...lines));
+  }
+
+  function passagesOf(question, trial) {
+    const ranking = index.ranking[trial];
+    if (ranking < 0) return null;
+    return question.ranked[ranking].map(number => question.passages.slice(3 * number, 3 * number + 3));
+  }
+
+  function side(row, question, texts, trials, place) {
+    const trial = trials[place], other = passagesOf(question, trials[1 - place]) || [];
+    const stage = index.stages[trial][row];
+    const said = OUTCOMES[outcome(trial, row)] + (stage !== "0" ? `: ${stageName(Number(stage))}` : "");
+    const passages = passagesOf(question, trial);
+    const reply = trial < index.kept && question.reply[trial] >= 0 ? question.replies[question.reply[trial]] : "";
+    const head = [make("h4", {}, `${"AB"[place]}  ${name(trial)}`), make("p", { class: "where" }, said)];
+    if (reply) head.push(make("p", { class: "where" }, "Answer"), make("p", { class: "text" }, reply));
+    if (!passages) return make("section", {}, ...head, make("p", { class: "missing" }, "Passages of this trial are left out of the page."));
+    const lines = [];
+    passages.forEach((passage, number) => {
+      if (number === index.k[trial]) lines.push(make("li", { class: "cut" }, `Below the cut: k = ${index.k[trial]}`));
+      const twin = other.findIndex(found => found.every((value, part) => value === passage[part]));
+      lines.push(line(passage, number + 1, twin + 1, "BA"[place], question, texts, number >= index.k[trial]));
+    });
+    return make("section", { "aria-label": `Trial ${"AB"[place]}` }, ...head, lines.length ? make("ol", {}, ...lines)
+      : make("p", { class: "missing" }, "Nothing was found."));
+  }
+
+  function line([doc, start, end], rank, twin, letter, question, texts, beyond) {
+    const places = question.gold.flat().filter(place => place[0] === doc);
+    const whole = places.some(place => place[1] < 0);
+    const spans = places.filter(place => place[1] >= 0 && place[1] < end && place[2] > start);
+    const about = Object.entries(texts.metadata[doc]).map(([key, value]) => `${key}: ${value}`).join(", ");
+    return make("li", { class: beyond ? "beyond" : null },
+      make("p", { class: "where" }, make("b", {}, `${rank} `), `${texts.names[doc]} ${start}–${end}`,
+        ` · ${twin ? `${letter}: ${twin}` : `not in ${letter}`}`,
+        whole || spans.length ? make("span", { class: "is-gold" }, whole ? " · gold document" : " · gold") : null,
+        about ? make("span", {}, ` · ${about}`) : null),
+      passage(cut(texts, doc, start, end), spans.map(([, from, to]) => [Math.max(from - start, 0), Math.min(to, end) - start])));
+  }
+
+  // The characters [start, end) of a document, counted in code points as everywhere in Assay.
+  function cut(texts, doc, start, end) {
+    const pieces = texts.pieces[doc];
+    for (let place = 0; place < pieces.length; place += 2) {
+      const from = pieces[place], characters = points(texts, doc, place + 1);
+      if (from <= start && start < from + characters.length) {
+        const part = characters.slice(start - from, end - from);
+        return typeof part === "string" ? part : part.join("");
+      }
+    }
+    return "";
+  }
+  const split = new Map();
+  function points(texts, doc, place) {
+    const text = texts.pieces[doc][place];
+    if (!/[\ud800-\udbff]/.test(text)) return text;
+    const key = `${doc} ${place}`;
+    if (!split.has(key)) split.set(key, [...text]);
+    return split.get(key);
+  }
+
+  function passage(text, spans) {
+    const element = make("p", { class: "text" });
+    const characters = /[\ud800-\udbff]/.test(text) ? [...text] : text;
+    const slice = (from, to) => { const part = characters.slice(from, to); return typeof part === "string" ? part : part.join(""); };
+    const joined = [];
+    for (const [from, to] of spans.sort((a, b) => a[0] - b[0])) {
+      if (joined.length && from <= joined.at(-1)[1]) joined.at(-1)[1] = Math.max(to, joined.at(-1)[1]);
+      else joined.push([from, to]);
+    }
+    const first = joined.length ? Math.max(0, joined[0][0] - BEFORE_GOLD) : 0;
+    const fill = (from, to) => {
+      element.replaceChildren(from > 0 ? "… " : "");
+      let place = from;
+      for (const [begin, stop] of joined.filter(([begin]) => begin < to)) {
+        element.append(slice(place, begin), make("mark", {}, slice(begin, Math.min(stop, to))));
+        place = Math.min(stop, to);
+      }
+      element.append(slice(place, to));
+    };
+    const begin = characters.length > EXCERPT ? Math.min(first, characters.length - EXCERPT) : 0;
+    fill(begin, Math.min(characters.length, begin + EXCERPT));
+    if (characters.length > EXCERPT) {
+      const all = make("button", { type: "button" }, "show all");
+      all.addEventListener("click", () => { fill(0, characters.length); element.tabIndex = -1; element.focus(); });
+      element.append(" … ", all);
+    }
+    return element;
+  }
+
+  // ------------------------------------------------------------------------------------------------ begin
+  async function begin() {
+    index = await unpack("data-index");
+    index.lower = index.texts.map((text, row) => `${index.ids[row]} ${text}`.toLowerCase());
+    const again = () => { filter(); if (opened >= 0) open(opened, false); };
+    for (const [id, control] of Object.entries(select)) control.addEventListener(id === "words" ? "input" : "change", again);
+    at("filters").addEventListener("submit", event => event.preventDefault());
+    list.addEventListener("click", event => {
+      const button = event.target.closest("button");
+      if (button) open(Number(button.dataset.row), event.detail === 0);
+    });
+    list.addEventListener("keydown", move);
+    more.addEventListener("click", () => { shown = Infinity; draw(); });
+    filter();
+    if (found.length) await open(found[0], false);
+    document.documentElement.dataset.ready = String(Math.round(performance.now()));
+  }
+  begin().catch(error => {
+    at("count").textContent = `The questions cannot be shown here (${error.message}); report.md and rag why tell of them.`;
+    throw error;
+  });
+})();

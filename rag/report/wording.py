@@ -1,0 +1,101 @@
+"""The sentences of a report: what to do, how sure that is, what it costs, and what is missing. One wording for page and text."""
+
+from dataclasses import dataclass
+
+from rag.report.figures import amount, costs, difference, interval, seconds
+from rag.report.material import Material, TrialRow
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first lines. `lead` stands before the trial's name, `why` behind it."""
+
+    lead: str
+    name: str
+    trial_id: str
+    why: str
+    sure: tuple[str, ...]
+    cost: str
+    command: str
+
+
+def headline(material: Material) -> Headline:
+    """What to do, for somebody who reads no further."""
+    row = material.chosen
+    if row is None:
+        sure = (f"None of {amount(len(material.trials), 'trial')} has scores to choose by.",)
+        return Headline("There is nothing to recommend.", "", "", "", sure, "", f"rag sweep {material.experiment}")
+    verdict = material.verdict
+    lead = "Take" if verdict else "First by its mean:"
+    why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
+    told = costs(row, material.data.questions)
+    cost = f"It takes {_listed(told)}." if told else "What it costs was not measured."
+    return Headline(lead, row.name, row.trial_id, why, _sure(material, row), cost, f'rag ask "…" trial={row.trial_id}')
+
+
+def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
+    asked = amount(material.data.questions, "question")
+    said = [f"{material.column} is {interval(row.score)} on the {asked} that the trials were compared on."]
+    verdict = material.verdict
+    if verdict is None:
+        reason = material.missing.get("verdict", "")
+        return (*said, f"This order is not a verdict: the first of {len(material.done)} is in part lucky. {reason}".strip())
+    others = len([trial_id for trial_id in verdict.tied if trial_id != row.trial_id])
+    if others:
+        said.append(f"The data does not tell it from {amount(others, 'other trial')}: they are tied, and shaded below.")
+    elif len(material.done) > 1:
+        said.append("Every other trial is significantly worse.")
+    if row.holdout:
+        drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""
+        said.append(f"On the holdout, which nothing was chosen by, it is {interval(row.holdout)}{drop}.")
+        if verdict.looks > 1:
+            said.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
+    else:
+        said.append(material.missing.get("holdout", "No holdout was asked, so this score is that of a winner: too good."))
+    if not row.admitted:
+        said.append("It breaks a bound of the objective.")
+    return tuple(said)
+
+
+def reuse(material: Material) -> str:
+    """`288 trials, 41 stages, 92 % reused`."""
+    found = material.reuse
+    spent = f"; {seconds(found.seconds)} of work in the store" if found.seconds else ""
+    return f"{amount(found.trials, 'trial')}, {amount(found.distinct, 'stage')}, {100 * found.share:.0f} % reused{spent}"
+
+
+def losses(material: Material) -> str:
+    """Where the recommended trial loses most, in a sentence; empty if that is not known."""
+    found, row = material.blame, material.chosen
+    if found is None or row is None or row.trial_id not in found.trials:
+        return ""
+    counts = found.counts[found.trials.index(row.trial_id)]
+    ranked = sorted(((count, stage) for count, stage in zip(counts, found.stages, strict=True) if count), reverse=True)
+    if not ranked:
+        return f"{row.name} solves every question that has something to find."
+    named = _listed([f"{count} {stage}" for count, stage in ranked[:3]])
+    return f"{row.name} does not fully solve {sum(counts)} of {found.questions} questions: {named}."
+
+
+def left(material: Material) -> str:
+    """What perfect parts would add, in a sentence; empty if that is not known."""
+    gains = sorted(material.headroom, key=lambda gain: -gain.gain.mean)
+    return f"{_capital(_listed([f'a {gain.part} would add {difference(gain.gain)}' for gain in gains]))}." if gains else ""
+
+
+def failures(material: Material) -> tuple[str, ...]:
+    """Trials without scores, one sentence each."""
+    lines = []
+    for row in material.trials:
+        if row.status != "done":
+            why = f": {row.error.strip().splitlines()[-1]}" if row.error.strip() else ""
+            lines.append(f"{row.name} ({row.trial_id}) {'has not run' if row.status == 'not run' else row.status}{why}")
+    return tuple(lines)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".")
+
+
+def _listed(parts: list[str]) -> str:
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
