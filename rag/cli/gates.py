@@ -1,0 +1,79 @@
+"""Verbs that hold a change against what is committed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag.cli.app import app
+from rag.cli.options import Json, Overrides
+
+Kept = Annotated[Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")]
+
+
+@app.command()
+def baseline(
+    experiment: str,
+    trial: Annotated[str, typer.Argument(metavar="[trial=ID]", help="The recommended trial unless told.")] = "",
+    path: Kept = None,
+    as_json: Json = False,
+) -> None:
+    """Write the scores of a trial, question by question, to a file that is committed and that `rag gate` compares with."""
+    from rag import baseline as baselines
+    from rag import gate, progress
+    from rag.errors import ConfigError, DataError
+    from rag.experiment import load
+    from rag.terminal import gate as shown
+    from rag.terminal import print_json
+
+    declared = load(experiment)
+    if trial and not trial.startswith("trial="):
+        raise ConfigError(trial, "is no trial", "write trial=<id>; a baseline is a trial of a sweep as it was measured")
+    ready = gate.to_keep(declared, trial.removeprefix("trial=") or gate.recommended(declared.name))
+    with progress.SweepProgress(ready.plan) as bar:
+        error = gate.run(ready, bar)
+    if error:
+        raise DataError(
+            f"trial {ready.trial.trial_id}", f"did not run: {gate.last_line(error)}", "mend it, or name another trial"
+        )
+    kept = baselines.of(ready.trial, ready.plan, ready.store)
+    place = path or baselines.path_of(declared.name)
+    baselines.write(kept, place)
+    print_json(shown.baseline_json(kept, place)) if as_json else shown.baseline(kept, place)
+
+
+@app.command(name="gate")
+def gate_command(
+    experiment: str,
+    overrides: Overrides = None,
+    path: Kept = None,
+    bridge: Annotated[
+        list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")
+    ] = None,
+    inconclusive: Annotated[str, typer.Option(help="What a gate is that cannot tell: warn (exit 3), fail or pass.")] = "",
+    junit: Annotated[Path | None, typer.Option(help="Where to write JUnit XML.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Where to write Markdown.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say whether a change, or today's conf, is worse than the baseline: exit code 0 no, 1 yes, 3 cannot be told."""
+    from rag import baseline as baselines
+    from rag import gate, progress, sweep, terminal
+    from rag.experiment import load
+    from rag.terminal import gate as shown
+
+    declared = load(experiment)
+    if inconclusive:
+        declared = gate.with_inconclusive(declared, inconclusive)
+    gated = gate.prepare(declared, overrides or (), path or baselines.path_of(declared.name))
+    gate.check(gated, bridge or ())
+    error = ""
+    if not gated.same:
+        with progress.SweepProgress(gated.candidate.plan) as bar:
+            error = gate.run(gated.candidate, bar)
+    told = gate.of(gated, error)
+    if error:
+        terminal.err.print(error.rstrip(), markup=False, soft_wrap=True)
+    written = gate.write(told, sweep.REPORTS / declared.name / "gate", junit, markdown)
+    terminal.print_json(told.to_json()) if as_json else shown.gate(told, written)
+    if told.exit_code:
+        raise typer.Exit(told.exit_code)

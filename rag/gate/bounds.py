@@ -1,0 +1,108 @@
+"""What a candidate must keep whatever the baseline did, and which metrics may fail a build at all."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rag.errors import UserError
+from rag.evaluate import parse_column
+from rag.gate import clock
+from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Finding, Verdict, needed_for
+from rag.gate.measure import Gated
+from rag.gate.spec import FAILED, RATIO
+from rag.objective import Bound
+from rag.results import Result
+
+CARDS = "cards"
+"""The space of the store where calibration cards of judges lie, by the identity of the metric: another prompt, another card."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A bound, the value that it was held against, and its interval where it has one."""
+
+    text: str
+    value: float | None
+    low: float | None
+    high: float | None
+    verdict: Verdict
+    why: str
+    needed: int | None = None
+    advisory: bool = False
+
+    @property
+    def name(self) -> str:
+        """The bound as people write it."""
+        return self.text
+
+    @property
+    def shown(self) -> str:
+        """The verdict as people read it."""
+        return "WARN" if self.advisory and self.verdict != PASS else self.verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """The bound as JSON values."""
+        return asdict(self)
+
+
+def advisory(gated: Gated) -> frozenset[str]:
+    """The columns of metrics that are judges, marked `judge = True`, and have no current calibration card in the store."""
+    config, ready = gated.candidate.trial.trial.config, gated.candidate
+    warned = set()
+    for name in (*gated.gate.columns, *(bound.column for bound in gated.gate.bounds)):
+        if name in (FAILED, RATIO):
+            continue
+        metric = parse_column(name, config["k"], config["metric"]).metric
+        node, where = config["metric"][metric], f"metric.{metric}"
+        built = ready.plan.graph.components.role("metric", node, where)
+        card = f"{CARDS}/{ready.plan.graph.components.identity(node, where)}"
+        if getattr(built, "judge", False) and not ready.store.has(card):
+            warned.add(name)
+    return frozenset(warned)
+
+
+def hold(gated: Gated, candidate: Result, warned: frozenset[str]) -> tuple[Kept, ...]:
+    """Hold a candidate against the bounds of its gate."""
+    return tuple(_hold(bound, gated, candidate, bound.column in warned) for bound in gated.gate.bounds)
+
+
+def _hold(bound: Bound, gated: Gated, candidate: Result, is_advisory: bool) -> Kept:
+    if bound.column == RATIO:
+        return _slower(bound, gated)
+    if bound.column == FAILED:
+        value = float(candidate.scores.failed.sum())
+    else:
+        scores = candidate.scores.column(bound.column)
+        value = round(float(np.nanmean(scores)), 6) if not np.isnan(scores).all() else math.nan
+    if math.isnan(value):
+        return _kept(bound, Finding(INCONCLUSIVE, "no question has a value"), advisory=is_advisory)
+    found = Finding(PASS, "kept") if bound.holds(value) else Finding(FAIL, "broken")
+    return _kept(bound, found, (value,), is_advisory)
+
+
+def _kept(bound: Bound, found: Finding, values: tuple[float, ...] = (), advisory: bool = False) -> Kept:
+    value, low, high = (*values, None, None, None)[:3]
+    return Kept(bound.text, value, low, high, found.verdict, found.why, found.needed, advisory)
+
+
+def _slower(bound: Bound, gated: Gated) -> Kept:
+    try:
+        found = None if gated.same else clock.ratio(gated.kept, gated.candidate)
+    except UserError as error:
+        why = f"the baseline's pipeline cannot be built here: {error.where} {error.what}"
+        return _kept(bound, Finding(INCONCLUSIVE, why))
+    if found is None:
+        return _kept(bound, Finding(PASS, "not measured: the pipelines are the same"))
+    return _kept(bound, clocked(bound, found), tuple(round(value, 4) for value in (found.value, found.low, found.high)))
+
+
+def clocked(bound: Bound, found: clock.Ratio) -> Finding:
+    """Broken where the whole interval lies beyond the bound, kept where all of it lies within, else open."""
+    low, high = (bound.holds(end) for end in (found.low, found.high))
+    if low == high:
+        return Finding(PASS, "kept") if low else Finding(FAIL, "broken")
+    away = bound.limit - found.value
+    interval = -abs(away), -abs(away) + found.low - found.value, -abs(away) + found.high - found.value
+    return Finding(INCONCLUSIVE, f"the clock cannot tell with {found.n} questions", needed_for(interval, 0.0, found.n))

@@ -1,0 +1,75 @@
+"""What a baseline is compared with: the same choices of the same axes, composed from today's conf, and a change."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rag.compose import LISTS, compose, hydra_ready, resolve
+from rag.errors import ConfigError, closest
+from rag.experiment import Experiment, Trial
+
+
+def trial(experiment: Experiment, choices: Mapping[str, str], changes: Sequence[str], split: str, name: str) -> Trial:
+    """Today's trial with these choices, under some overrides; ConfigError where a choice is there no more.
+
+    It is asked the questions of `split`, and its latency is not measured with it: a gate compares clocks by itself.
+    """
+    chosen = [override for axis, label in _same(experiment, choices) for override in _overrides(experiment, axis, label)]
+    overrides = [*under(changes, [*experiment.fixed, *chosen]), *changes]
+    with hydra_ready():
+        config = resolve(compose([override for override in overrides if _key(override) != "split"]))
+    return Trial(name, dict(choices), {**config, "split": split, "latency": 0})
+
+
+def _same(experiment: Experiment, choices: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    for axis in (*choices, *experiment.axes):
+        if axis not in experiment.axes or axis not in choices:
+            what = "is an axis that the baseline does not know" if axis in experiment.axes else "was an axis and is none now"
+            remedy = (
+                f"there is: {', '.join(experiment.axes) or 'none'}; make the baseline again: rag baseline {experiment.name}"
+            )
+            raise ConfigError(f"{experiment.name}.axes.{axis}", what, remedy)
+    return ((axis, choices[axis]) for axis in experiment.axes)
+
+
+def _overrides(experiment: Experiment, axis: str, label: str) -> tuple[str, ...]:
+    known = {choice.label: choice.overrides for choice in experiment.axes[axis]}
+    if label not in known:
+        remedy = f"{closest(label, known)}; or make the baseline again: rag baseline {experiment.name}"
+        raise ConfigError(f"{experiment.name}.axes.{axis}", f"the baseline chose {label!r}, which is there no more", remedy)
+    return known[label]
+
+
+def under(changes: Sequence[str], overrides: Sequence[str]) -> list[str]:
+    """The overrides that a change leaves standing: it takes the place of what has its key, or lies inside the choice it makes.
+
+    `chunker=whole` takes with it `chunker.size=400`, meant for another chunker; groups of several choices keep theirs.
+    """
+    keys = [_key(change) for change in changes]
+    return [override for override in overrides if not any(_replaces(key, _key(override)) for key in keys)]
+
+
+def _replaces(key: str, other: str) -> bool:
+    whole = "." not in key and key not in LISTS
+    return other == key or (whole and other.startswith(f"{key}."))
+
+
+def _key(override: str) -> str:
+    return override.lstrip("+~").partition("=")[0]
+
+
+def changed(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:
+    """Where two portable configs differ, as (key, base, candidate); None for a key that is not there. Data is left out."""
+    one, other = (dict(_flat(config)) for config in (base, candidate))
+    keys = [key for key in dict.fromkeys((*one, *other)) if key.split(".")[0] not in ("loader", "dataset", "split")]
+    found = [(key, one.get(key), other.get(key)) for key in keys if one.get(key) != other.get(key)]
+    orders = [list(config.get("index", ())) for config in (base, candidate)]
+    if orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1]):
+        # Indexes are fused in their order, which no key shows.
+        found.append(("index", orders[0], orders[1]))
+    return tuple(found)
+
+
+def _flat(value: Any, key: str = "") -> Iterable[tuple[str, Any]]:
+    if not isinstance(value, Mapping):
+        return [(key, value)]
+    return [item for name, part in value.items() for item in _flat(part, f"{key}.{name}" if key else str(name))]

@@ -1,0 +1,129 @@
+"""A baseline and a candidate on the same questions: what runs, what is reused, and what came out."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rag import baseline, plan, results, sweep
+from rag.baseline import Baseline
+from rag.errors import ConfigError, DataError
+from rag.execute import Listener, Outcome, executor_of
+from rag.experiment import Experiment, Trial
+from rag.gate import candidate, spec
+from rag.gate.spec import Gate
+from rag.plan import Plan, PlannedTrial
+from rag.results import Result
+from rag.store import Store
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One trial, planned and checked before anything is spent."""
+
+    plan: Plan
+    store: Store
+    settings: Mapping[str, Any]
+
+    @property
+    def trial(self) -> PlannedTrial:
+        """The trial that is measured."""
+        return self.plan.trials[0]
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A gate with the baseline that it compares with and the candidate, planned. `same`: no score can differ."""
+
+    gate: Gate
+    kept: Baseline
+    path: Path
+    candidate: Prepared
+    changes: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether the scores of both come from one stage, so that nothing has to be computed."""
+        return self.kept.score == self.candidate.trial.ends.score
+
+
+def _planned(experiment: Experiment, trial: Trial) -> Prepared:
+    store, settings = sweep.store_of(experiment)
+    executor_of(settings)
+    return Prepared(plan.assemble(experiment, [trial], store), store, settings)
+
+
+def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated:
+    """Read the gate and the baseline of an experiment and compose the candidate; UserError for whatever does not fit."""
+    split = spec.split_of(experiment.gate)
+    kept = baseline.load(path)
+    if kept.split != split:
+        what = f"was measured on {kept.split!r}, and the gate asks {split!r}"
+        raise DataError(str(path), what, f"make it again: rag baseline {experiment.name}")
+    name = kept.result.name if not changes else " ".join(changes)
+    trial = candidate.trial(experiment, kept.result.choices, changes, split, name)
+    gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
+    _check_columns(gate, kept, path, experiment.name)
+    placed = [change for change in changes if change.split("=")[0].split(".")[0] in ("store", "execute")]
+    ready = _planned(replace(experiment, fixed=(*candidate.under(placed, experiment.fixed), *placed)), trial)
+    return Gated(gate, kept, path, ready, tuple(changes))
+
+
+def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
+    known = (*kept.result.scores.columns, spec.FAILED, spec.RATIO)
+    for column in (*gate.columns, *(bound.column for bound in gate.bounds)):
+        if column not in known:
+            raise DataError(str(path), f"holds no scores of {column!r}", f"make it again: rag baseline {name}")
+
+
+def run(ready: Prepared, listen: Listener) -> str:
+    """Run what a trial still needs; the error that kept it from its scores, if one did."""
+    outcomes: dict[str, Outcome] = dict(executor_of(ready.settings).run(ready.plan, ready.store, listen))
+    spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
+    plan.record_rates(ready.plan, spent, ready.store)
+    ended = outcomes.get(ready.trial.ends.score)
+    return ended.error if ended else ""
+
+
+def result(gated: Gated) -> Result:
+    """The scores of the candidate: the baseline's own where nothing can differ."""
+    ready = gated.candidate
+    if not gated.same:
+        return results.of(ready.trial, ready.plan, ready.store)
+    planned, kept = ready.trial, gated.kept.result
+    names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
+    return Result(*names, kept.scores, kept.questions, results.fingerprints(planned))
+
+
+def recommended(experiment: str, folder: Path = sweep.REPORTS) -> str:
+    """The trial that the last sweep of an experiment recommends; DataError where none did."""
+    place = folder / experiment
+    try:
+        for name, read in (("verdict", _of_verdict), ("leaderboard", _of_leaderboard)):
+            path = place / f"{name}.json"
+            if path.is_file():
+                return read(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise DataError(str(path), f"names no trial ({error})", f"run it again: rag sweep {experiment}") from error
+    raise DataError(str(place), "holds no sweep that could recommend a trial", f"run one first: rag sweep {experiment}")
+
+
+def _of_verdict(content: Any) -> str:
+    return str(content["winner"]["recommended"])
+
+
+def _of_leaderboard(content: Any) -> str:
+    return str(next(row["trial"] for row in content["trials"] if row["status"] == "done"))
+
+
+def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
+    """Plan a trial that is to become the baseline: on the questions of the gate, which must be able to read it."""
+    trial = sweep.recorded(trial_id)
+    if trial.choices.keys() != experiment.axes.keys():
+        axes, varied = (", ".join(names) or "nothing" for names in (trial.choices, experiment.axes))
+        what = f"chose along {axes}, and this experiment varies {varied}"
+        raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.name}")
+    split = spec.split_of(experiment.gate)
+    spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
+    return _planned(experiment, Trial(trial.name, trial.choices, {**trial.config, "split": split, "latency": 0}))
