@@ -10,10 +10,31 @@ from rag.cli.options import Json
 
 @app.command()
 def compare(
-    sides: Annotated[list[str], typer.Argument(metavar="BASE OTHER …", help="Trial ids, or paths of baselines.")],
+    names: Annotated[list[str], typer.Argument(metavar="BASE OTHER …", help="Trial ids, or paths of baselines.")],
+    metric: Annotated[list[str] | None, typer.Option(help="A column to look at; all that they share unless told.")] = None,
+    by: Annotated[
+        str, typer.Option(help="Slices: kind, tag, doc, words, answerable, turns, split, meta.<key>; none of them for ''.")
+    ] = "kind",
+    bridge: Annotated[
+        list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare trials that ran, question by question, with the first one. Nothing is computed again."""
-    from rag.errors import ConfigError
+    """Compare trials that ran, question by question, with the first of them. Nothing is computed again.
 
-    raise ConfigError("compare", f"{len(sides)} trials: comparing is being built", "look at the leaderboard")
+    Every figure knows how many were looked at: intervals and p-values are corrected for the whole table (Holm). Without
+    --metric only ndcg@10 is looked at by slice.
+
+    --json: base and candidates (trial, name); family (how many differences were tested together); added, removed, changed
+    (questions that were not compared); rows, each with base_name, candidate_name, base_id, candidate_id, column, slice (empty
+    for all questions), n, clusters, base_mean, candidate_mean, difference, low, high (95 % by itself), corrected_low,
+    corrected_high (beside the family), p, p_holm, significant, effect (in standard deviations), wins, ties, losses, detectable
+    (the smallest difference that would have been found in 4 of 5 tries), needed (questions that would show this one), shrunk
+    (what a slice of this size can be believed to differ). null is what cannot be known.
+    """
+    from rag import terminal
+    from rag.verdicts import compared
+
+    dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
+    found = compared(names, metric or (), dimensions, bridge or ())
+    terminal.print_json(found.to_json()) if as_json else terminal.comparisons(found)
