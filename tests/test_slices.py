@@ -1,0 +1,195 @@
+"""Slices: which questions they hold, what they are called, and how far a small one is believed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag import slices
+from rag.errors import ConfigError
+from rag.golden import Golden
+from rag.records import Document, Evidence, Example, Query, Span, Turn
+
+DOCUMENTS = (
+    Document("a.md", "ferry", {"section": "travel", "year": 2024, "open": True}),
+    Document("b.md", "bus", {"section": "pay", "year": 2025}),
+    Document("c.md", "harbour"),
+)
+SAID = (Turn("user", "And before?"), Turn("assistant", "At seven."))
+EXAMPLES = (
+    Example(Query("q1", "When?"), (Evidence(("a.md",)),), kind="factoid", tags=("sea", "time"), split="tune"),
+    Example(Query("q2", " ".join(["word"] * 9)), (Evidence((Span("b.md", 0, 3), "a.md")),), kind="table", split="tune"),
+    Example(
+        Query("q3", " ".join(["word"] * 16), SAID), (Evidence(("a.md",)), Evidence(("b.md",))), kind="table", split="holdout"
+    ),
+    Example(Query("q4", " ".join(["word"] * 33)), (), tags=("sea",), split="holdout"),
+    Example(Query("q5", " ".join(["word"] * 17)), (Evidence(("c.md",)),), split="holdout"),
+)
+GOLDEN = Golden(DOCUMENTS, EXAMPLES)
+
+
+def held(*dimensions: str) -> dict[str, list[str]]:
+    """Ids of questions by the name of their slice."""
+    return {
+        part.name: [e.query.query_id for e, inside in zip(EXAMPLES, part.members, strict=True) if inside]
+        for part in slices.of(GOLDEN, dimensions)
+    }
+
+
+# What a slice holds
+
+
+def test_kind_is_the_dimension_unless_told() -> None:
+    assert [part.name for part in slices.of(GOLDEN)] == ["kind=factoid", "kind=table"]
+    assert held("kind") == {"kind=factoid": ["q1"], "kind=table": ["q2", "q3"]}
+
+
+@pytest.mark.parametrize(
+    ("dimension", "expected"),
+    [
+        ("tag", {"tag=sea": ["q1", "q4"], "tag=time": ["q1"]}),
+        ("doc", {"doc=a.md": ["q1", "q2", "q3"], "doc=b.md": ["q2", "q3"], "doc=c.md": ["q5"]}),
+        ("words", {"words=1-8": ["q1"], "words=9-16": ["q2", "q3"], "words=17-32": ["q5"], "words=33+": ["q4"]}),
+        ("answerable", {"answerable=no": ["q4"], "answerable=yes": ["q1", "q2", "q3", "q5"]}),
+        ("turns", {"turns=1": ["q1", "q2", "q4", "q5"], "turns=2+": ["q3"]}),
+        ("split", {"split=holdout": ["q3", "q4", "q5"], "split=tune": ["q1", "q2"]}),
+        ("meta.section", {"meta.section=pay": ["q2", "q3"], "meta.section=travel": ["q1", "q2", "q3"]}),
+        ("meta.year", {"meta.year=2024": ["q1", "q2", "q3"], "meta.year=2025": ["q2", "q3"]}),
+        ("meta.open", {"meta.open=true": ["q1", "q2", "q3"]}),
+    ],
+)
+def test_every_dimension(dimension: str, expected: dict[str, list[str]]) -> None:
+    assert held(dimension) == expected
+    assert list(held(dimension)) == list(expected), "values are in their order"
+    assert {part.dimension for part in slices.of(GOLDEN, [dimension])} == {dimension}
+
+
+def test_dimensions_stand_in_their_order_and_once() -> None:
+    assert list(held("turns", "kind", "turns")) == ["turns=1", "turns=2+", "kind=factoid", "kind=table"]
+
+
+def test_what_nobody_says_is_no_slice() -> None:
+    silent = replace(GOLDEN, examples=tuple(replace(e, kind="", tags=(), split="") for e in EXAMPLES))
+    assert slices.of(silent, ("kind", "tag", "split")) == ()
+
+
+def test_a_question_without_words_is_short() -> None:
+    odd = replace(GOLDEN, examples=(Example(Query("q", "???")),))
+    assert [part.name for part in slices.of(odd, ["words"])] == ["words=1-8"]
+
+
+@given(st.sets(st.integers(0, 4), min_size=1))
+def test_a_slice_does_not_depend_on_the_other_questions(kept: set[int]) -> None:
+    rows = sorted(kept)
+    fewer = replace(GOLDEN, examples=tuple(EXAMPLES[row] for row in rows))
+    whole = {part.name: part.members[rows] for part in slices.of(GOLDEN, tuple(slices.DIMENSIONS))}
+    for part in slices.of(fewer, tuple(slices.DIMENSIONS)):
+        assert part.members.tolist() == whole.pop(part.name).tolist()
+    assert not any(members.any() for members in whole.values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "remedy"),
+    [("kinds", "did you mean 'kind'"), ("meta.sektion", "did you mean 'meta.section'"), ("x", "there is: ")],
+)
+def test_an_unknown_dimension_is_refused_with_the_closest(asked: str, remedy: str) -> None:
+    with pytest.raises(ConfigError, match=remedy) as caught:
+        slices.of(GOLDEN, [asked])
+    assert caught.value.where == f"slices by {asked}"
+
+
+def test_named() -> None:
+    assert slices.named(GOLDEN, "kind=table").members.tolist() == [False, True, True, False, False]
+    assert slices.named(GOLDEN, "meta.section=pay").dimension == "meta.section"
+
+
+@pytest.mark.parametrize(
+    ("asked", "remedy"),
+    [("kind=tabel", "did you mean 'kind=table'"), ("table", "write dimension=value"), ("knd=table", "'kind'")],
+)
+def test_a_slice_that_is_not_there(asked: str, remedy: str) -> None:
+    with pytest.raises(ConfigError, match=remedy):
+        slices.named(GOLDEN, asked)
+
+
+# How far it is believed
+
+
+def drawn(means: list[float], errors: list[float], n: list[int], overall: float) -> list[float]:
+    return slices.shrunk(np.array(means), np.array(errors), np.array(n), overall).tolist()
+
+
+def test_two_slices_as_dersimonian_and_laird_have_it() -> None:
+    # e = .1²; Q = 2 · .2² / .01 = 8; t = (8 - 1) / (200 - 2 · 100² / 200) = .07
+    assert drawn([0.2, -0.2], [0.1, 0.1], [10, 10], 0.0) == pytest.approx([0.175, -0.175])
+
+
+def test_one_slice_is_compared_with_the_whole() -> None:
+    # (.2² / .01 - 1) / 100 = .03, so that three quarters of its distance stay
+    assert drawn([0.5], [0.1], [10], 0.3) == pytest.approx([0.45])
+
+
+def test_slices_that_differ_no_more_than_chance_are_like_the_whole() -> None:
+    assert drawn([0.05, -0.05, 0.02], [0.1, 0.1, 0.1], [10, 10, 10], 0.01) == pytest.approx([0.01] * 3)
+
+
+def test_errors_of_few_questions_are_not_believed_alone() -> None:
+    # Two questions that happen to agree have no error of their own; that of the others speaks for them.
+    found = drawn([0.9, 0.0, -0.3], [0.0, 0.05, 0.05], [2, 50, 50], 0.0)
+    assert 0 < found[0] < 0.9
+    assert abs(found[2] + 0.3) < 0.05
+
+
+def test_what_cannot_be_told() -> None:
+    nan = float("nan")
+    assert drawn([0.5, -0.5], [nan, nan], [1, 1], 0.1) == [0.1, 0.1], "no slice says how far questions scatter"
+    assert drawn([0.5, -0.5], [0.0, 0.0], [3, 3], 0.1) == [0.5, -0.5], "questions do not scatter"
+    found = drawn([0.3, nan], [0.01, nan], [9, 0], 0.1)
+    assert found[0] == pytest.approx(0.3, abs=0.01)
+    assert np.isnan(found[1])
+    assert drawn([], [], [], 0.1) == []
+
+
+ROWS = st.lists(
+    st.tuples(st.floats(-1, 1), st.floats(0.01, 0.5), st.integers(1, 200)),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(ROWS, st.floats(-1, 1))
+def test_a_slice_is_drawn_towards_the_whole_and_never_past_it(rows: list[tuple[float, float, int]], overall: float) -> None:
+    means, errors, n = (list(part) for part in zip(*rows, strict=True))
+    for mean, found in zip(means, drawn(means, errors, n, overall), strict=True):
+        assert min(mean, overall) - 1e-9 <= found <= max(mean, overall) + 1e-9
+
+
+@given(ROWS, st.floats(-1, 1))
+def test_a_large_slice_is_believed(rows: list[tuple[float, float, int]], overall: float) -> None:
+    means = [row[0] for row in rows]
+    assert drawn(means, [1e-7] * len(rows), [10**6] * len(rows), overall) == pytest.approx(means, abs=1e-5)
+
+
+@given(ROWS, st.floats(-1, 1))
+def test_of_two_slices_alike_the_smaller_one_moves_more(rows: list[tuple[float, float, int]], overall: float) -> None:
+    (mean, error, n), *others = rows
+    twins = [(mean, error, n), (mean, error, 2 * n), *others]
+    found = drawn(*(list(part) for part in zip(*twins, strict=True)), overall)
+    assert abs(found[0] - overall) <= abs(found[1] - overall) + 1e-9
+
+
+def test_drawing_in_comes_closer_to_the_truth_than_both_that_it_lies_between() -> None:
+    random = np.random.default_rng(0)
+    missed = np.zeros(3)
+    for _ in range(300):
+        n = random.integers(2, 40, 8)
+        truth = 0.05 * random.standard_normal(8)
+        seen = [mean + 0.3 * random.standard_normal(size) for mean, size in zip(truth, n, strict=True)]
+        means = np.array([each.mean() for each in seen])
+        errors = np.array([each.std(ddof=1) / np.sqrt(len(each)) for each in seen])
+        overall = float(np.concatenate(seen).mean())
+        guesses = means, np.full(8, overall), slices.shrunk(means, errors, n, overall)
+        missed += [((guess - truth) ** 2).mean() for guess in guesses]
+    assert missed[2] < missed[1] < missed[0]
