@@ -1,5 +1,6 @@
 """What people see in a terminal: tables on standard output, progress on standard error."""
 
+from rag.terminal.audits import audits
 from rag.terminal.boards import closing, leaderboard
 from rag.terminal.comparisons import comparisons
 from rag.terminal.controls import controls
@@ -10,6 +11,7 @@ from rag.terminal.passages import passages
 from rag.terminal.plans import plan, planned
 
 __all__ = [
+    "audits",
     "closing",
     "comparisons",
     "controls",
