@@ -73,7 +73,7 @@ def family(differences: Floats, cluster: Ints, size: int | None = None, alpha: f
     groups = int(cluster.max(initial=-1)) + 1
     sums, counts = by_cluster(values, cluster, groups), by_cluster(applies.astype(np.float64), cluster, groups)
     clusters = (counts > 0).sum(axis=0)
-    size = len(n) if size is None else size
+    size = max(len(n), size or 0)
     p = np.where(n > 0, sign_flip(sums, min(max(DRAWS, PER_MEMBER * size), MOST_DRAWS), seed), np.nan)
     p_holm, level = holm(p, size, alpha)
     levels = np.stack([np.full(len(n), ALPHA), level, np.full(len(n), alpha / max(size, 1))])
