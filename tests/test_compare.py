@@ -1,0 +1,374 @@
+"""Comparisons: what is compared with what, what is refused, and that the whole family is counted."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rag import slices
+from rag.compare import Comparison, Table, common_columns, comparable, compare
+from rag.errors import ConfigError, DataError
+from rag.evaluate import Scores
+from rag.golden import Golden
+from rag.paired import family
+from rag.records import Document, Evidence, Example, Query
+from rag.results import Result, question_digest
+
+COLUMNS = ("ndcg@10", "recall@5")
+FINGERPRINTS = {"golden": "g", "corpus": "c", "coverage": "0.5", "metric ndcg": "n", "metric recall": "r"}
+NAN = float("nan")
+
+
+def questions(count: int, per_cluster: int = 1, kinds: Sequence[str] = ("factoid", "table")) -> Golden:
+    """So many questions, of alternating kinds."""
+    examples = tuple(
+        Example(
+            Query(f"q{row}", f"Question {row}?"),
+            (Evidence(("a.md",)),),
+            kind=kinds[row % len(kinds)],
+            cluster=f"c{row // per_cluster}",
+        )
+        for row in range(count)
+    )
+    return Golden((Document("a.md", "text"),), examples)
+
+
+def result(golden: Golden, *columns: Sequence[float], name: str = "base") -> Result:
+    """The result of a trial with some scores, one list per column."""
+    ids = tuple(example.query.query_id for example in golden.examples)
+    values = np.array(columns, np.float64).T
+    scores = Scores(ids, COLUMNS[: len(columns)], values, np.zeros(len(ids), np.bool_))
+    digests = {example.query.query_id: question_digest(example) for example in golden.examples}
+    return Result(f"id-{name}", name, {}, {"split": "all"}, scores, digests, FINGERPRINTS)
+
+
+FOUR = questions(4)
+BASE = result(FOUR, [0.5, 0.5, 0.5, 0.5], [1, 1, 0, 0])
+OTHER = result(FOUR, [1.0, 0.5, 0.25, 0.75], [1, 0, 0, 0], name="other")
+
+
+def rows_of(table: Table) -> dict[tuple[str, str], Comparison]:
+    return {(row.column, row.slice): row for row in table.rows}
+
+
+# Figures
+
+
+def test_a_comparison_by_hand() -> None:
+    (row,) = compare(BASE, [OTHER], FOUR, ["ndcg@10"], ()).rows
+    assert (row.base_name, row.candidate_name, row.column, row.slice) == ("base", "other", "ndcg@10", "")
+    assert (row.base_id, row.candidate_id) == ("id-base", "id-other")
+    assert (row.n, row.clusters, row.wins, row.ties, row.losses) == (4, 4, 2, 1, 1)
+    assert (row.base_mean, row.candidate_mean, row.difference) == (0.5, 0.625, 0.125)
+    # |±.5 ± .25 ± .25| is at least the observed .5 for six of the eight signs.
+    assert row.p == pytest.approx(6 / 8)
+    assert row.effect == pytest.approx(0.125 / np.std([0.5, 0, -0.25, 0.25], ddof=1))
+    assert row.shrunk == row.difference
+    assert row.low < row.difference < row.high
+
+
+def test_a_p_value_is_that_of_a_permutation_test() -> None:
+    golden = questions(12)
+    random = np.random.default_rng(3)
+    base, other = random.random(12), random.random(12)
+    (row,) = compare(result(golden, base), [result(golden, other, name="other")], golden, ["ndcg@10"], ()).rows
+    oracle = stats.permutation_test(
+        (other, base), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", vectorized=True
+    )
+    assert row.p == pytest.approx(oracle.pvalue)
+
+
+def test_questions_of_a_cluster_count_together() -> None:
+    golden = questions(40, per_cluster=4)
+    random = np.random.default_rng(1)
+    base = random.random(40) / 2
+    other = base + np.repeat(random.normal(0.05, 0.2, 10), 4)
+    whole, apart = (
+        compare(result(each, base), [result(each, other, name="other")], each, ["ndcg@10"], ()).rows[0]
+        for each in (golden, questions(40))
+    )
+    assert (whole.clusters, apart.clusters) == (10, 40)
+    assert whole.difference == apart.difference
+    assert whole.high - whole.low > 1.5 * (apart.high - apart.low)
+    assert whole.detectable > 1.5 * apart.detectable
+
+
+def test_questions_without_a_cluster_are_clusters_of_their_own() -> None:
+    golden = replace(FOUR, examples=tuple(replace(e, cluster="" if row else "q1") for row, e in enumerate(FOUR.examples)))
+    base, other = (
+        replace(each, questions={e.query.query_id: question_digest(e) for e in golden.examples}) for each in (BASE, OTHER)
+    )
+    assert compare(base, [other], golden, ["ndcg@10"], ()).rows[0].clusters == 4
+
+
+def test_the_order_of_rows_and_the_family() -> None:
+    third = replace(OTHER, trial_id="id-third", name="third")
+    parts = slices.of(FOUR)
+    table = compare(BASE, [OTHER, third], FOUR, COLUMNS, parts)
+    places = [(row.candidate_name, row.column, row.slice) for row in table.rows]
+    names = ("kind=factoid", "kind=table")
+    one = [("ndcg@10", ""), ("recall@5", ""), *((column, part) for column in COLUMNS for part in names)]
+    assert places == [(name, *place) for name in ("other", "third") for place in one]
+    assert table.family == len(table.rows) == 12
+    only = compare(BASE, [OTHER], FOUR, COLUMNS, parts, sliced=["recall@5"])
+    assert [row.column for row in only.rows if row.slice] == ["recall@5"] * 2
+    assert only.family == 4
+
+
+def test_holm_counts_all_that_was_looked_at() -> None:
+    golden = questions(60)
+    random = np.random.default_rng(5)
+    base = random.random(60) / 2
+    other = base + random.normal(0.05, 0.12, 60)
+    column = [base, random.random(60) / 2]
+    candidate = result(golden, other, column[1], name="other")
+    alone = compare(result(golden, *column), [candidate], golden, ["ndcg@10"], ()).rows[0]
+    table = compare(result(golden, *column), [candidate], golden, COLUMNS, slices.of(golden))
+    beside = table.rows[0]
+    assert table.family == 6
+    assert alone.p_holm == alone.p
+    assert beside.p_holm > alone.p_holm
+    assert beside.corrected_low < alone.corrected_low
+    assert beside.detectable > alone.detectable
+    smallest = min(table.rows, key=lambda row: row.p)
+    assert smallest.p_holm == pytest.approx(min(1.0, 6 * smallest.p))
+
+
+def test_every_figure_is_that_of_the_family() -> None:
+    golden = questions(30, per_cluster=2)
+    random = np.random.default_rng(7)
+    base, other = random.random((2, 30)), random.random((2, 30))
+    parts = slices.of(golden)
+    table = compare(result(golden, *base), [result(golden, *other, name="other")], golden, COLUMNS, parts)
+    apart = (other - base).T
+    looked = [apart[:, 0], apart[:, 1]]
+    looked += [np.where(part.members, apart[:, column], np.nan) for column in (0, 1) for part in parts]
+    cluster = np.repeat(np.arange(15), 2)
+    found = family(np.column_stack(looked), cluster)
+    for name in ("low", "high", "corrected_low", "corrected_high", "p", "p_holm", "effect", "detectable", "needed", "n"):
+        assert [getattr(row, name) for row in table.rows] == pytest.approx(getattr(found, name).tolist()), name
+
+
+def test_slices_are_drawn_towards_all_questions() -> None:
+    golden = questions(40, kinds=("a", "b", "c", "c"))
+    random = np.random.default_rng(11)
+    base = random.random(40) / 2
+    other = base + random.normal(0.1, 0.1, 40)
+    rows = rows_of(compare(result(golden, base), [result(golden, other, name="o")], golden, ["ndcg@10"], slices.of(golden)))
+    overall = rows["ndcg@10", ""].difference
+    for name in ("kind=a", "kind=b", "kind=c"):
+        row = rows["ndcg@10", name]
+        assert min(row.difference, overall) <= row.shrunk <= max(row.difference, overall)
+        assert row.shrunk != row.difference
+
+
+def test_intervals_stay_where_differences_can_lie() -> None:
+    golden = questions(3)
+    wide = compare(result(golden, [0, 1, 0]), [result(golden, [1, 0, 1], name="o")], golden, ["ndcg@10"], ()).rows[0]
+    assert -1 <= wide.corrected_low <= wide.corrected_high <= 1
+
+
+def test_a_trial_against_a_copy_of_itself() -> None:
+    noise = 4e-7 * np.array([1, -1, 1, 1])
+    copy = replace(result(FOUR, np.array([0.5] * 4) + noise), trial_id="id-copy", name="copy")
+    (row,) = compare(BASE, [copy], FOUR, ["ndcg@10"], ()).rows
+    assert (row.difference, row.wins, row.ties, row.losses, row.p) == (0.0, 0, 4, 0, 1.0)
+    assert not row.significant
+    told = row.to_json()
+    assert (told["needed"], told["detectable"]) == (None, None)
+
+
+# Slices that can tell nothing
+
+
+def test_a_slice_of_one_question_is_shown_and_not_tested() -> None:
+    golden = questions(5, kinds=("a", "a", "a", "a", "b"))
+    base, other = result(golden, [0.5] * 5), result(golden, [0.6, 0.4, 0.7, 0.5, 1.0], name="other")
+    table = compare(base, [other], golden, ["ndcg@10"], slices.of(golden))
+    row = rows_of(table)["ndcg@10", "kind=b"]
+    assert (row.n, row.difference, row.wins) == (1, 0.5, 1)
+    assert not row.tested
+    assert not row.significant
+    assert table.family == 2
+    told = row.to_json()
+    assert {told[name] for name in ("low", "high", "corrected_low", "p", "p_holm", "effect", "detectable", "needed")} == {None}
+    assert row.shrunk < row.difference
+    json.dumps(table.to_json(), allow_nan=False)
+
+
+def test_a_single_cluster_tells_nothing() -> None:
+    golden = questions(4, per_cluster=4)
+    table = compare(result(golden, [0, 0, 0, 0]), [result(golden, [1, 1, 1, 1], name="o")], golden, ["ndcg@10"], ())
+    assert table.family == 0
+    assert not table.rows[0].tested
+    assert math.isnan(table.rows[0].p)
+
+
+def test_a_slice_that_a_column_does_not_apply_to_is_left_out() -> None:
+    base, other = result(FOUR, [0.5, NAN, 0.5, NAN]), result(FOUR, [0.6, NAN, 0.4, NAN], name="other")
+    table = compare(base, [other], FOUR, ["ndcg@10"], slices.of(FOUR))
+    assert [row.slice for row in table.rows] == ["", "kind=factoid"]
+    assert table.rows[0].n == 2
+
+
+# What does not measure the same thing
+
+
+MATRIX = [
+    ("golden", "questions"),
+    ("corpus", "corpus"),
+    ("coverage", "coverage"),
+    ("metric ndcg", "metrics"),
+    ("judge", "judge"),
+    ("judge faithfulness", "judge"),
+]
+
+
+@pytest.mark.parametrize(("fingerprint", "bridge"), MATRIX)
+def test_every_fingerprint_is_refused_unless_bridged(fingerprint: str, bridge: str) -> None:
+    base = replace(BASE, fingerprints=FINGERPRINTS | {fingerprint: "here"})
+    other = replace(OTHER, fingerprints=FINGERPRINTS | {fingerprint: "there"})
+    for wrong in ((), tuple({name for _, name in MATRIX} - {bridge})):
+        with pytest.raises(ConfigError, match=f"{fingerprint} differs from trial id-base .*\n.*--bridge {bridge} ") as caught:
+            comparable(base, other, wrong)
+        assert caught.value.where == "trial id-other (other)"
+        with pytest.raises(ConfigError):
+            compare(base, [other], FOUR, ["ndcg@10"], (), wrong)
+    comparable(base, other, [bridge])
+    assert compare(base, [other], FOUR, ["ndcg@10"], (), [bridge]).rows
+    comparable(base, base)
+
+
+@pytest.mark.parametrize("fingerprint", ["golden", "corpus", "coverage"])
+def test_what_only_one_of_them_tells_differs(fingerprint: str) -> None:
+    silent = {name: said for name, said in FINGERPRINTS.items() if name != fingerprint}
+    with pytest.raises(ConfigError, match=f"{fingerprint} differs"):
+        comparable(replace(BASE, fingerprints=silent), OTHER)
+    with pytest.raises(ConfigError, match=f"{fingerprint} differs"):
+        comparable(BASE, replace(OTHER, fingerprints=silent))
+
+
+def test_a_metric_counts_where_both_measured_it_and_it_is_looked_at() -> None:
+    other = replace(OTHER, fingerprints=FINGERPRINTS | {"metric recall": "else", "metric iou": "i", "judge faithfulness": "j"})
+    comparable(BASE, other, columns=["ndcg@10"])
+    with pytest.raises(ConfigError, match="metric recall differs"):
+        comparable(BASE, other)
+    with pytest.raises(ConfigError, match="metric recall differs"):
+        comparable(BASE, other, columns=["ndcg@10", "recall@5"])
+
+
+def test_all_that_differs_is_told_at_once() -> None:
+    other = replace(
+        OTHER, config={"split": "tune"}, fingerprints=FINGERPRINTS | {"golden": "x", "corpus": "y", "something": "new"}
+    )
+    with pytest.raises(ConfigError, match="corpus, golden, something differ from") as caught:
+        comparable(BASE, other)
+    assert "splits 'all' and 'tune'" in caught.value.what
+    assert caught.value.remedy == "they cannot be compared"
+    two = replace(other, fingerprints=FINGERPRINTS | {"golden": "x", "corpus": "y"})
+    with pytest.raises(ConfigError, match="--bridge corpus --bridge questions"):
+        comparable(BASE, two)
+    with pytest.raises(ConfigError, match="golden differs"):
+        comparable(BASE, two, ["corpus"])
+
+
+def test_an_unknown_bridge() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'questions'"):
+        comparable(BASE, OTHER, ["question"])
+
+
+# Questions
+
+
+def test_bridged_questions_are_matched_by_what_they_say() -> None:
+    golden = questions(8)
+    changed = list(golden.examples)
+    changed[2] = replace(changed[2], answers=("else",))
+    changed[3] = replace(changed[3], query=Query("q3", "Something else?"))
+    newer = Golden(golden.documents, (*reversed(changed[1:]), Example(Query("new", "New?"), (), cluster="c")))
+    base = result(golden, np.linspace(0, 0.7, 8))
+    # q1 and q4 … q7 say the same; the candidate asks them in another order and scores .1 more in each.
+    scores = [0.1 + int(e.query.query_id[1]) / 10 if e.query.query_id != "new" else 0.0 for e in newer.examples]
+    other = replace(result(newer, scores, name="other"), fingerprints=FINGERPRINTS | {"golden": "newer"})
+    with pytest.raises(ConfigError, match="golden differs"):
+        compare(base, [other], newer, ["ndcg@10"], ())
+    for at_hand in (newer, golden):
+        table = compare(base, [other], at_hand, ["ndcg@10"], slices.of(at_hand), ["questions"])
+        assert (table.added, table.removed, table.changed) == (("new",), ("q0",), ("q2", "q3"))
+        whole = table.rows[0]
+        assert (whole.n, whole.wins) == (5, 5)
+        assert whole.difference == pytest.approx(0.1)
+        assert whole.base_mean == pytest.approx((1 + 4 + 5 + 6 + 7) / 50)
+        assert sum(row.n for row in table.rows[1:]) == 5
+
+
+def test_several_candidates_over_several_golden_sets() -> None:
+    golden = questions(6)
+    fewer = [replace(golden, examples=golden.examples[first : first + 4]) for first in (0, 2)]
+    candidates = [
+        replace(result(each, [0.5, 0.6, 0.7, 0.8], name=f"c{row}"), fingerprints=FINGERPRINTS | {"golden": f"g{row}"})
+        for row, each in enumerate(fewer)
+    ]
+    table = compare(result(golden, [0.4] * 6), candidates, golden, ["ndcg@10"], (), ["questions"])
+    assert [(row.candidate_name, row.n, row.difference) for row in table.rows] == [
+        ("c0", 4, pytest.approx(0.25)),
+        ("c1", 4, pytest.approx(0.25)),
+    ]
+    assert table.removed == ("q4", "q5", "q0", "q1")
+
+
+def test_no_question_in_common() -> None:
+    elsewhere = replace(FOUR, examples=tuple(replace(e, query=Query(f"x{e.query.query_id}", "?")) for e in FOUR.examples))
+    other = replace(result(elsewhere, [0.5] * 4, name="other"), fingerprints=FINGERPRINTS | {"golden": "x"})
+    with pytest.raises(DataError, match="no question in common with trial id-base"):
+        compare(BASE, [other], FOUR, ["ndcg@10"], (), ["questions"])
+
+
+def test_a_golden_set_that_says_something_else() -> None:
+    changed = replace(FOUR, examples=(replace(FOUR.examples[0], tags=("new",)), *FOUR.examples[1:]))
+    with pytest.raises(DataError, match="something else of 1 of 4 questions"):
+        compare(BASE, [OTHER], changed, ["ndcg@10"], ())
+
+
+# Columns
+
+
+def test_a_column_that_one_of_them_lacks() -> None:
+    narrow = result(FOUR, [0.5] * 4, name="narrow")
+    with pytest.raises(ConfigError, match="was not measured by trial id-narrow") as caught:
+        compare(BASE, [narrow], FOUR, ["recall@5"], ())
+    assert caught.value.where == "column recall@5"
+    with pytest.raises(ConfigError, match="did you mean 'ndcg@10'"):
+        compare(BASE, [OTHER], FOUR, ["ndgc@10"], ())
+    assert common_columns([BASE, narrow]) == ("ndcg@10",)
+
+
+def test_a_column_without_any_value() -> None:
+    empty = result(FOUR, [0.5] * 4, [NAN] * 4, name="empty")
+    with pytest.raises(DataError, match=r"has no value in trial id-empty \(empty\)\n.*needs a generator"):
+        compare(BASE, [empty], FOUR, ["recall@5"], ())
+    assert common_columns([BASE, empty]) == ("ndcg@10",)
+
+
+def test_scores_that_only_one_of_them_has() -> None:
+    half = result(FOUR, [0.5, NAN, 0.5, NAN], name="half")
+    for base, other in ((BASE, half), (half, BASE)):
+        with pytest.raises(DataError, match=r"2 questions have a value in only one of .* the first is 'q1'"):
+            compare(base, [other], FOUR, ["ndcg@10"], ())
+        assert compare(base, [other], FOUR, ["ndcg@10"], (), ["metrics"]).rows[0].n == 2
+
+
+# JSON
+
+
+def test_json_has_every_field_and_nothing_that_json_lacks() -> None:
+    table = compare(BASE, [OTHER], FOUR, COLUMNS, slices.of(FOUR))
+    told = json.loads(json.dumps(table.to_json(), allow_nan=False))
+    assert set(told) == {"family", "added", "removed", "changed", "rows"}
+    assert set(told["rows"][0]) == {*Comparison.__dataclass_fields__, "significant"}
+    assert (told["added"], told["removed"], told["changed"]) == ([], [], [])
+    assert told["rows"][0]["significant"] is False
