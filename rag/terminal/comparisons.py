@@ -44,20 +44,26 @@ def _size(row: Comparison) -> str:
 
 def _verdict(rows: Sequence[Comparison]) -> str:
     tested = [row for row in rows if row.tested]
-    better, worse = ([_called(row) for row in tested if row.significant and row.difference * sign > 0] for sign in (1, -1))
-    told = [f"{word}: {', '.join(names)}." for word, names in (("Better", better), ("Worse", worse)) if names]
+    better, worse = ([row for row in tested if row.significant and row.difference * sign > 0] for sign in (1, -1))
+    told = [f"{word}: {_listed(found)}." for word, found in (("Better", better), ("Worse", worse)) if found]
     left = len(tested) - len(better) - len(worse)
     if told:
         return " ".join(told) + (f" Not told apart in {left} of {len(tested)}." if left else "")
     if not tested:
         return "Nothing can be told from a single cluster of questions."
-    least = tested[0].detectable
-    size = "" if math.isnan(least) else f" On {_called(tested[0])} a difference of {number(least)} would have shown."
+    least = _detectable(tested[0])
+    size = "" if least in ("–", "none") else f" On {_listed(tested[:1])} a difference of {least} would have shown."
     return f"Not told apart in any of {len(tested)} differences.{size}"
 
 
-def _called(row: Comparison) -> str:
-    return f"{row.column} for {row.slice}" if row.slice else row.column
+def _listed(rows: Sequence[Comparison]) -> str:
+    """Columns, then the slices of each."""
+    told = [row.column for row in rows if not row.slice]
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        if row.slice:
+            groups.setdefault(_group(row), []).append(row.slice.partition("=")[2])
+    return "; ".join(filter(None, [", ".join(told), *(f"{group} in {', '.join(names)}" for group, names in groups.items())]))
 
 
 def _table(rows: Sequence[Comparison], columns: Mapping[str, Cell]) -> Table:
