@@ -1,11 +1,14 @@
 """What a baseline is compared with: the same choices of the same axes, composed from today's conf, and a change."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rag.build import TARGET
 from rag.compose import LISTS, compose, hydra_ready, resolve
 from rag.errors import ConfigError, closest
 from rag.experiment import Experiment, Trial
+
+DATA = ("loader", "dataset", "split")
 
 
 def trial(experiment: Experiment, choices: Mapping[str, str], changes: Sequence[str], split: str, name: str) -> Trial:
@@ -58,18 +61,26 @@ def _key(override: str) -> str:
 
 
 def changed(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:
-    """Where two portable configs differ, as (key, base, candidate); None for a key that is not there. Data is left out."""
-    one, other = (dict(_flat(config)) for config in (base, candidate))
-    keys = [key for key in dict.fromkeys((*one, *other)) if key.split(".")[0] not in ("loader", "dataset", "split")]
-    found = [(key, one.get(key), other.get(key)) for key in keys if one.get(key) != other.get(key)]
+    """Where two portable configs differ, as (key, base, candidate); None for what is not there. Data is left out.
+
+    Of a component that another one takes the place of, only the class is told.
+    """
+    sides = [{key: part for key, part in config.items() if key not in DATA} for config in (base, candidate)]
     orders = [list(config.get("index", ())) for config in (base, candidate)]
+    found = list(_differences("", *sides))
     if orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1]):
         # Indexes are fused in their order, which no key shows.
         found.append(("index", orders[0], orders[1]))
     return tuple(found)
 
 
-def _flat(value: Any, key: str = "") -> Iterable[tuple[str, Any]]:
-    if not isinstance(value, Mapping):
-        return [(key, value)]
-    return [item for name, part in value.items() for item in _flat(part, f"{key}.{name}" if key else str(name))]
+def _differences(key: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping) and old.get(TARGET) == new.get(TARGET):
+        for name in dict.fromkeys((*old, *new)):
+            yield from _differences(f"{key}.{name}" if key else str(name), old.get(name), new.get(name))
+    elif old != new:
+        yield key, _called(old), _called(new)
+
+
+def _called(value: Any) -> Any:
+    return value[TARGET] if isinstance(value, Mapping) and TARGET in value else value

@@ -27,6 +27,7 @@ PASS: Final = "PASS"  # noqa: S105
 FAIL: Final = "FAIL"
 INCONCLUSIVE: Final = "INCONCLUSIVE"
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+INSIDE = "worse, but inside the margin"
 LEAST = 10
 SLACK = 1e-9
 
@@ -217,7 +218,7 @@ def _counted(n: int, clusters: int) -> str:
 
 def _passed(difference: float, low: float, high: float) -> str:
     if high < 0:
-        return "worse, but inside the margin"
+        return INSIDE
     return "better" if low > 0 else "inside the margin" if difference else "no change"
 
 

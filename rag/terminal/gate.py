@@ -8,10 +8,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from rag.baseline import Baseline
-from rag.gate.decide import Row
+from rag.gate.decide import INSIDE, PASS, Row
 from rag.gate.told import Told
 from rag.terminal.output import number, out
 
+EXCERPT = 100
 COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow", "WARN": "yellow"}
 
 
@@ -23,8 +24,14 @@ def gate(told: Told, written: Sequence[Path]) -> None:
     if told.judged:
         out.print()
         out.print(_rows(told))
+    for each in told.judged:
+        if each.shown != PASS or each.why == INSIDE:
+            settle = f"; {each.needed:,} questions would settle it" if each.needed else ""
+            out.print(f"[{COLOURS[each.shown]}]{escape(each.name)}[/]: {escape(each.why)}{settle}.", soft_wrap=True)
     if told.lost:
-        out.print(f"\nQuestions that lost most, by stage: {escape('; '.join(f'{name} {n}' for name, n in told.losses))}.")
+        out.print(
+            f"\nQuestions that lost most ({escape('; '.join(f'{name}: {n}' for name, n in told.losses))})", soft_wrap=True
+        )
         out.print(_lost(told))
     out.print(
         f"\n[dim]{len(told.gated.candidate.trial.golden.examples)} questions of {escape(told.gated.gate.split)}.", end=" "
@@ -34,11 +41,10 @@ def gate(told: Told, written: Sequence[Path]) -> None:
 
 def _rows(told: Told) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for title in ("", "metric", "slice", "was", "is", "difference", "may lose", "n", ""):
-        table.add_column(title, justify="left" if title in ("", "metric", "slice") else "right", no_wrap=title != "")
+    for title in ("", "metric", "slice", "was", "is", "difference", "may lose", "n"):
+        table.add_column(title, justify="left" if title in ("", "metric", "slice") else "right", no_wrap=True)
     for each in told.judged:
         verdict = f"[{COLOURS[each.shown]}]{each.shown}[/]"
-        why = escape(each.why + (f"; {each.needed:,} questions would settle it" if each.needed else ""))
         ends = "" if each.low is None else f" [dim]\\[{number(each.low)}, {number(each.high)}][/dim]"
         if isinstance(each, Row):
             figures = (
@@ -48,20 +54,24 @@ def _rows(told: Told) -> Table:
                 number(each.margin),
                 str(each.n),
             )
-            table.add_row(verdict, escape(each.column), escape(each.slice or "all"), *figures, why)
+            table.add_row(verdict, escape(each.column), escape(each.slice or "all"), *figures)
         else:
-            table.add_row(verdict, escape(each.text), "", "", number(each.value) + ends, "", "", "", why)
+            value = str(int(each.value)) if each.value is not None and each.value.is_integer() else number(each.value)
+            table.add_row(verdict, escape(each.text), "", "", value, ends.strip())
     return table
 
 
 def _lost(told: Told) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for title in ("question", "kind", "was → is", "lost", ""):
-        table.add_column(title, no_wrap=title == "question")
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
     for lost in told.lost:
         sides = ", ".join(f"{column} {number(was)} → {number(now)}" for column, (was, now) in lost.scores.items())
-        table.add_row(escape(lost.query_id), escape(lost.kind), escape(sides), escape(lost.stage), escape(lost.text))
+        table.add_row(escape(lost.query_id), escape(sides), f"{escape(lost.stage)}\n[dim]{escape(_cut(lost.text))}[/dim]")
     return table
+
+
+def _cut(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= EXCERPT else f"{flat[:EXCERPT]} …"
 
 
 def baseline(kept: Baseline, path: Path) -> None:
