@@ -1,0 +1,68 @@
+"""A sweep → one page that opens from a disk, and the same findings as text."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag.errors import StoreError
+from rag.plan import Plan
+from rag.report import markdown, page, wording
+from rag.report.gather import gather
+from rag.report.material import Material
+from rag.store import Store
+from rag.sweep import REPORTS
+
+__all__ = ["Material", "Report", "gather", "write"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The files of a report, and what its first lines say."""
+
+    page: Path
+    text: Path
+    material: Material
+
+    @property
+    def headline(self) -> wording.Headline:
+        """What to do, how sure, what it costs."""
+        return wording.headline(self.material)
+
+
+def write(made: Plan, store: Store, folder: Path = REPORTS) -> Report:
+    """Write `index.html` and `report.md` of a plan whose sweep is in the store into its folder below `folder`.
+
+    DataError where no trial has scores, StoreError where the folder cannot be written.
+    """
+    place = folder / made.experiment.name
+    _writable(place)
+    material = gather(made, store, folder)
+    for name, text in (("index.html", page.render(material)), ("report.md", markdown.render(material))):
+        _write(place / name, text)
+    return Report(place / "index.html", place / "report.md", material)
+
+
+def _writable(place: Path) -> None:
+    """Find out before minutes are spent on what could not be written."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        _write(place / ".writable", "")
+        (place / ".writable").unlink()
+    except OSError as error:
+        raise _unwritable(place, error) from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8", errors="replace")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    what = f"cannot be written ({error.strerror})"
+    return StoreError(str(path), what, "mend that and run rag report again: it is made from the store")

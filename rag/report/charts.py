@@ -51,27 +51,30 @@ def pareto(material: Material) -> Chart | None:
     by = COST if any(row.measured.get(COST) for row in rows) else BYTES
     most = max((row.measured.get(by, 0.0) for row in rows), default=0.0) or 1.0
     front = sorted((row for row in rows if row.front), key=lambda row: row.measured[LATENCY])
+    stair = _stair(front)
 
     def draw(axes: "Axes") -> None:
         spread = [row.measured[LATENCY] for row in rows]
         log_ticks(axes, min(spread), max(spread))
         axes.grid(visible=True)
         axes.spines["left"].set_visible(True)
-        axes.plot([r.measured[LATENCY] for r in front], [r.score.mean for r in front], color=COLOURS["accent"], linewidth=1)
+        style: dict[str, Any] = {"color": COLOURS["accent"], "linewidth": 1, "drawstyle": "steps-post"}
+        axes.plot([r.measured[LATENCY] for r in stair], [r.score.mean for r in stair], **style)
         for row in rows:
             area = 18 + 160 * row.measured.get(by, 0.0) / most
             colour = "accent" if row.front or row is material.chosen else "muted"
             face = COLOURS[colour] if row is material.chosen or row.tied else "none"
             place = [row.measured[LATENCY]], [row.score.mean]
             axes.scatter(*place, s=area, facecolors=face, edgecolors=COLOURS[colour], linewidths=1, alpha=0.85)
-        _labels(axes, front, material)
+        _labels(axes, stair, material)
         _score_axis(axes)
         axes.set_xlabel("latency, 95th percentile in ms (logarithmic)")
         axes.set_ylabel(material.column)
 
     sized = "cost" if by == COST else "size of the index"
     caption = f"Quality against latency; the area is the {sized}. Filled: the tied set. " + (
-        f"The line joins the {len(front)} trials that no other beats significantly in one thing without being worse in another."
+        f"Blue: the {len(front)} that no other trial beats in one thing without being worse in another; the line goes up where a "
+        "slower one scores more."
         if front
         else ""
     )
@@ -129,7 +132,7 @@ def blame(material: Material) -> Chart | None:
         _ticks(axes, [_name(material, found.trials[place]) for place in order], chosen)
         axes.set_xlabel(f"questions of {found.questions} that were not fully solved")
         axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=9)
+        axes.figure.legend(loc="outside upper left", ncols=3, fontsize=9)
 
     text = "; ".join(
         f"{_name(material, found.trials[at])}: " + ", ".join(f"{found.counts[at][s]} {found.stages[s]}" for s in used)
@@ -233,9 +236,19 @@ def _labels(axes: "Axes", front: Sequence[TrialRow], material: Material) -> None
         if any(abs(at[0] - x) < 1.1 and abs(at[1] - y) < 0.06 for x, y in taken):
             continue
         taken.append(at)
-        weight = "bold" if row in chosen else "normal"
-        place = (row.measured[LATENCY], row.score.mean)
-        axes.annotate(name(row.name, 32), place, (8, 6), textcoords="offset points", fontsize=8.5, fontweight=weight)
+        style: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold" if row in chosen else "normal"}
+        right = axes.transAxes.inverted().transform(axes.transData.transform((row.measured[LATENCY], row.score.mean)))[0] > 0.6
+        place, shift = (row.measured[LATENCY], row.score.mean), (-9, 7) if right else (9, 7)
+        axes.annotate(name(row.name, 32), place, shift, textcoords="offset points", ha="right" if right else "left", **style)
+
+
+def _stair(front: Sequence[TrialRow]) -> list[TrialRow]:
+    """Of trials by latency, those that score more than every faster one."""
+    kept: list[TrialRow] = []
+    for row in front:
+        if not kept or row.score.mean > kept[-1].score.mean:
+            kept.append(row)
+    return kept
 
 
 def _score_axis(axes: "Axes") -> None:

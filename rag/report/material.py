@@ -217,11 +217,13 @@ class Material:
     latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     explorer: Explorer | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
+    digits: int = 3
 
     @property
     def done(self) -> tuple[TrialRow, ...]:
         """The trials that have scores and compete: those that failed, and controls, do not."""
-        return tuple(row for row in self.trials if row.status == "done" and row.control == "none")
+        done = tuple(row for row in self.trials if row.status == "done")
+        return tuple(row for row in done if row.control == "none") or done
 
     def row(self, trial_id: str) -> TrialRow | None:
         """The trial of an id."""

@@ -35,7 +35,7 @@ def headline(material: Material) -> Headline:
 
 def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
     asked = amount(material.data.questions, "question")
-    said = [f"{material.column} is {interval(row.score)} on the {asked} that the trials were compared on."]
+    said = [f"{material.column} is {interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
     verdict = material.verdict
     if verdict is None:
         reason = material.missing.get("verdict", "")
@@ -47,7 +47,7 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         said.append("Every other trial is significantly worse.")
     if row.holdout:
         drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""
-        said.append(f"On the holdout, which nothing was chosen by, it is {interval(row.holdout)}{drop}.")
+        said.append(f"On the holdout, which nothing was chosen by, it is {interval(row.holdout, material.digits)}{drop}.")
         if verdict.looks > 1:
             said.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
     else:

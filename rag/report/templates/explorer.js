@@ -80,7 +80,7 @@
 
   function item(row, first, second, reachable) {
     const told = (letter, trial) => make("span", { title: `${letter}: ${OUTCOMES[outcome(trial, row)]}` },
-      make("span", { "aria-hidden": "true" }, `${letter} ${SIGNS[outcome(trial, row)]} ${figure(score(trial, row))}`),
+      make("span", { "aria-hidden": "true" }, `${letter} ${SIGNS[outcome(trial, row)]} ${score(trial, row) === null ? "" : figure(score(trial, row))}`),
       make("span", { class: "unseen" }, ` ${letter} ${OUTCOMES[outcome(trial, row)]} ${figure(score(trial, row))}`));
     const button = make("button", { type: "button", "data-row": row, tabindex: reachable ? 0 : -1 },
       make("span", { class: "ask" }, index.texts[row]),

@@ -1,0 +1,215 @@
+"""What other rooms find in a sweep, each asked by itself: where one finds nothing, or cannot, the report says why and goes on."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag import audit, blame, controls, effects, headroom, plan, resampling, slices
+from rag.errors import UserError
+from rag.evaluate import Scores
+from rag.objective import Objective
+from rag.plan import Plan, PlannedTrial
+from rag.report.figures import difference, number
+from rag.report.material import Blame, Factor, Gain, Heat, Line, Listing, Mean
+from rag.store import Store
+
+Floats = NDArray[np.float64]
+
+DIMENSIONS = ("kind", "tag", "words", "turns", "answerable")
+MOST_SLICES = 14
+MOST_AUDITED = 12
+"""Trials whose indexes are audited, the ones that matter most: an exact search of every question is behind each."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Trials with scores on the same questions, the ones that matter most first; `elsewhere` counts those on other ones."""
+
+    made: Plan
+    store: Store
+    objective: Objective
+    trials: Sequence[PlannedTrial]
+    results: Sequence[Scores]
+    elsewhere: int = 0
+
+    @property
+    def column(self) -> str:
+        """The metric column that findings are about: the objective's own, or the first where a clock decides."""
+        return self.results[0].columns[0] if self.objective.measured else self.objective.column
+
+    def values(self, result: Scores) -> Floats:
+        """The objective per question as people read it; where a clock decides, the first column."""
+        if self.objective.measured:
+            return result.column(self.column)
+        return self.objective.sign * self.objective.per_question(result)
+
+    @property
+    def table(self) -> Floats:
+        """Shape (questions, trials)."""
+        return np.stack([self.values(result) for result in self.results], axis=1)
+
+    @property
+    def cluster(self) -> NDArray[np.int64]:
+        """The number of each question's cluster."""
+        return controls.clusters_of(self.trials[0])
+
+
+@dataclass
+class Findings:
+    """Parts of a report by their name there, why others are missing, and the stage that lost each question of each trial."""
+
+    parts: dict[str, Any] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def ask(self, section: str, find: Callable[[], Mapping[str, Any]], nothing: str = "") -> None:
+        """Add what one room finds; if that is nothing, say why."""
+        try:
+            found = find()
+        except UserError as error:
+            self.missing[section] = f"{error.where}: {error.what}. To have it: {error.remedy}."
+            return
+        self.parts |= found
+        if nothing and not any(found.values()):
+            self.missing[section] = nothing
+
+
+def of(scored: Scored, written: Mapping[str, Any]) -> Findings:
+    """Ask every room; `written` is what the sweep wrote down beside its verdict."""
+    found = Findings()
+    varied = [axis for axis, choices in scored.made.experiment.axes.items() if len(choices) > 1]
+    few = "An effect is the difference between two choices: this experiment varies nothing." if not varied else ""
+    found.ask("effects", lambda: _effects(scored), few or "No two trials differ in one choice alone.")
+    found.ask("heat", lambda: {"heat": _heat(scored)}, "The questions have no kinds, tags or lengths that tell them apart.")
+    found.ask("blame", lambda: {"blame": _blame(scored, found.lost)})
+    found.ask("headroom", lambda: {"headroom": _headroom(scored)}, "No part of this trial can be made perfect by itself.")
+    silent = "The recommended trial generates no answers, so there is nothing to read other contexts for."
+    generates = scored.trials[0].ends.generate is not None
+    unread = "The controls of this trial have not run, or it measures no answers: rag sweep runs them where answers are generated."
+    found.ask("controls", lambda: {"controls": _controls(scored)}, unread if generates else silent)
+    found.ask("audit", lambda: {"audit": _audit(scored)}, "No index here searches approximately: there is nothing to audit.")
+    return found
+
+
+def _effects(scored: Scored) -> dict[str, Any]:
+    if scored.objective.measured:
+        return {"effects": ()}
+    axes = {axis: [choice.label for choice in choices] for axis, choices in scored.made.experiment.axes.items()}
+    pairs = [(trial.trial.choices, values) for trial, values in zip(scored.trials, scored.table.T, strict=True)]
+    found = effects.of([(choices, values) for choices, values in pairs if choices.keys() >= axes.keys()], scored.cluster, axes)
+    single = tuple(Factor(one.axis, one.choice, one.reference, _mean(one), one.p_holm) for one in found.effects)
+    sure = [one for one in found.interactions if one.p_holm <= 0.05]
+    both = tuple(
+        Factor(one.axis, one.choice, "their sum", _mean(one), one.p_holm, f"{one.other_axis} {one.other_choice}") for one in sure
+    )
+    return {"effects": single, "interactions": both, "effects_sentence": f"{found.sentence}." if single else ""}
+
+
+def _mean(found: Any) -> Mean:
+    return Mean(found.mean, found.low, found.high)
+
+
+def _heat(scored: Scored) -> Heat | None:
+    golden = scored.trials[0].golden
+    parts = list(slices.of(golden, DIMENSIONS))
+    alone = {part.dimension for part in parts if sum(other.dimension == part.dimension for other in parts) == 1}
+    # A dimension with one value is the whole set under another name; unanswerable questions have no retrieval score.
+    table, cluster = scored.table, scored.cluster
+    parts = [part for part in parts if part.dimension not in alone and not np.isnan(table[part.members]).all()]
+    largest = sorted(parts, key=lambda part: -int(part.members.sum()))[:MOST_SLICES]
+    parts = [part for part in parts if any(part is kept for kept in largest)]
+    if not parts:
+        return None
+    means, errors, n = (np.stack(columns) for columns in zip(*(_part(table, cluster, p.members) for p in parts), strict=True))
+    believed = np.full(means.shape, np.nan)
+    dimensions = np.array([part.dimension for part in parts])
+    for column, overall in enumerate(np.nanmean(table, axis=0).tolist()):
+        for dimension in dict.fromkeys(dimensions.tolist()):
+            rows = dimensions == dimension
+            believed[rows, column] = slices.shrunk(means[rows, column], errors[rows, column], n[rows, column], overall)
+    sizes = tuple(int(count) for count in n.max(axis=1))
+    ids, names = tuple(trial.trial_id for trial in scored.trials), tuple(part.name for part in parts)
+    return Heat(ids, names, sizes, tuple(map(tuple, believed.T.tolist())))
+
+
+def _part(
+    table: Floats, cluster: NDArray[np.int64], members: NDArray[np.bool_]
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Means, their standard errors and the number of questions of one slice, by trial."""
+    values = table[members]
+    known = ~np.isnan(values)
+    n = known.sum(axis=0)
+    groups = int(cluster.max(initial=0)) + 1
+    sums = resampling.by_cluster(np.where(known, values, 0.0), cluster[members], groups)
+    counts = resampling.by_cluster(known.astype(np.float64), cluster[members], groups)
+    means = np.divide(sums.sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
+    return means, resampling.standard_error(sums, counts, means), n
+
+
+def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
+    reader = blame.Reader(scored.made, scored.store)
+    counts = []
+    for trial in scored.trials:
+        found = blame.of(trial, scored.made, scored.store, reader=reader)
+        lost[trial.trial_id] = {one.query_id: blame.STAGES.index(one.stage) + 1 for one in found}
+        counts.append(tuple(blame.counts(found).values()))
+    ids = tuple(trial.trial_id for trial in scored.trials)
+    answerable = sum(bool(example.evidence) for example in scored.trials[0].golden.examples)
+    return Blame(blame.STAGES, ids, tuple(counts), answerable)
+
+
+def _headroom(scored: Scored) -> tuple[Gain, ...]:
+    found = headroom.of(scored.trials[0], scored.made, scored.store, scored.column)
+    return tuple(Gain(one.part, Mean(one.mean, one.low, one.high)) for one in found)
+
+
+def _controls(scored: Scored) -> Listing | None:
+    """The controls of the recommended trial, if its sweep ran them: a report runs none that cost anything."""
+    first = scored.trials[0]
+    ahead = plan_of_controls(scored)
+    if ahead is None or ahead.to_run:
+        return None
+    found = controls.of(first, scored.made, scored.store, {"mode": "inline"}, lambda *_: None)
+    columns = tuple(dict.fromkeys(one.column for one in found))
+    lines = [
+        Line(name.replace("_", " "), tuple(_told(next(one for one in found if (one.name, one.column) == (name, column))) for column in columns))
+        for name in dict.fromkeys(one.name for one in found)
+    ]
+    return Listing(columns, tuple(lines), f"Answers of {first.trial.name}, with other contexts than those that it found.")
+
+
+def plan_of_controls(scored: Scored) -> plan.Plan | None:
+    """What the controls of the first trial would run; None where it has none."""
+    first = scored.trials[0]
+    return controls.planned(first, scored.made, scored.store) if controls.answer_columns(first.trial.config) else None
+
+
+def _told(one: controls.ControlResult) -> str:
+    if one.error:
+        return "failed"
+    apart = "" if math.isnan(one.difference) else f" ({difference(Mean(one.difference, one.low, one.high))})"
+    return f"{number(one.mean)}{apart}"
+
+
+def _audit(scored: Scored) -> Listing | None:
+    """Vector indexes that are not exact, each once; the first trial that uses one stands for all."""
+    found: dict[str, audit.Audit] = {}
+    seen: set[str] = set()
+    for trial in scored.trials[:MOST_AUDITED]:
+        keys = set(trial.ends.indexes.values()) - seen
+        seen |= keys
+        for one in audit.of(trial, scored.made, scored.store, scored.column) if keys else ():
+            found.setdefault(f"{one.index} ({one.kind}, {one.chunks} chunks)", one)
+    approximate = {name: one for name, one in found.items() if "flat" not in one.kind.lower()}
+    if not approximate:
+        return None
+    heads = ("neighbours of exact search found", "gold lost by the index", "gold lost by the embedder")
+    lines = [
+        Line(name, (number(one.overlap_at_k), difference(Mean(one.recall.lost, one.recall.low, one.recall.high)), number(one.embedder_lost)))
+        for name, one in approximate.items()
+    ]
+    return Listing(heads, tuple(lines))
