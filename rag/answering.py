@@ -6,6 +6,7 @@ from typing import Any
 from rag import golden as golden_sets
 from rag import upkeep
 from rag.compose import compose, hydra_ready, resolve
+from rag.corpus import Corpus
 from rag.errors import ConfigError, UserError
 from rag.execute import Runner
 from rag.golden import Golden
@@ -69,6 +70,11 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
 
 def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
     """For every passage that is read: its span and text, and its rank and score after each step that knew it."""
+    return placed(pipeline.corpus, trace, pipeline.k)
+
+
+def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
+    """The first `k` passages of one question's trace: span, text, and rank and score after each step that knew them."""
     steps = dict(trace.indexes) | {"fused": trace.fused}
     if trace.reranked is not trace.fused:
         steps["reranked"] = trace.reranked
@@ -77,8 +83,8 @@ def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
         for step, found in steps.items()
     }
     passages = []
-    for rank, (position, score) in enumerate(trace.selected.first(pipeline.k).row(0), 1):
-        chunk = pipeline.corpus.chunk(position)
+    for rank, (position, score) in enumerate(trace.selected.first(k).row(0), 1):
+        chunk = corpus.chunk(position)
         places = {
             step: {"rank": ranks[position][0], "score": ranks[position][1]}
             for step, ranks in known.items()

@@ -38,7 +38,7 @@ from rag.loaders.gold import closest_names
 from rag.plan import Plan, PlannedTrial
 from rag.store import Store
 
-__all__ = ["STAGES", "Ground", "Lost", "Reader", "Steps", "counts", "fallen", "of", "of_all", "wrong_answers"]
+__all__ = ["ANSWER", "STAGES", "Ground", "Lost", "Reader", "Steps", "counts", "fallen", "of", "of_all", "wrong_answers"]
 
 
 @dataclass(frozen=True)

@@ -39,3 +39,19 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
         terminal.out.print(f"No answer: {'generator=none gives none' if silent else 'nothing in the passages fits'}.")
     terminal.out.print()
     terminal.passages(told["passages"])
+
+
+@app.command()
+def why(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Show which stage lost a golden question, with any config, with trial=<id> of a sweep, or with two beside each other."""
+    from rag import progress, terminal
+    from rag import why as whys
+
+    asked = whys.prepare(overrides or ())
+    example = whys.find(question, asked[0])
+    for one in asked:
+        if one.made.to_run:
+            with progress.SweepProgress(one.made) as bar:
+                one.run(bar)
+    found = whys.explain(example, asked)
+    terminal.print_json(found.to_json()) if as_json else terminal.why(found)

@@ -1,5 +1,6 @@
-"""Passages that were found, each with where it came from."""
+"""Passages that were found, each with where it came from; gold is marked where it is known."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,17 +10,56 @@ from rich.padding import Padding
 from rag.terminal.output import out
 
 EXCERPT = 400
+BEFORE = 80
+"""Characters that are shown before gold which stands further behind."""
 
 
 def passages(found: Sequence[Mapping[str, Any]]) -> None:
     """Passages, each with where it came from: its rank and score in every index, after fusion, after reranking."""
     for passage in found:
-        steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
-        text = " ".join(passage["text"].split())
-        shown = text if len(text) <= EXCERPT else text[:EXCERPT] + " …"
-        out.print(
-            f"[bold]\\[{passage['rank']}][/bold] {escape(passage['chunk'])}  [cyan]{escape(steps)}[/cyan]", soft_wrap=True
-        )
+        out.print(heading(passage), soft_wrap=True)
         if passage["section"]:
             out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4), expand=False))
-        out.print(Padding(escape(shown), (0, 4, 1, 4), expand=False))
+        out.print(Padding(excerpt(passage), (0, 4, 1, 4), expand=False))
+
+
+def heading(passage: Mapping[str, Any]) -> str:
+    """Rank, span and provenance of a passage in one line, and the evidence that stands in it."""
+    steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
+    groups = sorted({mark["group"] + 1 for mark in passage.get("gold", ())})
+    holds = f"  [bold green]evidence {', '.join(map(str, groups))}[/bold green]" if groups else ""
+    return f"[bold]\\[{passage['rank']}][/bold] {escape(passage['chunk'])}  [cyan]{escape(steps)}[/cyan]{holds}"
+
+
+def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:
+    """The text on one line, at most about `most` characters of it: from its beginning, or from shortly before its first gold.
+
+    Gold stands between » and «, so that it is seen without colours too.
+    """
+    text, marks = passage["text"], _merged(passage.get("gold", ()))
+    first = min((start for start, _ in marks), default=0)
+    begin = 0 if first <= most // 2 else first - BEFORE
+    end = min(len(text), begin + most)
+    shown, at = "… " if begin else "", begin
+    for start, stop in marks:
+        if start < end:
+            gold = _flat(text[start : min(stop, end)])
+            shown += f"{escape(_flat(text[at:start]))}[bold green]»{escape(gold)}«[/bold green]"
+            at = min(stop, end)
+    shown += escape(_flat(text[at:end]))
+    return shown.strip() + (" …" if end < len(text) else "")
+
+
+def _merged(gold: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
+    """Where gold stands, stretches that meet joined, in reading order."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted((mark["start"], mark["end"]) for mark in gold):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text)

@@ -1,0 +1,113 @@
+"""A golden question by its id or its words, and the trials that it is asked about."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from rag import golden as golden_sets
+from rag import plan, upkeep
+from rag.answering import config_of
+from rag.blame import Steps
+from rag.errors import ConfigError, DataError
+from rag.execute import Listener, executor_of
+from rag.experiment import Experiment
+from rag.golden import Golden
+from rag.loaders.gold import closest_names
+from rag.plan import Plan, PlannedTrial
+from rag.records import Example
+from rag.space import Trial
+from rag.store import Store
+from rag.sweep import recorded
+from rag.wiring import control_of
+
+MOST = 2
+"""Trials that are shown beside each other."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A trial that a question is asked about, with its steps; what of it is not in the store is in `made.to_run`."""
+
+    trial: PlannedTrial
+    steps: Steps
+    made: Plan
+    store: Store
+    settings: Mapping[str, Any]
+
+    def run(self, listen: Listener) -> None:
+        """Run what is missing; DataError with the reason where that fails."""
+        outcomes = executor_of(self.settings).run(self.made, self.store, listen)
+        broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
+        if broken:
+            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "mend that and ask again")
+
+
+def prepare(overrides: Sequence[str]) -> list[Asked]:
+    """The trials that overrides name: `trial=<id>` once or twice, or else one config.
+
+    ConfigError for anything else, and for a trial whose generator does not read what it finds.
+    """
+    named = [override for override in overrides if override.startswith("trial=")]
+    if len(named) > MOST:
+        raise ConfigError("trial", f"is given {len(named)} times", f"at most {MOST} are shown beside each other")
+    if len(named) == MOST == len(overrides):
+        return [_planned(_recorded(override)) for override in named]
+    config = config_of(overrides)  # refuses a trial beside other overrides
+    return [_planned(_recorded(named[0]) if named else Trial(" ".join(overrides) or "the default config", {}, config))]
+
+
+def _recorded(override: str) -> Trial:
+    return recorded(override.partition("=")[2])
+
+
+def _planned(trial: Trial) -> Asked:
+    store = upkeep.at(trial.config["store"])
+    # No question is timed here; what is timed is in no trial's id.
+    untimed = Trial(trial.name, trial.choices, {**trial.config, "latency": 0})
+    made = plan.assemble(Experiment("why", "", ()), [untimed], store)
+    steps = Steps.of(made.trials[0], made.stages)
+    if steps is None:
+        what = f"is {control_of(trial.config)!r} there, and its generator does not read what is found"
+        raise ConfigError("control", what, "ask about the trial without it")
+    return Asked(made.trials[0], steps, made, store, trial.config["execute"])
+
+
+def find(question: str, asked: Asked) -> Example:
+    """The golden question of that id or with these words; ConfigError with those that come closest."""
+    examples = asked.trial.golden.examples
+    wanted = _plain(question)
+    for example in examples:
+        if example.query.query_id == question.strip():
+            return example
+    for example in examples:
+        if _plain(example.query.text) == wanted:
+            return example
+    raise ConfigError("question", *_unknown(question, asked))
+
+
+def row_of(query_id: str, golden: Golden) -> int:
+    """The row of a question; ConfigError where a second trial was not asked it."""
+    ids = [example.query.query_id for example in golden.examples]
+    if query_id not in ids:
+        what = f"{query_id!r} was asked in one of the trials and not in the other"
+        raise ConfigError("question", what, "name two trials over the same questions")
+    return ids.index(query_id)
+
+
+def _unknown(question: str, asked: Asked) -> tuple[str, str]:
+    config = asked.trial.trial.config
+    components = asked.made.graph.components
+    loaded = golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
+    other = next((one for one in loaded.examples if question.strip() in (one.query.query_id, one.query.text)), None)
+    if other:
+        what = f"{other.query.query_id!r} is in the split {other.split!r}, and the trial was asked those of {config['split']!r}"
+        return what, f"name one of these, or a config with split={other.split}"
+    texts = {_plain(example.query.text): example.query.query_id for example in asked.trial.golden.examples}
+    near = [texts[text] for text in get_close_matches(_plain(question), texts, n=3, cutoff=0.5)]
+    remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else closest_names(question, list(texts.values()))
+    return f"{question!r} is no golden question of this trial", f"{remedy} (rag search and rag ask take any question)"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
