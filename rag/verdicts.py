@@ -134,12 +134,20 @@ def _of_store(root: str, trials: Mapping[str, Trial], folder: Path) -> Iterator[
 def _without_scores(trial: PlannedTrial, folder: Path) -> DataError:
     where = f"trial {trial.trial_id} ({trial.trial.name})"
     for path in sorted(folder.glob("*/leaderboard.json")):
-        rows = json.loads(path.read_text("utf-8")).get("trials", [])
-        status = next((row.get("status") for row in rows if row.get("trial") == trial.trial_id), "done")
+        status = _status(trial.trial_id, path)
         if status != "done":
             what = "failed in its sweep" if status == "failed" else "did not run to its end"
             return DataError(where, f"{what} and has no scores", f"rag sweep {path.parent.name} says why, and goes on")
     return DataError(where, "has no scores in the store: the code changed since, or the store was cleared", AGAIN)
+
+
+def _status(trial_id: str, path: Path) -> str:
+    """What a leaderboard says became of a trial; `done` where it says nothing of it."""
+    try:
+        rows = json.loads(path.read_text("utf-8"))["trials"]
+        return next((str(row["status"]) for row in rows if row["trial"] == trial_id), "done")
+    except (OSError, ValueError, KeyError, TypeError):
+        return "done"
 
 
 def questions_of(found: Sequence[Side]) -> Golden:

@@ -223,6 +223,12 @@ def test_splits_and_coverage_differ(rag: Verb, ids: dict[str, str], golden: Path
     assert told["removed"] == ["q2", "q4", "q6"]
 
 
+def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
+    elsewhere = sweep_in_place("elsewhere", fixed=", store=other, index.bm25s.k1=0.4")
+    told = rag("compare", ids["whole · k 1"], elsewhere["whole · k 1"], "--json").json
+    assert told["candidates"][0]["trial"] == elsewhere["whole · k 1"]
+
+
 # Bad input
 
 
@@ -289,6 +295,7 @@ def test_a_config_from_before_a_key_was_one(rag: Verb, ids: dict[str, str]) -> N
 
 def test_a_store_that_was_cleared(rag: Verb, ids: dict[str, str]) -> None:
     shutil.rmtree(".rag/store")
+    Path("reports/study/leaderboard.json").write_text("{", "utf-8")
     said = rag("compare", *list(ids.values())[:2])
     assert said.code == 2
     assert "has no scores in the store" in said.err

@@ -38,8 +38,12 @@ def comparisons(found: Compared) -> None:
 
 
 def _size(row: Comparison) -> str:
-    grouped = "" if row.clusters == row.n else f" in {row.clusters} clusters"
-    return f"{row.n} {'question' if row.n == 1 else 'questions'}{grouped}"
+    grouped = "" if row.clusters == row.n else f" in {_counted(row.clusters, 'cluster')}"
+    return f"{_counted(row.n, 'question')}{grouped}"
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def _verdict(rows: Sequence[Comparison]) -> str:
@@ -53,7 +57,7 @@ def _verdict(rows: Sequence[Comparison]) -> str:
         return "Nothing can be told from a single cluster of questions."
     least = _detectable(tested[0])
     size = "" if least in ("–", "none") else f" On {_listed(tested[:1])} a difference of {least} would have shown."
-    return f"Not told apart in any of {len(tested)} differences.{size}"
+    return f"Not told apart{f' in any of {len(tested)} differences' if len(tested) > 1 else ''}.{size}"
 
 
 def _listed(rows: Sequence[Comparison]) -> str:
@@ -172,7 +176,8 @@ OPTIONAL = ("+/=/−", CLUSTERS, BELIEVED, "base", "this", "effect")
 
 
 def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
-    notes = [f"{table.family} differences were looked at together: {NOTE}"]
+    looked = "1 difference was" if table.family == 1 else f"{table.family} differences were"
+    notes = [f"{looked} looked at together: {NOTE}"]
     notes += [NOTES[title] for title in NOTES if title in columns]
     notes += [] if all(row.tested for row in table.rows) else ["A single cluster of questions is not tested."]
     out.print(f"[dim]{' '.join(notes)}[/dim]")
@@ -183,5 +188,6 @@ def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
     ):
         if names:
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            count = f"{len(names)} {'question' if len(names) == 1 else 'questions'}"
-            out.print(f"Not compared: {count} that {said}: {', '.join(names[:NAMED])}{more}", markup=False)
+            out.print(
+                f"Not compared: {_counted(len(names), 'question')} that {said}: {', '.join(names[:NAMED])}{more}", markup=False
+            )
