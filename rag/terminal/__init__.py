@@ -9,6 +9,7 @@ from rag.terminal.holdings import dataset, spaces
 from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
 from rag.terminal.plans import plan, planned
+from rag.terminal.why import why
 
 __all__ = [
     "audits",
@@ -28,4 +29,5 @@ __all__ = [
     "print_json",
     "spaces",
     "stream",
+    "why",
 ]
