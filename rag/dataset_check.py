@@ -129,7 +129,7 @@ def _across_splits(examples: Sequence[Example]) -> tuple[str, ...]:
 
 def _twins(examples: Sequence[Example]) -> Iterator[Twins]:
     words = [frozenset(WORD.findall(example.query.text.casefold())) for example in examples]
-    for one, other in _candidates(words):
+    for one, other in candidates(words, ALIKE):
         first, second = examples[one], examples[other]
         # The same words after other turns ask for something else.
         if first.query.history == second.query.history:
@@ -138,13 +138,13 @@ def _twins(examples: Sequence[Example]) -> Iterator[Twins]:
                 yield Twins(first.query.query_id, second.query.query_id, alike, first.split != second.split)
 
 
-def _candidates(words: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
-    """Pairs that can reach ALIKE: two such sets share one of their rarest words (prefix filter, Chaudhuri et al., 2006)."""
+def candidates(words: Sequence[frozenset[str]], alike: float) -> list[tuple[int, int]]:
+    """Pairs whose Jaccard index can reach `alike`: such sets share one of their rarest words (Chaudhuri et al., 2006)."""
     common = Counter(word for each in words for word in each)
     sharing: dict[str, list[int]] = defaultdict(list)
     for place, each in enumerate(words):
         rarest = sorted(each, key=lambda word: (common[word], word))
-        for word in rarest[: len(each) - math.ceil(ALIKE * len(each) - 1e-9) + 1]:
+        for word in rarest[: len(each) - math.ceil(alike * len(each) - 1e-9) + 1]:
             sharing[word].append(place)
     return sorted({pair for places in sharing.values() for pair in combinations(places, 2)})
 

@@ -18,3 +18,21 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
     loaded = golden.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
     found = check_dataset(loaded)
     terminal.print_json(found.to_json()) if as_json else terminal.dataset(name, found)
+
+
+@datasets.command()
+def health(experiment: str, overrides: Overrides = None, as_json: Json = False) -> None:
+    """List questions of an experiment that deserve a look: near-duplicates, give-aways, never or always solved, suspect gold.
+
+    The last three, and what approximate indexes lose, are read from the trials of its sweep that have run.
+    """
+    from rag import health as findings
+    from rag import sweep, terminal
+    from rag.experiment import load
+
+    ready = sweep.prepare(load(experiment, overrides or ()))
+    found = findings.of(ready.plan, ready.store)
+    if as_json:
+        terminal.print_json({"experiment": ready.plan.experiment.name, "sets": [each.to_json() for each in found]})
+    for each in () if as_json else found:
+        terminal.health(each)

@@ -1,6 +1,7 @@
 """What approximate search loses."""
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from rich.markup import escape
 from rich.table import Table
@@ -15,9 +16,9 @@ def audits(found: Sequence[Audit], names: Sequence[str] = ()) -> None:
     for title in ("index", "measure", "exact", "found", "lost to index", "to embedder"):
         table.add_column(title, justify="left" if title in ("index", "measure") else "right", no_wrap=title != "index")
     for place, audit in enumerate(found):
-        title = f"{escape(audit.index)} [dim]{escape(names[place])}[/dim]" if names else escape(audit.index)
-        for line, cells in enumerate(_lines(audit)):
-            table.add_row("" if line else title, *cells)
+        titles = [escape(audit.index), f"[dim]{escape(names[place])}[/dim]" if names else ""]
+        for title, cells in zip_longest(titles, _lines(audit), fillvalue=""):
+            table.add_row(title, *cells)
     out.print(table)
     out.print("[dim]Lost to the index: exact search minus this one; brackets hold together in 95 % of tries.[/dim]")
     out.print("[dim]Lost to the embedder: gold that exact search does not find among the candidates either.[/dim]")
