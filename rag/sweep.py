@@ -75,8 +75,17 @@ def store_of(experiment: Experiment) -> tuple[Store, Mapping[str, Any]]:
     return upkeep.at(wiring["store"]), wiring["execute"]
 
 
-def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Sweep:
-    """Run what a plan says must run; Ctrl-C leaves a partial leaderboard, and everything that ran is stored."""
+@dataclass(frozen=True)
+class Ran:
+    """What became of the stages of a plan; `interrupted` by Ctrl-C, `stopped` by a store that cannot be used."""
+
+    outcomes: Mapping[str, Outcome]
+    interrupted: bool = False
+    stopped: StoreError | None = None
+
+
+def carry_out(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Ran:
+    """Run what a plan says must run. Ctrl-C ends it early; everything that ran is stored."""
     executor = executor_of(settings)
     outcomes: dict[str, Outcome] = {}
 
@@ -95,7 +104,14 @@ def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener)
     spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
     if not stopped:
         plan.record_rates(made, spent, store)
-    return Sweep(made, outcomes, leaderboard.of(made, outcomes, store), interrupted, stopped)
+    return Ran(outcomes, interrupted, stopped)
+
+
+def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Sweep:
+    """Carry out a plan and rank its trials; Ctrl-C leaves a partial leaderboard."""
+    ran = carry_out(made, store, settings, listen)
+    board = leaderboard.of(made, ran.outcomes, store)
+    return Sweep(made, ran.outcomes, board, ran.interrupted, ran.stopped)
 
 
 def folder_of(sweep: Sweep, folder: Path = REPORTS) -> Path:
@@ -115,12 +131,17 @@ def write(sweep: Sweep, folder: Path = REPORTS) -> Path:
         for trial in sweep.plan.trials
     ]
     for name, content in (("leaderboard", sweep.board.to_json()), ("measured", sweep.board.measured()), ("trials", trials)):
-        try:
-            write_json(place / f"{name}.json", content)
-        except OSError as error:
-            what = f"cannot be written ({error.strerror})"
-            raise StoreError(str(place), what, "the results are in the store: mend it and run again") from error
+        write_report(place / f"{name}.json", content)
     return place
+
+
+def write_report(path: Path, content: Any) -> None:
+    """Write one JSON file of a report; StoreError if that cannot be."""
+    try:
+        write_json(path, content)
+    except OSError as error:
+        what = f"cannot be written ({error.strerror})"
+        raise StoreError(str(path.parent), what, "the results are in the store: mend it and run again") from error
 
 
 def write_json(path: Path, content: Any) -> None:

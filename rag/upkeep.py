@@ -9,9 +9,9 @@ from rag.errors import StoreError
 from rag.parameters import shown
 from rag.store import Store
 
-SPACES = ("stages", "rates", "vectors", "pairs", "replies")
+SPACES = ("stages", "rates", "vectors", "pairs", "replies", "looks")
 AGES = ("stages",)
-"""Spaces that `collect` clears; the finer ones are dear to compute and shared by everything."""
+"""Spaces that `collect` clears; the finer ones are dear to compute and shared by everything; looks must not be forgotten."""
 
 
 def at(root: Any) -> Store:

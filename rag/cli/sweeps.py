@@ -28,7 +28,8 @@ def sweep_command(experiment: str, overrides: Overrides = None, as_json: Json = 
     """Run an experiment: every distinct stage once, what was computed before reused. Ctrl-C and run again goes on."""
     from rag.experiment import load
 
-    _sweep(load(experiment, overrides or ()), as_json, track, ["track", experiment, *(overrides or ())])
+    again = ["track", experiment, *(overrides or ())]
+    _sweep(load(experiment, overrides or ()), as_json, track, again, shlex.join([experiment, *(overrides or ())]))
 
 
 @app.command()
@@ -48,30 +49,34 @@ def run(
     _sweep(declared, as_json, track, ["run", *(["-m"] if multirun else []), *(overrides or ())])
 
 
-def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str]) -> None:
-    """Run, print, write down and track; `again` is the command that tracks if it cannot be done now."""
-    from rag import progress, runs, sweep, terminal
+def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str = "") -> None:
+    """Run, conclude, print, write down and track.
+
+    `again` is the command that tracks if it cannot be done now, `called` what names the experiment on a command line.
+    """
+    from rag import conclusion, progress, runs, sweep, terminal
 
     ready = sweep.prepare(declared)
     ready.store.clear_orphans()
     with progress.SweepProgress(ready.plan) as bar:
         done = sweep.run(ready.plan, ready.store, ready.settings, bar)
+    told = conclusion.reach(done, ready.store, ready.settings, progress.SweepProgress)
+    interrupted = done.interrupted or told.interrupted
     if as_json:
-        terminal.print_json(done.to_json())
+        terminal.print_json(done.to_json() | told.to_json() | {"interrupted": interrupted})
     else:
-        terminal.out.print(done.board.question, markup=False)
-        terminal.out.print(terminal.leaderboard(done.board))
-        terminal.closing(done, sweep.folder_of(done))
-    if done.stopped:
-        raise done.stopped
+        terminal.swept(done, told, sweep.folder_of(done), called)
+    if stopped := done.stopped or told.stopped:
+        raise stopped
     sweep.write(done)
-    if done.interrupted:
+    conclusion.write(done, told)
+    if interrupted:
         # Workers and models are let go of by the end of the process: nothing is owed to them.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
         runs.send(done, ready.store, shlex.join(["rag", *again]))
-    if any(row.status == "failed" for row in done.board.rows):
+    if told.failed or any(row.status == "failed" for row in done.board.rows):
         raise typer.Exit(FAILED)
 
 

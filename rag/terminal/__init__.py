@@ -1,24 +1,27 @@
 """What people see in a terminal: tables on standard output, progress on standard error."""
 
 from rag.terminal.audits import audits
-from rag.terminal.boards import closing, leaderboard
+from rag.terminal.boards import counted, leaderboard
 from rag.terminal.comparisons import comparisons
 from rag.terminal.controls import controls
 from rag.terminal.effects import effects
+from rag.terminal.health import health
 from rag.terminal.holdings import dataset, spaces
 from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
 from rag.terminal.plans import plan, planned
 from rag.terminal.why import why
+from rag.terminal.winner import swept
 
 __all__ = [
     "audits",
-    "closing",
     "comparisons",
     "controls",
+    "counted",
     "dataset",
     "effects",
     "err",
+    "health",
     "interval",
     "leaderboard",
     "number",
@@ -29,5 +32,6 @@ __all__ = [
     "print_json",
     "spaces",
     "stream",
+    "swept",
     "why",
 ]

@@ -1,0 +1,88 @@
+"""What a sweep says to do, under its leaderboard: the recommendation first, how sure it is, what it costs, what next."""
+
+import math
+from pathlib import Path
+
+from rich.markup import escape
+
+from rag.conclusion import Conclusion
+from rag.leaderboard import Row
+from rag.sweep import Sweep
+from rag.terminal.boards import counted, leaderboard
+from rag.terminal.output import err, number, out
+from rag.winner import Mean, Standing, Winner
+
+LEGEND = "> recommended   = not told apart from the best   * on the front of quality, latency, cost and size"
+
+
+def swept(done: Sweep, told: Conclusion, folder: Path, called: str = "") -> None:
+    """A leaderboard and what follows from it; `called` is what names the experiment on a command line, if it is declared."""
+    marks = _marks(told.winner) if told.winner and len(done.board.rows) > 1 else None
+    out.print(done.board.question, markup=False)
+    out.print(leaderboard(done.board, marks=marks))
+    out.print(f"[dim]Brackets: 95 % intervals of each mean by itself.{'   ' + LEGEND if marks else ''}[/dim]\n")
+    if told.winner:
+        _recommended(done, told, told.winner)
+    for note in told.notes:
+        out.print(escape(note))
+    if told.effects:
+        out.print(f"Effects: {escape(told.effects.sentence)}.")
+    counted(done)
+    for name, error in (told.again.errors() if told.again else {}).items():
+        err.print(f"[red]{escape(name)} on the holdout[/red]\n{escape(error.rstrip())}", soft_wrap=True)
+    _next(told.winner, folder, called)
+
+
+def _marks(winner: Winner) -> dict[str, str]:
+    front = set(winner.front)
+
+    def mark(standing: Standing) -> str:
+        tied = ">" if standing.trial_id == winner.recommended else "=" if standing.tied else " "
+        return tied + ("*" if standing.trial_id in front else "")
+
+    return {standing.trial_id: mark(standing) for standing in winner.standings}
+
+
+def _recommended(done: Sweep, told: Conclusion, winner: Winner) -> None:
+    taken = winner.of(winner.recommended)
+    out.print(f"[bold]Recommended: {escape(taken.name)}[/bold] ({taken.trial_id})")
+    out.print(f"{escape(winner.why)}")
+    objective = done.board.objective
+    if taken.holdout and taken.optimism:
+        again = f"{_shown(taken.holdout)} on the holdout, {_shown(taken.tune)} on tune"
+        what = "objective" if objective.summed else objective.column
+        out.print(f"{escape(what)} {again}: the choice flatters it by {_shown(taken.optimism, True)}.")
+    if winner.difference:
+        best = escape(winner.of(winner.best).name)
+        out.print(f"On the holdout it is {_shown(winner.difference, True)} against {best}, the best by mean on tune.")
+    if told.again and told.again.looks:
+        out.print(f"Looks at this holdout so far: {told.again.looks}.")
+    if costs := _costs(next(row for row in done.board.rows if row.trial_id == taken.trial_id)):
+        out.print(f"It takes {costs}.")
+
+
+def _costs(row: Row) -> str:
+    found = row.measured
+    told = [
+        f"{number(found.get('latency_p95_ms'), 1)} ms for a question (p95)" if "latency_p95_ms" in found else "",
+        f"{found['index_bytes'] / 1e6:.2f} MB of indexes" if found.get("index_bytes") else "",
+        f"{found['cost_usd']:.4f} US dollars for these questions" if found.get("cost_usd") else "",
+    ]
+    return ", ".join(filter(None, told))
+
+
+def _shown(found: Mean, signed: bool = False) -> str:
+    low, high = number(found.low), number(found.high)
+    sign = "+" if signed and found.mean > 0 else ""
+    return f"{sign}{number(found.mean)}" + ("" if math.isnan(found.low) else f" \\[{low}, {high}]")
+
+
+def _next(winner: Winner | None, folder: Path, called: str) -> None:
+    if winner is None:
+        return
+    rivals = [found for found in winner.standings if found.trial_id != winner.recommended and found.admitted]
+    rival = winner.best if winner.best != winner.recommended else rivals[0].trial_id if rivals else ""
+    verbs = [f"rag compare {rival} {winner.recommended}" if rival else ""]
+    verbs += [f"rag baseline {called}", f"rag report {called}"] if called else []
+    verbs += [f'rag ask "…" trial={winner.recommended}', "make ui", f"{folder}/leaderboard.json"]
+    out.print(f"Next:  {escape('   '.join(filter(None, verbs)))}", soft_wrap=True)

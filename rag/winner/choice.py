@@ -1,0 +1,192 @@
+"""Trials that compete → the set that is tied with the best, and the member of it to take. Pure arithmetic."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import stdtrit
+
+from rag import pareto
+from rag.paired import Family, family
+from rag.resampling import by_cluster, effective, standard_error
+from rag.winner import words
+from rag.winner.records import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
+
+TWO_SIDED = 0.975
+CLOSE = 1e-12
+"""Differences of questions below this are sums that differ in their last bits."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Entrants, best first, and their differences from the first of them: `column` numbers that of each in `found`.
+
+    Trials that answer every question alike are one comparison, and one that is just like the best is none: None.
+    """
+
+    entrants: Sequence[Entrant]
+    found: Family | None
+    column: Mapping[str, int | None]
+
+    def behind(self, trial_id: str) -> Mean | None:
+        """The difference of a trial from the best, corrected; None where nothing was compared."""
+        if self.found is None or trial_id not in self.column:
+            return None
+        column = self.column[trial_id]
+        if column is None:
+            return Mean(0.0, 0.0, 0.0)
+        parts = self.found.mean, self.found.corrected_low, self.found.corrected_high
+        return Mean(*(float(part[column]) for part in parts))
+
+    @cached_property
+    def tied(self) -> list[Entrant]:
+        """The best, and every trial that is not shown to be worse."""
+        if self.found is None:
+            return list(self.entrants[:1])
+        worse = self.found.significant & (self.found.mean < 0)
+        columns = {found.trial_id: self.column.get(found.trial_id) for found in self.entrants}
+        return [found for found in self.entrants if (column := columns[found.trial_id]) is None or not worse[column]]
+
+    @cached_property
+    def taken(self) -> tuple[Entrant, str]:
+        """The member of the tied set to take, and what it was taken for: cost, latency, size, or nothing."""
+        return _taken(self.tied)
+
+    @property
+    def nearest(self) -> tuple[Entrant, Mean] | None:
+        """The best of those that are shown to be worse."""
+        tied = {one.trial_id for one in self.tied}
+        worse = [(one, self.behind(one.trial_id)) for one in self.entrants if one.trial_id not in tied]
+        return next(((one, behind) for one, behind in worse if behind is not None), None)
+
+
+def race(entrants: Sequence[Entrant], cluster: Ints) -> Race:
+    """Compare every entrant with the first, the best by mean; nothing is compared where there are no values per question."""
+    best = entrants[0]
+    if best.values is None or any(other.values is None for other in entrants):
+        return Race(entrants, None, {})
+    distinct: dict[bytes, int] = {}
+    columns: list[Floats] = []
+    column: dict[str, int | None] = {best.trial_id: None}
+    for other in entrants[1:]:
+        difference = np.asarray(other.values) - best.values
+        difference[np.abs(difference) < CLOSE] = 0.0
+        if not np.nan_to_num(difference).any():
+            column[other.trial_id] = None
+            continue
+        column[other.trial_id] = place = distinct.setdefault(difference.tobytes(), len(columns))
+        columns += [difference] if place == len(columns) else []
+    table = np.stack(columns, axis=1) if columns else np.zeros((len(cluster), 0))
+    return Race(entrants, family(table, cluster), column)
+
+
+def choose(
+    found: Race,
+    cluster: Ints,
+    holdout: Holdout | None = None,
+    sign: float = 1.0,
+    others: Sequence[Standing] = (),
+) -> Winner:
+    """The winner of a race among admitted entrants; `cluster` numbers the cluster of each question from 0.
+
+    Tied is who is not significantly worse than the best by mean, after Holm's correction for all comparisons with it. Taken is
+    the cheapest of the tied where any costs, or else the fastest where latency was measured, the best by mean among those that
+    are not shown to be slower than it, or else the one with the smallest indexes. `sign` is that of `rag.objective.Objective`,
+    `others` are the trials that are not admitted.
+    """
+    entrants, (taken, reason) = found.entrants, found.taken
+    why = words.why(entrants, found.tied, taken, reason, found.behind(taken.trial_id), found.nearest)
+    beaten = _dominated(entrants, cluster)
+    standings = (_standing(one, found, beaten, holdout, cluster, sign) for one in entrants)
+    return Winner(
+        best=entrants[0].trial_id,
+        recommended=taken.trial_id,
+        tied=tuple(one.trial_id for one in found.tied),
+        why=why,
+        standings=(*standings, *others),
+        looks=holdout.looks if holdout else 0,
+        family=found.found.size if found.found else 0,
+        holdout=bool(holdout and holdout.values),
+        difference=_difference(entrants[0].trial_id, taken.trial_id, holdout),
+    )
+
+
+def _taken(tied: Sequence[Entrant]) -> tuple[Entrant, str]:
+    left, reason = list(tied), ""
+    if len(left) > 1 and any(one.cost > 0 for one in left) and len({one.cost for one in left}) > 1:
+        least = min(one.cost for one in left if one.cost == one.cost)
+        left, reason = [one for one in left if one.cost == least], "cost"
+    timed = [one for one in left if one.latency == one.latency]
+    if len(left) > 1 and timed:
+        fastest = min(range(len(timed)), key=lambda row: timed[row].latency)
+        near = pareto.not_slower([one.seconds for one in timed], fastest)
+        kept = [timed[row] for row in near]
+        reason = reason or ("latency" if len(kept) < len(left) else "")
+        return kept[0], reason
+    if len(left) > 1:
+        least = min(one.size if one.size == one.size else math.inf for one in left)
+        kept = [one for one in left if one.size == least] or left
+        return kept[0], reason or ("size" if len(kept) < len(left) else "")
+    return left[0], reason
+
+
+def _dominated(entrants: Sequence[Entrant], cluster: Ints) -> dict[str, str]:
+    candidates = [
+        pareto.Candidate(one.trial_id, quality, one.seconds, one.latency, one.cost, one.size)
+        for one in entrants
+        if (quality := one.quality if one.values is None else one.values) is not None
+    ]
+    return pareto.dominated(candidates, cluster)
+
+
+def _standing(
+    one: Entrant,
+    found: Race,
+    beaten: Mapping[str, str],
+    holdout: Holdout | None,
+    cluster: Ints,
+    sign: float,
+) -> Standing:
+    again = holdout.values.get(one.trial_id) if holdout else None
+    measured = optimism = None
+    if again is not None and holdout is not None and one.values is not None:
+        mean, error, freedom = _mean(again, holdout.cluster)
+        reach = stdtrit(freedom, TWO_SIDED) * error
+        measured = Mean(sign * mean, *sorted((sign * (mean - reach), sign * (mean + reach))))
+        optimism = _welch(_mean(one.values, cluster), (mean, error, freedom))
+    is_tied, behind = any(one is other for other in found.tied), found.behind(one.trial_id)
+    by = beaten.get(one.trial_id, "")
+    return Standing(one.trial_id, one.name, one.reached, True, is_tied, behind, measured, optimism, by)
+
+
+def _mean(values: Floats, cluster: Ints) -> tuple[float, float, float]:
+    """Mean, cluster-robust standard error and degrees of freedom over the questions that have a value."""
+    kept = ~np.isnan(values)
+    if not kept.any():
+        return math.nan, math.nan, 1.0
+    names = np.unique(cluster[kept], return_inverse=True)[1]
+    groups = int(names.max()) + 1
+    counts = by_cluster(np.ones((int(kept.sum()), 1)), names, groups)
+    sums = by_cluster(values[kept][:, None], names, groups)
+    mean = sums.sum(axis=0) / counts.sum(axis=0)
+    return float(mean[0]), float(standard_error(sums, counts, mean)[0]), float(effective(counts)[0]) - 1
+
+
+def _welch(one: tuple[float, float, float], other: tuple[float, float, float]) -> Mean:
+    """The difference of two independent means, with Welch's degrees of freedom (Biometrika 34, 1947)."""
+    spread = one[1] ** 2 + other[1] ** 2
+    parts = one[1] ** 4 / one[2] + other[1] ** 4 / other[2]
+    difference = one[0] - other[0]
+    if spread == 0 or spread != spread:
+        return Mean(difference, *((difference, difference) if spread == 0 else ()))
+    reach = float(stdtrit(spread**2 / parts, TWO_SIDED)) * math.sqrt(spread)
+    return Mean(difference, difference - reach, difference + reach)
+
+
+def _difference(best: str, taken: str, holdout: Holdout | None) -> Mean | None:
+    if holdout is None or best == taken or not {best, taken} <= holdout.values.keys():
+        return None
+    found = family((holdout.values[taken] - holdout.values[best])[:, None], holdout.cluster)
+    return Mean(float(found.mean[0]), float(found.low[0]), float(found.high[0]))
