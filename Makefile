@@ -7,7 +7,7 @@ E ?= quickstart
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install sweep plan ui ask test test-llm check bench clean
+.PHONY: help install sweep plan baseline gate ui ask test test-llm check bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -24,6 +24,12 @@ sweep: install ## Run an experiment and print its leaderboard      (E=quickstart
 
 plan: install ## Show what a sweep would run, reuse and take       (E=quickstart)
 	$(RAG) plan $(E)
+
+baseline: install ## Write the recommended trial's scores to commit         (E=quickstart)
+	$(RAG) baseline $(E)
+
+gate: install ## Compare today's conf with the committed baseline   (E=quickstart)
+	$(RAG) gate $(E)
 
 ui: install ## Look at the trials in MLflow on 127.0.0.1:5000
 	$(RAG) ui
