@@ -1,8 +1,9 @@
 """A sweep as MLflow runs: which parameters, metrics, tags and tables are sent of each trial."""
 
+import os
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,32 @@ def recall(made: Plan, store: Store) -> Sweep:
     return Sweep(made, outcomes, leaderboard.of(made, outcomes, store), interrupted=False)
 
 
+def attach(made: Plan, files: Mapping[str, Path]) -> str:
+    """Put files, by the names that they get there, beside the sweep's parent run; its id, empty where nothing is tracked.
+
+    Where nothing was ever tracked MLflow is not even loaded. ServiceError if it cannot take them.
+    """
+    if not os.environ.get("MLFLOW_TRACKING_URI") and not (FOLDER / "mlflow.db").exists():
+        return ""
+    return tracking.attach(_swept(made, ()), {name: path for name, path in files.items() if path.is_file()}, None, FOLDER)
+
+
 def record(done: Sweep, store: Store) -> SweepRecord:
     """Everything that MLflow is told of a sweep."""
     made = done.plan
-    first = made.trials[0]
-    golden = first.golden
     rows = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
-    tags = _versions() | {"question": made.experiment.question, "golden.digest": golden.golden_digest}
+    tags = _tags(made)
+    return _swept(
+        made, [_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows]
+    )
+
+
+def _tags(made: Plan) -> dict[str, str]:
+    return _versions() | {"question": made.experiment.question, "golden.digest": made.trials[0].golden.golden_digest}
+
+
+def _swept(made: Plan, trials: Sequence[TrialRecord]) -> SweepRecord:
+    first, golden = made.trials[0], made.trials[0].golden
     return SweepRecord(
         experiment=made.experiment.name,
         name=made.experiment.name,
@@ -66,8 +86,8 @@ def record(done: Sweep, store: Store) -> SweepRecord:
         dataset_digest=digest(golden.corpus_digest, golden.golden_digest)[:36],
         dataset_source=str(first.trial.config["dataset"].get("path", "")),
         n_questions=len(golden.examples),
-        trials=[_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows],
-        tags=tags,
+        trials=trials,
+        tags=_tags(made),
         params={"objective": made.experiment.objective, "trials": str(len(made.trials)), "stages": str(len(made.stages))},
     )
 
@@ -93,11 +113,6 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
     )
-
-
-def _by_kind(row: Row) -> Iterator[tuple[str, float | None]]:
-    for kind, columns in row.kinds.items():
-        yield from ((f"{column}/kind={kind}", found["mean"]) for column, found in columns.items() if kind)
 
 
 def _choices(row: Row) -> dict[str, str]:

@@ -22,7 +22,7 @@ from rag.errors import ServiceError
 from rag.redaction import shown
 from rag.tracked import SweepRecord, Table, TrialRecord
 
-__all__ = ["SweepRecord", "Table", "TrialRecord", "prepare", "reap", "track"]
+__all__ = ["SweepRecord", "Table", "TrialRecord", "attach", "prepare", "reap", "track"]
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -81,6 +81,24 @@ def track(record: SweepRecord, uri: str) -> str:
             failed = bool(record.trials) and all(trial.status == "FAILED" for trial in record.trials)
             client.set_terminated(parent, "FAILED" if failed else "FINISHED")
     return parent
+
+
+def attach(record: SweepRecord, files: Mapping[str, Path], uri: str | None, folder: Path) -> str:
+    """Put files, by the names that they get, beside the parent run of a sweep; its id, empty for a sweep that is not there.
+
+    Two requests, and where artifacts lie behind a service one for each file. ServiceError if MLflow cannot take them.
+    """
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or tracked.sqlite_uri(folder.resolve() / "mlflow.db")
+    with _told(uri, record.experiment):
+        client = _client(uri)
+        known = client.get_experiment_by_name(record.experiment)
+        condition = f"tags.`assay.sweep` = '{tracked.sweep_digest(record)}'"
+        parent = next(_runs(client, known.experiment_id, condition), None) if known else None
+        if parent is None:
+            return ""
+        texts = {name: path.read_text("utf-8") for name, path in files.items()}
+        _write_artifacts(client, str(parent.info.artifact_uri), texts)
+        return str(parent.info.run_id)
 
 
 def reap(uri: str, experiment: str) -> int:

@@ -139,7 +139,9 @@ def _effects(random: np.random.Generator) -> tuple[Factor, ...]:
     for axis, choices in (("chunker", CHUNKERS), ("search", SEARCHES), ("reranker", RERANKERS)):
         for choice in choices[1:]:
             mean = float(random.normal(0, 0.04))
-            found.append(Factor(axis, choice, choices[0], Mean(mean, mean - 0.015, mean + 0.015), 0.01 if abs(mean) > 0.015 else 0.7))
+            found.append(
+                Factor(axis, choice, choices[0], Mean(mean, mean - 0.015, mean + 0.015), 0.01 if abs(mean) > 0.015 else 0.7)
+            )
     return tuple(found)
 
 
@@ -150,7 +152,9 @@ def explorer(ids: list[str], questions: int, width: int, random: np.random.Gener
     metadata = {"hostile.md": {"title": HOSTILE, "year": 2024}}
     names = list(documents)
     asked = tuple(_question(number, names, documents, random) for number in range(questions))
-    rankings = {f"r{number}": _ranked(questions, names, documents, width, random) for number in range(max(1, len(ids) * 3 // 4))}
+    rankings = {
+        f"r{number}": _ranked(questions, names, documents, width, random) for number in range(max(1, len(ids) * 3 // 4))
+    }
     keys = list(rankings)
     shown = tuple(_shown(number, trial, questions, keys[number % len(keys)], asked, random) for number, trial in enumerate(ids))
     return Explorer(asked, shown, rankings, documents, metadata)
@@ -163,7 +167,9 @@ def _question(number: int, names: list[str], documents: dict[str, str], random: 
         return Question("q-hostile", f"Why {HOSTILE}?", kind, (HOSTILE,), (), (HOSTILE,), ((("hostile.md", 12, 90),),))
     places = [names[int(place)] for place in random.integers(0, len(names), 2)]
     gold = [((place, 40, 180),) for place in places[: 1 + (kind == "multi_hop")]] if kind != "unanswerable" else []
-    history = (("user", "Hello, I work at night."), ("assistant", "Then rule four is for you.")) if kind == "conversation" else ()
+    history = (
+        (("user", "Hello, I work at night."), ("assistant", "Then rule four is for you.")) if kind == "conversation" else ()
+    )
     return Question(f"q{number}", text, kind, ("rota",) if number % 3 else (), history, ("nine crowns",), tuple(gold))
 
 
@@ -171,7 +177,10 @@ def _ranked(questions: int, names: list[str], documents: dict[str, str], width: 
     places = random.integers(0, len(names), (questions, width))
     starts = random.integers(0, 6, (questions, width)) * 200
     passages = [
-        [(names[int(place)], int(start), min(int(start) + 400, len(documents[names[int(place)]]))) for place, start in zip(*row, strict=True)]
+        [
+            (names[int(place)], int(start), min(int(start) + 400, len(documents[names[int(place)]])))
+            for place, start in zip(*row, strict=True)
+        ]
         for row in zip(places, starts, strict=True)
     ]
     found = random.integers(0, 12, (questions, 2)).tolist()

@@ -1,11 +1,12 @@
 """Verbs that say whether one trial is better than another."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json
+from rag.cli.options import Json, Overrides, Track
 
 
 @app.command()
@@ -38,3 +39,36 @@ def compare(
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
     found = compared(names, metric or (), dimensions, bridge or ())
     terminal.print_json(found.to_json()) if as_json else terminal.comparisons(found)
+
+
+@app.command()
+def report(experiment: str, overrides: Overrides = None, track: Track = True, as_json: Json = False) -> None:
+    """Draw a finished sweep: reports/EXPERIMENT/index.html, one file that opens without a network, and report.md in text.
+
+    --json: page and text (their paths), recommended (trial id, empty for none) and name, why, sure and cost as the page has
+    them, missing (by section of the report, why it has nothing to show).
+    """
+    from rag import report as reports
+    from rag import runs, sweep, terminal
+    from rag.experiment import load
+
+    ready = sweep.prepare(load(experiment, overrides or ()))
+    made = reports.write(ready.plan, ready.store)
+    if as_json:
+        terminal.print_json(made.to_json())
+    else:
+        for line in (*made.lines, "", str(made.page), str(made.text)):
+            terminal.out.print(line, markup=False, soft_wrap=True)
+    if track:
+        _attach(runs.attach, ready.plan, made.files)
+
+
+def _attach(attach: Callable[[Any, Any], str], made: Any, files: Any) -> None:
+    """Put a report beside its sweep in MLflow; the report is there whatever becomes of that."""
+    from rag import terminal
+    from rag.errors import ServiceError
+
+    try:
+        attach(made, files)
+    except ServiceError as error:
+        terminal.err.print(f"The report is written, but not in MLflow: {error}", markup=False, soft_wrap=True)

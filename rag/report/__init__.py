@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rag.errors import StoreError
 from rag.plan import Plan
@@ -24,9 +25,23 @@ class Report:
     material: Material
 
     @property
-    def headline(self) -> wording.Headline:
+    def files(self) -> dict[str, Path]:
+        """What belongs beside the sweep in MLflow, by the names that it gets there."""
+        return {"report.html": self.page, "report.md": self.text, "verdict.json": self.page.with_name("verdict.json")}
+
+    @property
+    def lines(self) -> tuple[str, ...]:
         """What to do, how sure, what it costs."""
-        return wording.headline(self.material)
+        head = wording.headline(self.material)
+        first = f"{head.lead} {head.name} ({head.trial_id})." if head.name else head.lead
+        return tuple(filter(None, (first, head.why, " ".join(head.sure), head.cost)))
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag report --json` prints."""
+        head = wording.headline(self.material)
+        told = {"page": str(self.page), "text": str(self.text), "recommended": head.trial_id, "name": head.name}
+        said = {"why": head.why, "sure": list(head.sure), "cost": head.cost, "missing": dict(self.material.missing)}
+        return told | said
 
 
 def write(made: Plan, store: Store, folder: Path = REPORTS) -> Report:

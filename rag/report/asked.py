@@ -91,7 +91,9 @@ def _shown(
     columns = {scored_name(scored): scored.values(scores).tolist()}
     columns |= {column: scores.column(column).tolist() for column in scores.columns if column not in columns}
     found = outcomes(judged, config["k"], scores.failed, lost)
-    return Shown(trial.trial_id, config["k"], found.tolist(), lost.tolist(), columns, f"{trial.ends.ranking} {trial.ends.judge}", replies)
+    return Shown(
+        trial.trial_id, config["k"], found.tolist(), lost.tolist(), columns, f"{trial.ends.ranking} {trial.ends.judge}", replies
+    )
 
 
 def scored_name(scored: Scored) -> str:
@@ -99,9 +101,7 @@ def scored_name(scored: Scored) -> str:
     return "objective" if scored.objective.summed else scored.column
 
 
-def outcomes(
-    judged: Judged, k: int, failed: NDArray[np.bool_], lost: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def outcomes(judged: Judged, k: int, failed: NDArray[np.bool_], lost: NDArray[np.int64]) -> NDArray[np.int64]:
     """What became of each question within k; one that a later stage lost, for all that was found, is lost."""
     there = judged.group_ranks >= 0
     found = (judged.group_ranks > 0) & (judged.group_ranks <= k)
@@ -115,7 +115,10 @@ def outcomes(
 def _question(example: Example) -> Question:
     query = example.query
     gold = tuple(
-        tuple((place.doc_id, place.start, place.end) if isinstance(place, Span) else (place, -1, -1) for place in group.alternatives)
+        tuple(
+            (place.doc_id, place.start, place.end) if isinstance(place, Span) else (place, -1, -1)
+            for place in group.alternatives
+        )
         for group in example.evidence
         if group.grade > 0
     )

@@ -8,7 +8,13 @@ from rag.terminal import number
 __all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "money", "number", "seconds", "signed", "size"]
 
 LATENCY, BYTES, COST = "latency_p95_ms", "index_bytes", "cost_usd"
-MEASURED = {"latency_p50_ms": "median ms", LATENCY: "95 % ms", BYTES: "index", COST: "per 1,000", "tokens": "tokens per question"}
+MEASURED = {
+    "latency_p50_ms": "median ms",
+    LATENCY: "95 % ms",
+    BYTES: "index",
+    COST: "per 1,000",
+    "tokens": "tokens per question",
+}
 """What a clock or a scale said, and how a leaderboard calls it."""
 
 

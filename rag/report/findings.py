@@ -12,6 +12,7 @@ from rag import audit, blame, controls, effects, headroom, plan, resampling, sli
 from rag.errors import UserError
 from rag.evaluate import Scores
 from rag.objective import Objective
+from rag.paired import ALPHA
 from rag.plan import Plan, PlannedTrial
 from rag.report.figures import difference, number
 from rag.report.material import Blame, Factor, Gain, Heat, Line, Listing, Mean
@@ -78,39 +79,47 @@ class Findings:
             self.missing[section] = nothing
 
 
-def of(scored: Scored, written: Mapping[str, Any]) -> Findings:
-    """Ask every room; `written` is what the sweep wrote down beside its verdict."""
+def of(scored: Scored, told: Mapping[str, Any] | None = None) -> Findings:
+    """Ask every room; `told` are effects that the sweep wrote down beside its verdict."""
     found = Findings()
     varied = [axis for axis, choices in scored.made.experiment.axes.items() if len(choices) > 1]
     few = "An effect is the difference between two choices: this experiment varies nothing." if not varied else ""
-    found.ask("effects", lambda: _effects(scored), few or "No two trials differ in one choice alone.")
+    found.ask("effects", lambda: _effects(scored, told), few or "No two trials differ in one choice alone.")
     found.ask("heat", lambda: {"heat": _heat(scored)}, "The questions have no kinds, tags or lengths that tell them apart.")
     found.ask("blame", lambda: {"blame": _blame(scored, found.lost)})
     found.ask("headroom", lambda: {"headroom": _headroom(scored)}, "No part of this trial can be made perfect by itself.")
     silent = "The recommended trial generates no answers, so there is nothing to read other contexts for."
     generates = scored.trials[0].ends.generate is not None
-    unread = "The controls of this trial have not run, or it measures no answers: rag sweep runs them where answers are generated."
+    unread = (
+        "The controls of this trial have not run, or it measures no answers: rag sweep runs them where answers are generated."
+    )
     found.ask("controls", lambda: {"controls": _controls(scored)}, unread if generates else silent)
     found.ask("audit", lambda: {"audit": _audit(scored)}, "No index here searches approximately: there is nothing to audit.")
     return found
 
 
-def _effects(scored: Scored) -> dict[str, Any]:
-    if scored.objective.measured:
+def _effects(scored: Scored, told: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Effects as the sweep told them, or looked at now; of pairs of choices only those that are significant."""
+    found = told or _effects_now(scored)
+    if not found or not found["effects"]:
         return {"effects": ()}
+    single = tuple(_factor(one, one["reference"]) for one in found["effects"])
+    sure = [one for one in found["interactions"] if one["p_holm"] is not None and one["p_holm"] <= ALPHA]
+    both = tuple(_factor(one, "their sum", f"{one['other_axis']} {one['other_choice']}") for one in sure)
+    return {"effects": single, "interactions": both, "effects_sentence": f"{found['sentence']}."}
+
+
+def _effects_now(scored: Scored) -> Mapping[str, Any] | None:
+    if scored.objective.measured:
+        return None
     axes = {axis: [choice.label for choice in choices] for axis, choices in scored.made.experiment.axes.items()}
     pairs = [(trial.trial.choices, values) for trial, values in zip(scored.trials, scored.table.T, strict=True)]
-    found = effects.of([(choices, values) for choices, values in pairs if choices.keys() >= axes.keys()], scored.cluster, axes)
-    single = tuple(Factor(one.axis, one.choice, one.reference, _mean(one), one.p_holm) for one in found.effects)
-    sure = [one for one in found.interactions if one.p_holm <= 0.05]
-    both = tuple(
-        Factor(one.axis, one.choice, "their sum", _mean(one), one.p_holm, f"{one.other_axis} {one.other_choice}") for one in sure
-    )
-    return {"effects": single, "interactions": both, "effects_sentence": f"{found.sentence}." if single else ""}
+    return effects.of([pair for pair in pairs if pair[0].keys() >= axes.keys()], scored.cluster, axes).to_json()
 
 
-def _mean(found: Any) -> Mean:
-    return Mean(found.mean, found.low, found.high)
+def _factor(one: Mapping[str, Any], reference: str, other: str = "") -> Factor:
+    mean, low, high, p = (math.nan if one[name] is None else float(one[name]) for name in ("mean", "low", "high", "p_holm"))
+    return Factor(one["axis"], one["choice"], reference, Mean(mean, low, high), p, other)
 
 
 def _heat(scored: Scored) -> Heat | None:
@@ -136,9 +145,7 @@ def _heat(scored: Scored) -> Heat | None:
     return Heat(ids, names, sizes, tuple(map(tuple, believed.T.tolist())))
 
 
-def _part(
-    table: Floats, cluster: NDArray[np.int64], members: NDArray[np.bool_]
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def _part(table: Floats, cluster: NDArray[np.int64], members: NDArray[np.bool_]) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Means, their standard errors and the number of questions of one slice, by trial."""
     values = table[members]
     known = ~np.isnan(values)
@@ -176,7 +183,10 @@ def _controls(scored: Scored) -> Listing | None:
     found = controls.of(first, scored.made, scored.store, {"mode": "inline"}, lambda *_: None)
     columns = tuple(dict.fromkeys(one.column for one in found))
     lines = [
-        Line(name.replace("_", " "), tuple(_told(next(one for one in found if (one.name, one.column) == (name, column))) for column in columns))
+        Line(
+            name.replace("_", " "),
+            tuple(_told(next(one for one in found if (one.name, one.column) == (name, column))) for column in columns),
+        )
         for name in dict.fromkeys(one.name for one in found)
     ]
     return Listing(columns, tuple(lines), f"Answers of {first.trial.name}, with other contexts than those that it found.")
@@ -209,7 +219,14 @@ def _audit(scored: Scored) -> Listing | None:
         return None
     heads = ("neighbours of exact search found", "gold lost by the index", "gold lost by the embedder")
     lines = [
-        Line(name, (number(one.overlap_at_k), difference(Mean(one.recall.lost, one.recall.low, one.recall.high)), number(one.embedder_lost)))
+        Line(
+            name,
+            (
+                number(one.overlap_at_k),
+                difference(Mean(one.recall.lost, one.recall.low, one.recall.high)),
+                number(one.embedder_lost),
+            ),
+        )
         for name, one in approximate.items()
     ]
     return Listing(heads, tuple(lines))

@@ -29,13 +29,15 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     board = leaderboard.of(made, {}, store)
     name = made.experiment.name
     if not any(row.status == "done" for row in board.rows):
-        raise DataError(f"experiment {name}", f"none of its {len(board.rows)} trials has scores in the store", f"rag sweep {name}")
+        raise DataError(
+            f"experiment {name}", f"none of its {len(board.rows)} trials has scores in the store", f"rag sweep {name}"
+        )
     missing: dict[str, str] = {}
     written = _written(folder / name / "verdict.json")
     winner = _winner(written, board, name, missing)
     rows = _rows(board, made, winner, _statuses(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
-    found = findings.of(scored, written)
+    found = findings.of(scored, written.get("effects") if winner else None)
     verdict = None if winner is None else _verdict(winner)
     return Material(
         experiment=name,
@@ -65,19 +67,18 @@ def _written(path: Path) -> Mapping[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _winner(
-    written: Mapping[str, Any], board: Leaderboard, name: str, missing: dict[str, str]
-) -> Mapping[str, Any] | None:
+def _winner(written: Mapping[str, Any], board: Leaderboard, name: str, missing: dict[str, str]) -> Mapping[str, Any] | None:
     """The verdict on file, if it is one about these trials."""
-    winner = written.get("winner")
+    winner, notes = written.get("winner"), " ".join(map(str, written.get("notes") or ()))
     if not winner:
-        notes = " ".join(map(str, written.get("notes") or ()))
         missing["verdict"] = notes or f"No verdict was written down: rag sweep {name} gives one."
         return None
     known = {row.trial_id for row in board.rows}
     if {standing["trial_id"] for standing in winner["standings"]} != known:
         missing["verdict"] = f"The verdict on file is about other trials than these: rag sweep {name} gives a new one."
         return None
+    if notes:
+        missing["holdout"] = notes
     return dict(winner)
 
 
@@ -183,4 +184,3 @@ def _latency(made: Plan, store: Store) -> dict[str, tuple[float, ...]]:
         if entry is not None:
             found[trial.trial_id] = tuple((1000 * np.asarray(entry.arrays["seconds"])).tolist())
     return found
-

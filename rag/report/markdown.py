@@ -8,7 +8,8 @@ from rag.report.figures import difference, interval, mean
 from rag.report.material import Listing, Material
 from rag.report.page import board, heat
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
+SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+BEGINS = re.compile(r"^([#+=>-]|\d+(?=[.)]))")
 
 
 def render(material: Material) -> str:
@@ -20,9 +21,13 @@ def render(material: Material) -> str:
 def plain(text: str) -> str:
     """Text that Markdown takes for text: on one line, every sign that means something escaped, no HTML."""
     text = SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
-    # Autolinks need no brackets: a word joiner would be copied with the text, so only what begins one is written as an entity.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("://", "&#58;//")
-    return re.sub(r"^(\d+)\.", r"\1\\.", text)
+    return BEGINS.sub(_begun, text)
+
+
+def _begun(match: re.Match[str]) -> str:
+    """What would begin a heading, a list or a quotation does not: a digit keeps its place, its dot is escaped."""
+    return f"&#{ord(match[1])};" if len(match[1]) == 1 else f"&#{ord(match[1][0])};{match[1][1:]}"
 
 
 def code(text: str) -> str:

@@ -27,19 +27,25 @@ def render(material: Material, budget: int = BUDGET) -> str:
     """The page. Whatever in it comes from documents, questions or names is text and stays text."""
     style, script = _shipped("page.css"), _shipped("explorer.js")
     packed = pack(material.explorer, material.column, budget) if material.explorer else None
-    drawn = {key: getattr(charts, key)(material) for key in ("leaderboard", "pareto", "effects", "blame", "headroom", "latency")}
-    return _environment().get_template("page.html").render(
-        m=material,
-        head=wording.headline(material),
-        say=wording,
-        charts=drawn,
-        board=board(material),
-        heat=heat(material),
-        packed=_blocks(packed),
-        explorer=_explorer(material, packed),
-        style=Markup(style),  # noqa: S704 (a file of this package)
-        script=Markup(script),  # noqa: S704 (a file of this package)
-        policy=policy(style, script),
+    drawn = {
+        key: getattr(charts, key)(material) for key in ("leaderboard", "pareto", "effects", "blame", "headroom", "latency")
+    }
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            m=material,
+            head=wording.headline(material),
+            say=wording,
+            charts=drawn,
+            board=board(material),
+            heat=heat(material),
+            packed=_blocks(packed),
+            explorer=_explorer(material, packed),
+            style=Markup(style),  # noqa: S704 (a file of this package)
+            script=Markup(script),  # noqa: S704 (a file of this package)
+            policy=policy(style, script),
+        )
     )
 
 
@@ -153,7 +159,14 @@ def _explorer(material: Material, packed: Packed | None) -> dict[str, Any] | Non
     tied = [place for place, trial_id in enumerate(order) if trial_id != order[0]][:1]
     stages = material.blame.stages if material.blame else ()
     kinds = sorted({question.kind for question in material.explorer.questions})
-    return {"names": names, "second": (tied or [0])[0], "stages": stages, "outcomes": OUTCOMES, "kinds": kinds, "packed": packed}
+    return {
+        "names": names,
+        "second": (tied or [0])[0],
+        "stages": stages,
+        "outcomes": OUTCOMES,
+        "kinds": kinds,
+        "packed": packed,
+    }
 
 
 __all__ = ["Mean", "board", "heat", "policy", "render"]

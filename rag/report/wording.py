@@ -34,7 +34,7 @@ def headline(material: Material) -> Headline:
 
 
 def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
-    asked = amount(material.data.questions, "question")
+    asked = amount(row.score.n or material.data.questions, "question")
     said = [f"{material.column} is {interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
     verdict = material.verdict
     if verdict is None:
@@ -51,7 +51,9 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         if verdict.looks > 1:
             said.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
     else:
-        said.append(material.missing.get("holdout", "No holdout was asked, so this score is that of a winner: too good."))
+        said.append(
+            material.missing.get("holdout", "No holdout was asked: this score is that of a winner, and likely too good.")
+        )
     if not row.admitted:
         said.append("It breaks a bound of the objective.")
     return tuple(said)
