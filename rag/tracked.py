@@ -1,6 +1,7 @@
 """What MLflow is told of a sweep, in names and lengths that it takes, and without secrets. Plain data, no MLflow."""
 
 import json
+import logging
 import os
 import posixpath
 import re
@@ -160,6 +161,19 @@ def said(error: Exception) -> str:
     # Behind four layers of HTTP stands what happened.
     reason = re.search(r"Max retries exceeded .*\[Errno -?\d+\] ([^\"'()]+)", text)
     return f"nobody answers ({reason[1].strip()})" if reason else text[:300]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """MLflow tells of 90 migrations, and of every error with a traceback that ours already has."""
+    loggers = {logger: logger.level for logger in map(logging.getLogger, ("mlflow", "alembic"))}
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in loggers.items():
+            logger.setLevel(level)
 
 
 def local_folder(uri: str) -> Path | None:

@@ -5,7 +5,6 @@ results stand in the store, and tracking again sends only what is missing.
 """
 
 import json
-import logging
 import os
 import sqlite3
 import tempfile
@@ -92,12 +91,10 @@ def attach(record: SweepRecord, files: Mapping[str, Path], uri: str | None, fold
     with _told(uri, record.experiment):
         client = _client(uri)
         known = client.get_experiment_by_name(record.experiment)
-        condition = f"tags.`assay.sweep` = '{tracked.sweep_digest(record)}'"
-        parent = next(_runs(client, known.experiment_id, condition), None) if known else None
+        parent = _known(client, known.experiment_id, record) if known else None
         if parent is None:
             return ""
-        texts = {name: path.read_text("utf-8") for name, path in files.items()}
-        _write_artifacts(client, str(parent.info.artifact_uri), texts)
+        _write_artifacts(client, str(parent.info.artifact_uri), {name: path.read_text("utf-8") for name, path in files.items()})
         return str(parent.info.run_id)
 
 
@@ -148,14 +145,19 @@ def _new_experiment(client: "MlflowClient", uri: str, name: str) -> "Experiment"
 
 
 def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str:
-    known = next(_runs(client, experiment, f"tags.`assay.sweep` = '{tracked.sweep_digest(record)}'"), None)
-    run = known or client.create_run(experiment, tags=tracked.sweep_tags(record), run_name=record.name)
+    run = _known(client, experiment, record) or client.create_run(
+        experiment, tags=tracked.sweep_tags(record), run_name=record.name
+    )
     run_id = str(run.info.run_id)
     if not (run.inputs and run.inputs.dataset_inputs):
         with _killed_if_interrupted(client, run_id):
             _log(client, run_id, record.params, {})
             client.log_inputs(run_id, datasets=[_dataset_input(record)])
     return run_id
+
+
+def _known(client: "MlflowClient", experiment: str, record: SweepRecord) -> "Run | None":
+    return next(_runs(client, experiment, f"tags.`assay.sweep` = '{tracked.sweep_digest(record)}'"), None)
 
 
 def _dataset_input(record: SweepRecord) -> Any:
@@ -238,19 +240,6 @@ def _killed_if_interrupted(client: "MlflowClient", run_id: str) -> Iterator[None
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """MLflow tells of 90 migrations, and of every error with a traceback that ours already has."""
-    loggers = {logger: logger.level for logger in map(logging.getLogger, ("mlflow", "alembic"))}
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in loggers.items():
-            logger.setLevel(level)
-
-
-@contextmanager
 def _told(uri: str, experiment: str) -> Iterator[None]:
     """Say in one line what went wrong there."""
     for name, value in ENVIRONMENT.items():
@@ -260,7 +249,7 @@ def _told(uri: str, experiment: str) -> Iterator[None]:
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
-        with _quiet():
+        with tracked.quiet():
             yield
     except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError) as error:
         what = f"MLflow cannot be used: {tracked.said(error)}"

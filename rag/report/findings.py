@@ -1,4 +1,4 @@
-"""What other rooms find in a sweep, each asked by itself: where one finds nothing, or cannot, the report says why and goes on."""
+"""What other rooms find in a sweep, each asked by itself: where one finds nothing the report says why, and goes on."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -94,8 +94,8 @@ def _verdict(winner: Mapping[str, Any]) -> Verdict:
 def _mean(found: Mapping[str, Any] | None) -> Mean | None:
     if found is None or found.get("mean") is None:
         return None
-    ends = (math.nan if found.get(end) is None else float(found[end]) for end in ("low", "high"))
-    return Mean(float(found["mean"]), *ends, int(found.get("n") or 0))
+    low, high = (math.nan if found.get(end) is None else float(found[end]) for end in ("low", "high"))
+    return Mean(float(found["mean"]), low, high, int(found.get("n") or 0))
 
 
 def _rows(

@@ -5,12 +5,11 @@ on paper. Style attributes become plain ones, since the page's Content-Security-
 """
 
 import io
-import math
 import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ COLOURS = {name: f"#0000{number:02x}" for number, name in enumerate(NAMES, 0x10)
 
 SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 CLASSES = {colour: name for name, colour in COLOURS.items()}
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.size": 9.5,
@@ -63,11 +62,12 @@ def name(text: str, longest: int = LONGEST) -> str:
 
 
 def drawn(key: str, title: str, text: str, caption: str, height: float, draw: "Callable[[Axes], None]") -> Chart:
-    """Draw one figure, `height` inches high. `key` keeps its ids apart from those of others, `text` is read out instead of it."""
+    """Draw one figure, `height` inches high. `key` keeps its ids apart from others'; `text` is read out instead of it."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({**SETTINGS, "svg.hashsalt": key}), warnings.catch_warnings():
+    settings: Any = {**SETTINGS, "svg.hashsalt": key}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
         # A script that matplotlib's own font lacks is there in the reader's fonts.
         warnings.simplefilter("ignore")
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -126,25 +126,3 @@ def _plain(element: ElementTree.Element, key: str, used: set[str]) -> None:
 def _declarations(style: str) -> list[tuple[str, str]]:
     pairs = (declaration.partition(":") for declaration in style.split(";") if ":" in declaration)
     return [(part.strip(), value.strip()) for part, _, value in pairs]
-
-
-def log_ticks(axes: "Axes", low: float, high: float) -> None:
-    """A logarithmic axis of positive values with ticks at 1, 2 and 5 of every power of ten, as plain figures."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    axes.set_xscale("log")
-    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    axes.xaxis.set_major_locator(FixedLocator([step * 10.0**power for power in powers for step in (1, 2, 5)]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlim(low / 1.25, high * 1.25)
-
-
-def figure_ticks(axes: "Axes", sign: bool = False) -> None:
-    """Ticks of an axis of scores without leading zeros."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    from rag.report.figures import number, signed
-
-    axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: signed(value, 2) if sign else number(value, 2)))

@@ -109,8 +109,10 @@ def _effects(material: Material) -> Iterator[str]:
         yield ""
     found = (*material.effects, *material.interactions)
     rows = (
-        (f"{one.axis}: {one.choice}{f' with {one.other}' if one.other else ''}", one.reference)
-        + (difference(one.effect), figures.number(one.p_holm))
+        (
+            f"{one.axis}: {one.choice}{f' with {one.other}' if one.other else ''}",
+            *(one.reference, difference(one.effect), figures.number(one.p_holm)),
+        )
         for one in found
     )
     yield from _table(("choice", "against", "effect", "p (Holm)"), list(rows), 2)
@@ -186,7 +188,8 @@ def _reading(material: Material) -> Iterator[str]:
     yield "## How to read this"
     yield ""
     asked = f"{figures.amount(data.questions, 'question')} in {figures.amount(data.clusters, 'cluster')}"
-    yield f"- Data: {plain(data.name)} ({plain(data.split)}): {asked}, {figures.amount(data.documents, 'document')}; digest {code(data.digest)}"
+    over = f"{figures.amount(data.documents, 'document')}; digest {code(data.digest)}"
+    yield f"- Data: {plain(data.name)} ({plain(data.split)}): {asked}, {over}"
     yield f"- Intervals: 95 %, by clusters of questions. Objective: {plain(material.objective)}"
     yield f"- Work: {plain(wording.reuse(material))}"
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -10,11 +11,19 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from rag.report import charts, figures, wording
+from rag.report import charts, figures, tradeoffs, wording
 from rag.report.ink import Chart
 from rag.report.material import OUTCOMES, Heat, Material, Mean, TrialRow
 from rag.report.packing import BUDGET, Packed, pack
 
+CHARTS: Mapping[str, Callable[[Material], Chart | None]] = {
+    "leaderboard": charts.leaderboard,
+    "pareto": tradeoffs.pareto,
+    "effects": charts.effects,
+    "blame": charts.blame,
+    "headroom": charts.headroom,
+    "latency": charts.latency,
+}
 MOST_COLUMNS = 6
 """Metrics beside the objective that the leaderboard has room for."""
 HEAT_ROWS = 20

@@ -1,4 +1,4 @@
-"""The sentences of a report: what to do, how sure that is, what it costs, and what is missing. One wording for page and text."""
+"""The sentences of a report: what to do, how sure that is, what it costs. One wording for the page and the text."""
 
 from dataclasses import dataclass
 
