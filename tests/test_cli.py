@@ -193,7 +193,7 @@ def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch:
             assert rag(*arguments).code == 0
         screen.seek(0)
         text = screen.read()
-        assert json.loads(text) if "--json" in arguments else "Best by ndcg@10" in text
+        assert json.loads(text) if "--json" in arguments else "Recommended: " in text
 
 
 # Places
@@ -327,7 +327,7 @@ def test_ctrl_c_shows_what_there_is_and_the_next_run_goes_on(here: Path, golden:
     assert "Stopped on the way: the same command goes on" in done.stdout
     assert "not run" in done.stdout
     assert re.search(r"[1-9]\d* still to run", done.stdout)
-    assert "Best by ndcg@10" in done.stdout
+    assert "Recommended: " in done.stdout
     assert until(lambda: is_gone(group), 10), "a worker outlived its sweep"
     again = subprocess.run(
         [*command, "execute=inline", "--json"], capture_output=True, text=True, env={**environment, "SLOW": "never"}, check=True

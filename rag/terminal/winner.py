@@ -51,7 +51,7 @@ def _recommended(done: Sweep, told: Conclusion, winner: Winner) -> None:
     if taken.holdout and taken.optimism:
         again = f"{_shown(taken.holdout)} on the holdout, {_shown(taken.tune)} on tune"
         what = "objective" if objective.summed else objective.column
-        out.print(f"{escape(what)} {again}: the choice flatters it by {_shown(taken.optimism, True)}.")
+        out.print(f"{escape(what)} {again}: optimism {_shown(taken.optimism, True)}.")
     if winner.difference:
         best = escape(winner.of(winner.best).name)
         out.print(f"On the holdout it is {_shown(winner.difference, True)} against {best}, the best by mean on tune.")
@@ -65,7 +65,7 @@ def _costs(row: Row) -> str:
     found = row.measured
     told = [
         f"{number(found.get('latency_p95_ms'), 1)} ms for a question (p95)" if "latency_p95_ms" in found else "",
-        f"{found['index_bytes'] / 1e6:.2f} MB of indexes" if found.get("index_bytes") else "",
+        f"{found['index_bytes'] / 1e6:,.2f} MB of indexes" if found.get("index_bytes") else "",
         f"{found['cost_usd']:.4f} US dollars for these questions" if found.get("cost_usd") else "",
     ]
     return ", ".join(filter(None, told))

@@ -122,9 +122,7 @@ def _taken(tied: Sequence[Entrant]) -> tuple[Entrant, str]:
     if len(left) > 1 and timed:
         fastest = min(range(len(timed)), key=lambda row: timed[row].latency)
         near = pareto.not_slower([one.seconds for one in timed], fastest)
-        kept = [timed[row] for row in near]
-        reason = reason or ("latency" if len(kept) < len(left) else "")
-        return kept[0], reason
+        return timed[near[0]], reason or "latency"
     if len(left) > 1:
         least = min(one.size if one.size == one.size else math.inf for one in left)
         kept = [one for one in left if one.size == least] or left

@@ -40,12 +40,12 @@ def _gap(behind: Mean) -> str:
 
 def _advantage(tied: Sequence[Entrant], taken: Entrant, reason: str) -> str:
     if reason == "latency":
-        return f", with none shown to be faster (p95 {_latency(taken)})"
+        return f": none of the others is shown to be faster (p95 {_latency(taken)})"
     if reason == "cost":
-        return f", and the cheapest ({_cost(taken)})"
+        return f", which is also the cheapest ({_cost(taken)})"
     if reason == "size":
-        return f", and the smallest ({_size(taken)})"
-    return " itself: nothing that was measured speaks for another"
+        return f", which also has the smallest indexes ({_size(taken)})"
+    return ": nothing that was measured speaks for another"
 
 
 def _apart(taken: Entrant, tied: Sequence[Entrant], reason: str) -> str:
@@ -68,7 +68,7 @@ def _cost(one: Entrant) -> str:
 
 
 def _size(one: Entrant) -> str:
-    return f"{one.size / 1e6:.2f} MB"
+    return f"{one.size / 1e6:,.2f} MB" if one.size >= 1e6 else f"{one.size / 1e3:,.1f} kB"
 
 
 def _turned(behind: Mean) -> Mean:

@@ -1,0 +1,120 @@
+"""Dominance where it is more than noise."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rag.pareto import Candidate, differences, dominated, front, not_slower
+
+N = 80
+ALONE = np.arange(N)
+NOISE = np.random.default_rng(3).normal(0, 0.1, (N, 10))
+EASY = np.random.default_rng(4).uniform(0.3, 0.7, N)
+
+
+def candidate(
+    name: str, quality: float = 0.0, ms: float = 10.0, cost: float = math.nan, size: float = 1.0, noise: int = 0
+) -> Candidate:
+    jitter = np.exp(np.random.default_rng(sum(map(ord, name))).normal(0, 0.05, 8))
+    seconds = ms / 1000 * jitter
+    values = EASY + quality + NOISE[:, noise] - NOISE[:, noise].mean()
+    return Candidate(name, values, seconds, 1000 * float(np.percentile(seconds, 95)), cost, size)
+
+
+def test_all_pairs_are_those_of_a_paired_t_test() -> None:
+    values = EASY[:, None] + NOISE[:, :4] * [1, 2, 3, 4]
+    mean, p = differences(values, ALONE)
+    for one in range(4):
+        for other in range(4):
+            if one != other:
+                oracle = stats.ttest_rel(values[:, one], values[:, other])
+                assert p[one, other] == pytest.approx(oracle.pvalue)
+                assert mean[one, other] == pytest.approx((values[:, one] - values[:, other]).mean())
+    assert np.diag(p).tolist() == [1.0] * 4
+
+
+def test_clusters_that_agree_within_count_once() -> None:
+    values = EASY[:, None] + NOISE[:, :2]
+    _, p = differences(values, ALONE)
+    _, doubled = differences(np.repeat(values, 2, axis=0), np.repeat(ALONE, 2))
+    np.testing.assert_allclose(p, doubled)
+
+
+def test_what_differs_by_a_constant_is_as_sure_as_there_are_clusters() -> None:
+    values = np.stack([np.zeros(6), np.full(6, 0.1)], axis=1)
+    assert differences(values, np.arange(6))[1][0, 1] == 2.0**-5
+    assert np.isnan(differences(values, np.zeros(6, np.int64))[1]).all()
+
+
+def test_questions_and_trials_without_values() -> None:
+    values = EASY[:, None] + NOISE[:, :3]
+    values[::2, 0] = np.nan
+    values[:, 2] = np.nan
+    mean, p = differences(values, ALONE)
+    assert p[0, 1] == pytest.approx(stats.ttest_rel(values[1::2, 0], values[1::2, 1]).pvalue)
+    assert np.isnan(mean[2]).all()
+    assert np.isnan(p[:, 2]).all()
+
+
+def test_better_everywhere_dominates() -> None:
+    found = dominated([candidate("good", 0.2, 5.0), candidate("bad", 0.0, 20.0, noise=1)], ALONE)
+    assert found == {"bad": "good"}
+
+
+def test_a_trade_off_leaves_both_on_the_front() -> None:
+    both = [candidate("good", 0.2, 20.0), candidate("fast", 0.0, 5.0, noise=1)]
+    assert front(both, ALONE) == {"good", "fast"}
+    assert front([candidate("good", 0.2, size=9.0), candidate("small", 0.0, size=1.0, noise=1)], ALONE) == {"good", "small"}
+
+
+def test_noise_dominates_nobody() -> None:
+    nearly = [candidate("a", 0.005, 10.0), candidate("b", 0.0, 10.1, noise=1)]
+    assert front(nearly, ALONE) == {"a", "b"}
+
+
+def test_bytes_and_dollars_count_exactly() -> None:
+    alike = [candidate("a", size=100.0), candidate("a", size=101.0)]
+    second = Candidate("b", alike[1].quality, alike[0].seconds, alike[0].latency, math.nan, 101.0)
+    assert dominated([alike[0], second], ALONE) == {"b": "a"}
+    dear = Candidate("c", alike[0].quality, alike[0].seconds, alike[0].latency, 2.0, 100.0)
+    cheap = Candidate("d", alike[0].quality, alike[0].seconds, alike[0].latency, 1.0, 100.0)
+    assert dominated([dear, cheap], ALONE) == {"c": "d"}
+    assert front([alike[0], dear], ALONE) == {"a", "c"}
+
+
+def test_twins_stay_together() -> None:
+    twin = candidate("a")
+    assert front([twin, Candidate("b", twin.quality, twin.seconds, twin.latency, twin.cost, twin.size)], ALONE) == {"a", "b"}
+
+
+def test_the_dominator_that_is_told_is_the_best() -> None:
+    field = [candidate("best", 0.3), candidate("good", 0.2, noise=1), candidate("bad", -0.2, 30.0, noise=2)]
+    assert dominated(field, ALONE)["bad"] == "best"
+
+
+def test_without_clocks_and_alone() -> None:
+    still = [Candidate(name, EASY + more, np.empty(0), math.nan, math.nan, 1.0) for name, more in (("a", 0.1), ("b", 0.0))]
+    assert front(still, ALONE) == {"a"}
+    assert front(still[:1], ALONE) == {"a"}
+    assert front([], ALONE) == set()
+
+
+def test_who_is_not_slower() -> None:
+    fast, same, slow = (candidate(name, ms=ms).seconds for name, ms in (("f", 10.0), ("s", 10.2), ("z", 20.0)))
+    assert not_slower([slow, same, fast], 2) == [1, 2]
+    assert not_slower([fast[:1], slow[:1]], 0) == [0, 1]
+    assert not_slower([fast], 0) == [0]
+
+
+def test_three_hundred_trials_take_less_than_two_seconds() -> None:
+    random = np.random.default_rng(0)
+    field = [
+        Candidate(str(row), EASY[:, None].repeat(7, 1).ravel()[:500] + random.normal(0, 0.1, 500), seconds, 1.0, 0.0, row % 3)
+        for row, seconds in enumerate(random.lognormal(size=(300, 16)))
+    ]
+    began = time.process_time()
+    assert front(field, np.arange(500))
+    assert time.process_time() - began < 2
