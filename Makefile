@@ -25,10 +25,10 @@ sweep: install ## Run an experiment and print its leaderboard      (E=quickstart
 plan: install ## Show what a sweep would run, reuse and take       (E=quickstart)
 	$(RAG) plan $(E)
 
-baseline: install ## Write the recommended trial's scores to commit         (E=quickstart)
+baseline: install ## Write the recommended trial's scores to commit   (E=quickstart)
 	$(RAG) baseline $(E)
 
-gate: install ## Compare today's conf with the committed baseline   (E=quickstart)
+gate: install ## Compare today's conf with the committed baseline (E=quickstart)
 	$(RAG) gate $(E)
 
 ui: install ## Look at the trials in MLflow on 127.0.0.1:5000

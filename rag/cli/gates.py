@@ -1,7 +1,8 @@
 """Verbs that hold a change against what is committed."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,24 +57,43 @@ def gate_command(
     as_json: Json = False,
 ) -> None:
     """Say whether a change, or today's conf, is worse than the baseline: exit code 0 no, 1 yes, 3 cannot be told."""
+    from rag import gate
+    from rag.errors import UserError
+
+    try:
+        told = _told(experiment, overrides or (), path, bridge or (), inconclusive)
+    except UserError as error:
+        gate.write_refusal(Path(experiment).stem, error, junit, markdown)
+        raise
+    _show(told, junit, markdown, as_json)
+    if told.exit_code:
+        raise typer.Exit(told.exit_code)
+
+
+def _told(experiment: str, changes: Sequence[str], path: Path | None, bridges: Sequence[str], inconclusive: str) -> Any:
+    """The verdict over a change; what is not in the store runs first."""
     from rag import baseline as baselines
-    from rag import gate, progress, sweep, terminal
+    from rag import gate, progress, terminal
     from rag.experiment import load
-    from rag.terminal import gate as shown
 
     declared = load(experiment)
     if inconclusive:
         declared = gate.with_inconclusive(declared, inconclusive)
-    gated = gate.prepare(declared, overrides or (), path or baselines.path_of(declared.name))
-    gate.check(gated, bridge or ())
+    gated = gate.prepare(declared, changes, path or baselines.path_of(declared.name))
+    gate.check(gated, bridges)
     error = ""
     if not gated.same:
         with progress.SweepProgress(gated.candidate.plan) as bar:
             error = gate.run(gated.candidate, bar)
-    told = gate.of(gated, error)
     if error:
         terminal.err.print(error.rstrip(), markup=False, soft_wrap=True)
-    written = gate.write(told, sweep.REPORTS / declared.name / "gate", junit, markdown)
-    terminal.print_json(told.to_json()) if as_json else shown.gate(told, written)
-    if told.exit_code:
-        raise typer.Exit(told.exit_code)
+    return gate.of(gated, error)
+
+
+def _show(told: Any, junit: Path | None, markdown: Path | None, as_json: bool) -> None:
+    from rag import gate, sweep
+    from rag.terminal import gate as shown
+    from rag.terminal import print_json
+
+    written = gate.write(told, sweep.REPORTS / told.experiment / "gate", junit, markdown)
+    print_json(told.to_json()) if as_json else shown.gate(told, written)

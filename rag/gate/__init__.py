@@ -4,7 +4,7 @@
 what is not in the store, `told.of` decides. `documents.write` leaves JSON, JUnit XML and Markdown behind.
 """
 
-from rag.gate.documents import write
+from rag.gate.documents import write, write_refusal
 from rag.gate.measure import Gated, Prepared, prepare, recommended, run, to_keep
 from rag.gate.spec import Gate, Margin, parse, with_inconclusive
 from rag.gate.told import Told, check, last_line, of
@@ -25,4 +25,5 @@ __all__ = [
     "to_keep",
     "with_inconclusive",
     "write",
+    "write_refusal",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rag.baseline import write_text
+from rag.errors import UserError
 from rag.gate.bounds import Kept
 from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
 from rag.gate.told import Lost, Told
@@ -31,13 +32,29 @@ def write(told: Told, folder: Path, junit: Path | None = None, markdown: Path | 
     return tuple(files)
 
 
+def write_refusal(experiment: str, error: UserError, junit: Path | None, markdown: Path | None) -> None:
+    """Say in the files that were asked for that a gate could not be asked: what an older run wrote there holds no more."""
+    suite = Element("testsuite", name=f"gate {_printable(experiment)}", tests="1", errors="1")
+    _broken(suite, experiment, "the gate can be asked", str(error))
+    parts = [marker(experiment), f"## The gate of {code(experiment)} could not be asked", escaped(str(error))]
+    for path, text in ((junit, _xml(suite)), (markdown, "\n\n".join(parts) + "\n")):
+        if path is not None:
+            write_text(path, text)
+
+
 def junit_of(told: Told) -> str:
     """One test case per row and bound; what cannot be told is skipped unless the gate counts it as failed."""
     judged = told.judged
     suite = Element("testsuite", name=f"gate {_printable(told.experiment)}", tests=str(max(len(judged), 1)))
-    outcomes = [_case(suite, told, each) for each in judged] or [_broken(suite, told)]
+    outcomes = [_case(suite, told, each) for each in judged] or [
+        _broken(suite, told.experiment, "the candidate runs", told.sentence)
+    ]
     for name in ("failure", "error", "skipped"):
         suite.set({"failure": "failures", "error": "errors"}.get(name, name), str(outcomes.count(name)))
+    return _xml(suite)
+
+
+def _xml(suite: Element) -> str:
     indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
@@ -52,9 +69,9 @@ def _case(suite: Element, told: Told, each: Row | Kept) -> str:
     return outcome
 
 
-def _broken(suite: Element, told: Told) -> str:
-    case = SubElement(suite, "testcase", classname=f"gate.{_printable(told.experiment)}", name="the candidate runs")
-    SubElement(case, "error", message=_printable(told.sentence))
+def _broken(suite: Element, experiment: str, name: str, said: str) -> str:
+    case = SubElement(suite, "testcase", classname=f"gate.{_printable(experiment)}", name=name)
+    SubElement(case, "error", message=_printable(said))
     return "error"
 
 
