@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import write_experiment
+from small import write_experiment, write_golden
 
 from rag import blame, sweep
 from rag.blame import STAGES, Ground, Steps, fallen
@@ -147,7 +147,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(corpus, example, indexes, draw(ranking), *optional, draw(st.sampled_from([0.3, 0.5, 0.8, 1.0])), *cuts)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(cases())
 def test_the_reference_agrees(case: Case) -> None:
     assert blamed(case) == [Reference(case, group).stage() for group in case.example.evidence]
@@ -192,11 +192,13 @@ def last(row: Sequence[int]) -> list[int]:
     return [*without(row), 0]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound())
 def test_nothing_is_blamed_for_what_is_read(case: Case) -> None:
     assert blamed(case) == [None]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound())
 def test_a_document_that_is_not_there(case: Case) -> None:
     rows = {name: without(row) for name, row in case.indexes.items()}
@@ -204,6 +206,7 @@ def test_a_document_that_is_not_there(case: Case) -> None:
     assert blamed(gone) == [MISSING]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound())
 def test_a_chunker_that_leaves_no_chunk_with_enough_of_the_gold(case: Case) -> None:
     torn = Example(Query("q", "?"), (Evidence((Span("d", 0, 60),)),))  # six chunks, three are needed, at most two are read
@@ -213,6 +216,7 @@ def test_a_chunker_that_leaves_no_chunk_with_enough_of_the_gold(case: Case) -> N
     assert blamed(many) == [CHUNKER]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound())
 def test_indexes_that_do_not_find_it(case: Case) -> None:
     rows = {name: without(row) for name, row in case.indexes.items()}
@@ -220,6 +224,7 @@ def test_indexes_that_do_not_find_it(case: Case) -> None:
     assert blamed(replace(case, indexes=rows, **later)) == [CANDIDATES]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound(), st.booleans())
 def test_indexes_that_find_it_too_late(case: Case, both: bool) -> None:
     rows = {name: last(row) if both or name == "words" else without(row) for name, row in case.indexes.items()}
@@ -227,18 +232,21 @@ def test_indexes_that_find_it_too_late(case: Case, both: bool) -> None:
     assert blamed(replace(case, indexes=rows, **later, contexts=last(case.selected or [])[: case.k])) == [LOW]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound(), st.sampled_from([last, without]))
 def test_a_fusion_that_loses_it(case: Case, breaks: object) -> None:
     later = {step: breaks(getattr(case, step)) for step in ("fused", "reranked", "selected")}  # type: ignore[operator]
     assert blamed(replace(case, **later, contexts=without(case.contexts or []))) == [FUSION]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound(), st.sampled_from([last, without]))
 def test_a_reranker_that_loses_it(case: Case, breaks: object) -> None:
     later = {step: breaks(getattr(case, step)) for step in ("reranked", "selected")}  # type: ignore[operator]
     assert blamed(replace(case, **later, contexts=without(case.contexts or []))) == [RERANKING]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound())
 def test_a_reranker_that_was_given_it_behind_k_and_leaves_it_there(case: Case) -> None:
     behind = [*range(1, 7), 0, *range(7, 12)]
@@ -249,12 +257,14 @@ def test_a_reranker_that_was_given_it_behind_k_and_leaves_it_there(case: Case) -
     assert blamed(replace(given_it, reranked=None)) == [LOW]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound(), st.sampled_from([last, without]))
 def test_a_selector_that_drops_it(case: Case, breaks: object) -> None:
     dropped = breaks(case.selected)  # type: ignore[operator]
     assert blamed(replace(case, selected=dropped, contexts=without(case.contexts or []))) == [SELECTOR]
 
 
+@settings(max_examples=50, deadline=None)
 @given(sound())
 def test_a_prompt_that_leaves_it_out(case: Case) -> None:
     assert blamed(replace(case, contexts=without(case.contexts or []))) == [PROMPT]
@@ -295,12 +305,13 @@ AXES = """\
   k: k=1,3"""
 
 
-@pytest.fixture
-def ran(golden: Path, here: Path) -> tuple[Plan, Store]:
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Store]:
     """A small grid that generates answers, run to its end."""
-    path = write_experiment(here / "small.yaml", golden, AXES, ", depth=4")
+    folder = tmp_path_factory.mktemp("ran")
+    path = write_experiment(folder / "small.yaml", write_golden(folder / "golden"), AXES, ", depth=4")
     path.write_text(path.read_text("utf-8").replace("generator=none", "generator=extractive"), "utf-8")
-    ready = sweep.prepare(load(str(path), []))
+    ready = sweep.prepare(load(str(path), ["split=all", f"store={folder / 'store'}"]))
     sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None)
     return ready.plan, ready.store
 
