@@ -68,8 +68,8 @@ def rag(*arguments: str) -> Told:
 
 
 def declared(path: Path, question: str, dataset: str, fixed: Sequence[str], axes: dict[str, Any]) -> str:
-    """Write an experiment file; its path, as `rag sweep` takes it. JSON is YAML."""
-    content = {"question": question, "dataset": dataset, "fixed": list(fixed), "axes": axes}
+    """Write an experiment file over all questions; its path, as `rag sweep` takes it. JSON is YAML."""
+    content = {"question": question, "dataset": dataset, "split": "all", "fixed": list(fixed), "axes": axes}
     path.write_text(json.dumps(content), encoding="utf-8")
     return str(path)
 

@@ -13,7 +13,7 @@ AUTORAG = {"cold": (186.0, 259.0), "again": (134.0, 150.0)}
 
 
 def test_fusion_cold_and_again(bench: Path) -> None:
-    cold, again = (rag("sweep", "fusion", "store=store", "--no-track", "--json") for _ in range(2))
+    cold, again = (rag("sweep", "fusion", "split=all", "store=store", "--no-track", "--json") for _ in range(2))
     report = Report(
         "experiments/fusion.yaml on chroma-a, 96 trials", ("run", "wall s", "CPU s", "AutoRAG wall s", "AutoRAG CPU s")
     )

@@ -130,7 +130,7 @@ SPANS = {
 
 
 def test_character_spans_of_chunking_evaluation(bench: Path) -> None:
-    done, _ = swept("chunking")
+    done, _ = swept("chunking", "split=all")
     recall, iou, budget = (means(done, column) for column in ("char_recall@5", "iou@5", "recall@2000chars"))
     columns = ("chunker", "char_recall@5", "reference", "iou@5", "reference", "recall@2000chars")
     report = Report("chroma-a, character spans, BM25, five chunks", columns)

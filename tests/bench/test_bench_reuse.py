@@ -30,8 +30,8 @@ def distilled(bench: Path) -> None:
 
 
 def test_a_sweep_costs_its_distinct_stages_and_again_costs_none(bench: Path) -> None:
-    first = rag("sweep", "grid", "store=store", "--no-track", "--json")
-    again = rag("sweep", "grid", "store=store", "--no-track", "--json")
+    first = rag("sweep", "grid", "split=all", "store=store", "--no-track", "--json")
+    again = rag("sweep", "grid", "split=all", "store=store", "--no-track", "--json")
     own = Seconds(first.content["stage_seconds"], first.content["cpu_seconds"])
     bound = Seconds(1.15 * own.wall + 5, 1.15 * own.cpu + 5)
     report = Report(
@@ -51,12 +51,12 @@ def test_a_sweep_costs_its_distinct_stages_and_again_costs_none(bench: Path) -> 
 
 
 def test_a_sweep_costs_a_fifteenth_of_its_trials_one_by_one(bench: Path) -> None:
-    study = load("grid")
+    study = load("grid", ["split=all"])
     # Imports and models are nobody's work: both sides find them loaded.
     for embedder in ("hashing", "static"):
-        swept(alone(study, planned("grid")[0].trials[0].trial, f"embedder={embedder}", "store=memory://warm"))
+        swept(alone(study, planned(study)[0].trials[0].trial, f"embedder={embedder}", "store=memory://warm"))
     with timed() as together:
-        done, _ = swept("grid", "store=store")
+        done, _ = swept("grid", "split=all", "store=store")
     trials = [found.trial for found in done.plan.trials][::EVERY]
     singles = [one_by_one(study, trial, number) for number, trial in enumerate(trials)]
     show_ratio(done, together, singles)
@@ -103,7 +103,7 @@ def show_ratio(done: Sweep, together: Seconds, singles: list[tuple[Seconds, Seco
 
 
 def test_tracking_costs_sixty_milliseconds_a_trial(bench: Path) -> None:
-    done, store = swept("grid", "store=store")
+    done, store = swept("grid", "split=all", "store=store")
     with timed() as ready:
         tracking.prepare(None, runs.FOLDER)
     with timed() as sent:
