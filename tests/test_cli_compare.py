@@ -16,7 +16,7 @@ from rag import baseline, plan, results, sweep, upkeep
 from rag.experiment import load
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
-METRICS = ', "metrics=[ndcg@10,recall@k,hit@1,exact_match]"'
+METRICS = ', "metrics=[recall@k,ndcg@10,hit@1,exact_match]"'
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +196,22 @@ def test_a_baseline_of_older_questions_is_bridged(rag: Verb, ids: dict[str, str]
     said = rag("compare", kept, newer["whole · k 1"], "--bridge", "questions").out
     for name, ids_ in (("only a candidate has", "q2b"), ("only the base has", "q2"), ("say something else", "q1")):
         assert f"Not compared: 1 question that {name}: {ids_}\n" in said
+
+
+def test_a_baseline_against_trials_that_asked_different_questions(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+    kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
+    shutil.copytree(golden, "../golden2")
+    edit(Path("../golden2"), lambda lines: lines[0].update(answers=["at seven"]))
+    newer = sweep_in_place("newer", fixed=", dataset.path=../golden2").values()
+    one = ids["whole · k 1"]
+    for two in newer:
+        for candidates in ((one, two), (two, one)):
+            told = rag("compare", kept, *candidates, "--bridge", "questions", "--json").json
+            assert told["changed"] == ["q1"]
+            overall = {
+                row["candidate_id"]: row["n"] for row in told["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")
+            }
+            assert overall == {one: 5, two: 4}
 
 
 def test_another_corpus_is_bridged(rag: Verb, ids: dict[str, str], golden: Path) -> None:

@@ -166,6 +166,24 @@ def test_slices_are_drawn_towards_all_questions() -> None:
         assert row.shrunk != row.difference
 
 
+def test_slices_are_drawn_in_beside_those_of_their_own_dimension_and_trial() -> None:
+    golden = questions(40, kinds=("a", "b", "c", "c"))
+    golden = replace(golden, examples=tuple(replace(e, tags=(f"t{row % 3}",)) for row, e in enumerate(golden.examples)))
+    random = np.random.default_rng(11)
+    base = result(golden, random.random(40) / 2)
+    one, other = (
+        result(golden, base.scores.values[:, 0] + random.normal(0.1, spread, 40), name=f"s{spread}") for spread in (0.1, 0.3)
+    )
+    together = compare(base, [one, other], golden, ["ndcg@10"], slices.of(golden, ("kind", "tag"))).rows
+    apart = [
+        compare(base, [candidate], golden, ["ndcg@10"], slices.of(golden, (dimension,))).rows[1:]
+        for candidate in (one, other)
+        for dimension in ("kind", "tag")
+    ]
+    found = [row.shrunk for row in together if row.slice]
+    assert found == pytest.approx([row.shrunk for rows in apart for row in rows])
+
+
 def test_intervals_stay_where_differences_can_lie() -> None:
     golden = questions(3)
     wide = compare(result(golden, [0, 1, 0]), [result(golden, [1, 0, 1], name="o")], golden, ["ndcg@10"], ()).rows[0]
@@ -356,10 +374,12 @@ def test_a_column_without_any_value() -> None:
 
 def test_scores_that_only_one_of_them_has() -> None:
     half = result(FOUR, [0.5, NAN, 0.5, NAN], name="half")
-    for base, other in ((BASE, half), (half, BASE)):
+    full = result(FOUR, [0.5, 1, 0.5, 1], name="full")
+    for base, other in ((full, half), (half, full)):
         with pytest.raises(DataError, match=r"2 questions have a value in only one of .* the first is 'q1'"):
             compare(base, [other], FOUR, ["ndcg@10"], ())
-        assert compare(base, [other], FOUR, ["ndcg@10"], (), ["metrics"]).rows[0].n == 2
+        row = compare(base, [other], FOUR, ["ndcg@10"], (), ["metrics"]).rows[0]
+        assert (row.n, row.base_mean, row.candidate_mean) == (2, 0.5, 0.5)
 
 
 # JSON

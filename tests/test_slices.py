@@ -67,7 +67,8 @@ def test_every_dimension(dimension: str, expected: dict[str, list[str]]) -> None
 
 
 def test_dimensions_stand_in_their_order_and_once() -> None:
-    assert list(held("turns", "kind", "turns")) == ["turns=1", "turns=2+", "kind=factoid", "kind=table"]
+    names = [part.name for part in slices.of(GOLDEN, ("turns", "kind", "turns"))]
+    assert names == ["turns=1", "turns=2+", "kind=factoid", "kind=table"]
 
 
 def test_what_nobody_says_is_no_slice() -> None:
@@ -124,6 +125,15 @@ def drawn(means: list[float], errors: list[float], n: list[int], overall: float)
 def test_two_slices_as_dersimonian_and_laird_have_it() -> None:
     # e = .1²; Q = 2 · .2² / .01 = 8; t = (8 - 1) / (200 - 2 · 100² / 200) = .07
     assert drawn([0.2, -0.2], [0.1, 0.1], [10, 10], 0.0) == pytest.approx([0.175, -0.175])
+
+
+def test_slices_share_what_they_know_of_one_question() -> None:
+    # A question has the variance (4 · 5 · .2² + 19 · 20 · .05²) / 23 = 1.75 / 23, in place of .2 and .05 of each slice's own.
+    one, other = 1.75 / 23 / 5, 1.75 / 23 / 20
+    weight = 1 / one + 1 / other
+    between = (0.5**2 / one + 0.1**2 / other - 1) / (weight - (1 / one**2 + 1 / other**2) / weight)
+    expected = [0.5 * between / (between + one), -0.1 * between / (between + other)]
+    assert drawn([0.5, -0.1], [0.2, 0.05], [5, 20], 0.0) == pytest.approx(expected)
 
 
 def test_one_slice_is_compared_with_the_whole() -> None:

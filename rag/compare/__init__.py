@@ -124,7 +124,7 @@ def _tested(rows: Sequence[_Row], cluster: NDArray[np.int64]) -> tuple[int, list
     differences = np.column_stack([row.differences for row in rows])
     testable = np.array([len(np.unique(cluster[~np.isnan(column)])) > 1 for column in differences.T])
     size = int(testable.sum())
-    families = {bool(kind): family(differences[:, testable == kind], cluster, max(size, 1)) for kind in set(testable)}
+    families = {bool(kind): family(differences[:, testable == kind], cluster) for kind in set(testable)}
     places = np.where(testable, np.cumsum(testable), np.cumsum(~testable)) - 1
     return size, [
         _Found(families[bool(tested)], int(place), bool(tested)) for tested, place in zip(testable, places, strict=True)
