@@ -60,7 +60,8 @@ def attach(made: Plan, files: Mapping[str, Path]) -> str:
     """
     if not os.environ.get("MLFLOW_TRACKING_URI") and not (FOLDER / "mlflow.db").exists():
         return ""
-    return tracking.attach(_swept(made, ()), {name: path for name, path in files.items() if path.is_file()}, None, FOLDER)
+    texts = {name: path.read_text("utf-8") for name, path in files.items() if path.is_file()}
+    return tracking.attach(_swept(made, ()), texts, None, FOLDER)
 
 
 def record(done: Sweep, store: Store) -> SweepRecord:

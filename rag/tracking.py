@@ -82,20 +82,19 @@ def track(record: SweepRecord, uri: str) -> str:
     return parent
 
 
-def attach(record: SweepRecord, files: Mapping[str, Path], uri: str | None, folder: Path) -> str:
-    """Put files, by the names that they get, beside the parent run of a sweep; its id, empty for a sweep that is not there.
+def attach(record: SweepRecord, files: Mapping[str, str], uri: str | None, folder: Path) -> str:
+    """Put texts, by the names of their files, beside the parent run of a sweep; its id, empty for a sweep that is not there.
 
-    Two requests, and where artifacts lie behind a service one for each file. ServiceError if MLflow cannot take them.
+    Two requests, and one per file where artifacts lie behind a service. ServiceError if MLflow cannot take them.
     """
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or tracked.sqlite_uri(folder.resolve() / "mlflow.db")
     with _told(uri, record.experiment):
         client = _client(uri)
         known = client.get_experiment_by_name(record.experiment)
         parent = _known(client, known.experiment_id, record) if known else None
-        if parent is None:
-            return ""
-        _write_artifacts(client, str(parent.info.artifact_uri), {name: path.read_text("utf-8") for name, path in files.items()})
-        return str(parent.info.run_id)
+        if parent is not None:
+            _write_artifacts(client, str(parent.info.artifact_uri), files)
+    return str(parent.info.run_id) if parent is not None else ""
 
 
 def reap(uri: str, experiment: str) -> int:

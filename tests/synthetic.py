@@ -44,7 +44,21 @@ COLUMNS = ("recall@5", "recall@10", "ndcg@10", "mrr@10", "precision@5", "char_re
 CHUNKERS = ("recursive-400", "recursive-800", "token-128", "sentence-5", "fixed-1000")
 SEARCHES = ("bm25s", "dense", "rrf", "weighted", "dense-hnsw")
 RERANKERS = ("none", "maxsim", "cross_encoder", "mmr")
-WORDS = "leave harbour ticket rule night nurse ferry winter dose claim policy manager remote paid sick child day form".split()
+WORDS = (
+    "leave",
+    "harbour",
+    "ticket",
+    "rule",
+    "night",
+    "nurse",
+    "ferry",
+    "winter",
+    "dose",
+    "claim",
+    "policy",
+    "manager",
+    "paid",
+)
 
 
 def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 10) -> Material:
@@ -82,6 +96,7 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
             Gain("perfect order", Mean(0.094, 0.071, 0.118)),
             Gain("perfect reader", Mean(0.06, 0.04, 0.082)),
         ),
+        headroom_sentence="Your order of candidates leaves .09 on the table, your reader .06, your chunker .02.",
         controls=Listing(
             ("token_f1", "difference"),
             (Line("closed book", (".112", "−.301")), Line("gold contexts", (".633", "+.220"))),

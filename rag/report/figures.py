@@ -87,6 +87,6 @@ def costs(row: TrialRow, questions: int) -> list[str]:
         told.append(f"{number(row.measured[LATENCY], 1)} ms per question (95 % are faster)")
     if row.measured.get(BYTES):
         told.append(f"an index of {size(row.measured[BYTES])}")
-    if COST in row.measured and questions:
+    if row.measured.get(COST) and questions:
         told.append(f"{money(1000 * row.measured[COST] / questions)} per 1,000 questions")
     return told

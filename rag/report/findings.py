@@ -21,7 +21,7 @@ from rag.store import Store
 Floats = NDArray[np.float64]
 
 DIMENSIONS = ("kind", "tag", "words", "turns", "answerable")
-MOST_SLICES = 14
+MOST_SLICES = 12
 MOST_AUDITED = 12
 """Trials whose indexes are audited, the ones that matter most: an exact search of every question is behind each."""
 
@@ -87,7 +87,7 @@ def of(scored: Scored, told: Mapping[str, Any] | None = None) -> Findings:
     found.ask("effects", lambda: _effects(scored, told), few or "No two trials differ in one choice alone.")
     found.ask("heat", lambda: {"heat": _heat(scored)}, "The questions have no kinds, tags or lengths that tell them apart.")
     found.ask("blame", lambda: {"blame": _blame(scored, found.lost)})
-    found.ask("headroom", lambda: {"headroom": _headroom(scored)}, "No part of this trial can be made perfect by itself.")
+    found.ask("headroom", lambda: _headroom(scored), "No part of this trial can be made perfect by itself.")
     silent = "The recommended trial generates no answers, so there is nothing to read other contexts for."
     generates = scored.trials[0].ends.generate is not None
     unread = (
@@ -169,9 +169,10 @@ def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
     return Blame(blame.STAGES, ids, tuple(counts), answerable)
 
 
-def _headroom(scored: Scored) -> tuple[Gain, ...]:
+def _headroom(scored: Scored) -> dict[str, Any]:
     found = headroom.of(scored.trials[0], scored.made, scored.store, scored.column)
-    return tuple(Gain(one.part, Mean(one.mean, one.low, one.high)) for one in found)
+    gains = tuple(Gain(one.part, Mean(one.mean, one.low, one.high)) for one in found)
+    return {"headroom": gains, "headroom_sentence": headroom.sentence(found)}
 
 
 def _controls(scored: Scored) -> Listing | None:

@@ -151,8 +151,9 @@ def _headroom(material: Material) -> Iterator[str]:
     if not material.headroom:
         yield from _missing(material, "headroom", "It is not known.")
         return
-    yield plain(wording.left(material))
+    yield plain(material.headroom_sentence)
     yield ""
+    yield from _table(("perfect part", "gain"), [(gain.part, difference(gain.gain)) for gain in material.headroom])
 
 
 def _checks(material: Material) -> Iterator[str]:

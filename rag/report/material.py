@@ -212,6 +212,7 @@ class Material:
     heat: Heat | None = None
     blame: Blame | None = None
     headroom: tuple[Gain, ...] = ()
+    headroom_sentence: str = ""
     controls: Listing | None = None
     audit: Listing | None = None
     latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)

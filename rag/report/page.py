@@ -24,7 +24,7 @@ CHARTS: Mapping[str, Callable[[Material], Chart | None]] = {
     "headroom": charts.headroom,
     "latency": charts.latency,
 }
-MOST_COLUMNS = 6
+MOST_COLUMNS = 5
 """Metrics beside the objective that the leaderboard has room for."""
 HEAT_ROWS = 20
 HEAT_STEPS = 9
@@ -36,9 +36,7 @@ def render(material: Material, budget: int = BUDGET) -> str:
     """The page. Whatever in it comes from documents, questions or names is text and stays text."""
     style, script = _shipped("page.css"), _shipped("explorer.js")
     packed = pack(material.explorer, material.column, budget) if material.explorer else None
-    drawn = {
-        key: getattr(charts, key)(material) for key in ("leaderboard", "pareto", "effects", "blame", "headroom", "latency")
-    }
+    drawn = {name: draw(material) for name, draw in CHARTS.items()}
     return (
         _environment()
         .get_template("page.html")

@@ -71,8 +71,9 @@ def _stair(front: Sequence[TrialRow]) -> list[TrialRow]:
 
 
 def _score_axis(axes: "Axes") -> None:
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+    axes.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 2)))
 
 

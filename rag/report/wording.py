@@ -42,7 +42,7 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         return (*said, f"This order is not a verdict: the first of {len(material.done)} is in part lucky. {reason}".strip())
     others = len([trial_id for trial_id in verdict.tied if trial_id != row.trial_id])
     if others:
-        said.append(f"The data does not tell it from {amount(others, 'other trial')}: they are tied, and shaded below.")
+        said.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
     elif len(material.done) > 1:
         said.append("Every other trial is significantly worse.")
     if row.holdout:
@@ -77,12 +77,6 @@ def losses(material: Material) -> str:
         return f"{row.name} solves every question that has something to find."
     named = _listed([f"{count} {stage}" for count, stage in ranked[:3]])
     return f"{row.name} does not fully solve {sum(counts)} of {found.questions} questions: {named}."
-
-
-def left(material: Material) -> str:
-    """What perfect parts would add, in a sentence; empty if that is not known."""
-    gains = sorted(material.headroom, key=lambda gain: -gain.gain.mean)
-    return f"{_capital(_listed([f'a {gain.part} would add {difference(gain.gain)}' for gain in gains]))}." if gains else ""
 
 
 def failures(material: Material) -> tuple[str, ...]:
