@@ -38,6 +38,7 @@ ask: install ## Ask a question                                     (Q="How many 
 	$(RAG) ask "$(Q)"
 
 test: install ## Check the code, run all tests
+	bash .ci/browser
 	$(MAKE) --no-print-directory check
 	$(BIN)/pytest -n 2 --dist loadfile -m "not bench and not llm"
 
