@@ -7,7 +7,7 @@ E ?= quickstart
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install sweep plan baseline gate ui ask test test-llm check bench clean
+.PHONY: help install sweep plan report baseline gate ui ask test test-llm check bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,7 +25,10 @@ sweep: install ## Run an experiment and print its leaderboard      (E=quickstart
 plan: install ## Show what a sweep would run, reuse and take       (E=quickstart)
 	$(RAG) plan $(E)
 
-baseline: install ## Write the recommended trial's scores to commit   (E=quickstart)
+report: install ## Write a page about a finished experiment        (E=quickstart)
+	$(RAG) report $(E)
+
+baseline: install ## Keep the recommended trial's scores, to commit (E=quickstart)
 	$(RAG) baseline $(E)
 
 gate: install ## Compare today's conf with the committed baseline (E=quickstart)
@@ -55,4 +58,5 @@ bench: install ## Measure: quality against references, reuse, speed
 	$(BIN)/pytest -m bench -s -p no:cacheprovider tests/bench
 
 clean: ## Remove the environment, the store and what sweeps wrote
-	rm -rf $(VENV) .rag reports/*/ build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find reports -mindepth 1 -maxdepth 1 -type d ! -name baselines -exec rm -rf {} + 2> /dev/null || true
+	rm -rf $(VENV) .rag build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
