@@ -13,11 +13,11 @@ from verbs import Verb, verb
 from rag import sweep, terminal
 from rag.blame import STAGES
 from rag.experiment import load
-from rag.headroom import CHUNKER, ORDER, Headroom
+from rag.headroom import CHUNKER, ORDER, READER, Headroom
 from rag.store import Store
+from rag.terminal.losses import blame as blame_table
+from rag.terminal.losses import headroom as show_headroom
 from rag.terminal.passages import excerpt, heading
-from rag.terminal.why import blame as blame_table
-from rag.terminal.why import headroom as show_headroom
 from rag.why.words import Whereabouts, told
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "embedder.dimensions=64", "split=all")
@@ -196,6 +196,62 @@ def test_a_stage_that_fails_is_told_without_a_traceback_of_ours(rag: Verb) -> No
     assert said.code == 2
     assert "cannot be run" in said.err
     assert "127.0.0.1:9" in said.err
+
+
+# Without a question
+
+
+def test_all_that_a_trial_lost(rag: Verb, trials: Mapping[str, str]) -> None:
+    trial = named(trials, "fixed", "bm25s ", "none")
+    (told,) = rag("why", trial, "--json").json["trials"]
+    assert (told["questions"], told["answerable"]) == (6, 5)
+    assert sum(told["counts"].values()) == len(told["lost"]) > 0
+    assert list(told["counts"]) == list(STAGES)
+    for lost in told["lost"]:
+        (account,) = rag("why", lost["query_id"], trial, "--json").json["trials"]
+        assert account["stage"] == lost["stage"]
+    assert {part["part"] for part in told["headroom"]["ndcg@10"]} == {ORDER, CHUNKER}
+    assert {part["part"] for part in told["headroom"]["token_f1"]} == {CHUNKER, READER}
+
+
+def test_all_that_a_trial_lost_as_a_person_sees_it(rag: Verb, trials: Mapping[str, str]) -> None:
+    trial = named(trials, "fixed", "bm25s ", "none")
+    said = rag("why", trial).out
+    assert "of 5 questions with evidence are lost." in said
+    assert "cut apart by the chunker" in said
+    assert "on the table" in said
+    following = next(line for line in said.splitlines() if line.startswith("Next:  rag "))
+    assert rag(*following.removeprefix("Next:  rag ").split()).code == 0
+
+
+def test_all_that_two_trials_lost(rag: Verb, trials: Mapping[str, str]) -> None:
+    said = rag("why", named(trials, "fixed", "bm25s ", "none"), named(trials, "whole", "bm25s+dense", "mmr"))
+    assert said.code == 0
+    assert "A: " in said.out
+    assert any(line.split()[:1] == ["q4"] and "–" in line for line in said.out.splitlines())
+
+
+def test_all_that_a_config_lost(rag: Verb) -> None:
+    (told,) = rag("why", "chunker=whole", *GIVEN, "generator=none", "metrics=[recall@5]", "--json").json["trials"]
+    assert list(told["headroom"]) == ["recall@5"]
+    lists_no_rankings = ("generator=extractive", "metrics=[exact_match]")
+    (told,) = rag("why", "chunker=whole", *GIVEN, *lists_no_rankings, "--json").json["trials"]
+    assert list(told["headroom"]) == ["exact_match"]
+
+
+def test_two_trials_over_different_questions_are_refused(rag: Verb, place: Path, trials: Mapping[str, str]) -> None:
+    path = write_experiment(place / "half.yaml", place.parent / "golden", "  k: k=1,2", ", split=holdout")
+    rag("sweep", str(path), "--no-track", "--json")
+    half = json.loads((place / "reports" / "half" / "trials.json").read_text("utf-8"))[0]["trial"]
+    said = rag("why", named(trials, "whole"), f"trial={half}")
+    assert said.code == 2
+    assert "the two were asked different questions" in said.err
+
+
+def test_why_alone_asks_for_more(rag: Verb) -> None:
+    said = rag("why")
+    assert said.code == 2
+    assert "QUESTION" in said.err
 
 
 # What is said of a stage

@@ -1,5 +1,10 @@
 """Verbs that answer one question."""
 
+import re
+from typing import Annotated
+
+import typer
+
 from rag.cli.app import app
 from rag.cli.options import Json, Overrides
 
@@ -42,16 +47,26 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
 
 
 @app.command()
-def why(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
+def why(
+    question: Annotated[str, typer.Argument(help="Its id or its words; without it, all that was lost.", metavar="[QUESTION]")],
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> None:
     """Show which stage lost a golden question, with any config, with trial=<id> of a sweep, or with two beside each other."""
     from rag import progress, terminal
     from rag import why as whys
 
-    asked = whys.prepare(overrides or ())
-    example = whys.find(question, asked[0])
+    everything = bool(re.match(r"[+~]{0,2}[\w./@]+=", question))
+    asked = whys.prepare([question, *(overrides or ())] if everything else overrides or ())
+    example = None if everything else whys.find(question, asked[0])
     for one in asked:
         if one.made.to_run:
             with progress.SweepProgress(one.made) as bar:
                 one.run(bar)
-    found = whys.explain(example, asked)
-    terminal.print_json(found.to_json()) if as_json else terminal.why(found)
+    found = whys.explain(example, asked) if example else whys.overview(asked)
+    if as_json:
+        terminal.print_json(found.to_json())
+    elif isinstance(found, whys.Why):
+        terminal.why(found)
+    else:
+        terminal.losses(found)

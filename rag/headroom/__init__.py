@@ -30,6 +30,7 @@ from rag.plan import Plan, PlannedTrial
 from rag.records import Reply
 from rag.roles import AnswerMetric, RankingMetric
 from rag.space import Trial
+from rag.standins import uncut
 from rag.store import Store
 from rag.wiring import control_of
 
@@ -80,7 +81,7 @@ def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> d
     steps = Steps.of(trial, made.stages)
     if steps is None:
         return {}
-    found: dict[str, Floats | None] = {CHUNKER: _with_chunker(trial, made, store, column, metric)}
+    found: dict[str, Floats | None] = {CHUNKER: _with_chunker(trial, reader, own, column, metric)}
     if isinstance(metric, RankingMetric):
         found[ORDER] = np.fmax(_with_order(trial, steps, reader, column, metric), own)
     else:
@@ -96,14 +97,17 @@ def _with_order(trial: PlannedTrial, steps: Steps, reader: Reader, column: str, 
     return evaluate.score(judged, None, examples, {parse_column(column, k).metric: metric}, [column], k).column(column)
 
 
-def _with_chunker(trial: PlannedTrial, made: Plan, store: Store, column: str, metric: Metric) -> Floats | None:
+def _with_chunker(trial: PlannedTrial, reader: Reader, own: Floats, column: str, metric: Metric) -> Floats | None:
     """Scores with perfect chunks; None where the trial has such already, or replies would have to be paid for."""
-    config = trial.trial.config
+    config, corpus = trial.trial.config, reader.corpus(trial)
     if control_of(config) != "none":
         return None
+    if len(uncut(corpus, trial.golden.examples)) == len(corpus):
+        return own  # Merging is all that uncutting does: the chunks are the same, and so is all that follows.
     varied = {**config, "control": "perfect_chunker", "metrics": [column], "latency": 0}
     if isinstance(metric, RankingMetric):
         varied["generator"] = SILENT
+    made, store = reader.made, reader.store
     ahead = plan.assemble(made.experiment, [Trial(trial.trial.name, trial.trial.choices, varied)], store)
     key, waiting = ahead.trials[0].ends.generate, ahead.to_run
     if key in waiting and getattr(made.graph.components.role("generator", config["generator"]), "costly", False):

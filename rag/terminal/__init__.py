@@ -7,6 +7,7 @@ from rag.terminal.controls import controls
 from rag.terminal.effects import effects
 from rag.terminal.health import health
 from rag.terminal.holdings import dataset, spaces
+from rag.terminal.losses import losses
 from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
 from rag.terminal.plans import plan, planned
@@ -24,6 +25,7 @@ __all__ = [
     "health",
     "interval",
     "leaderboard",
+    "losses",
     "number",
     "out",
     "passages",

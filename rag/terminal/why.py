@@ -9,7 +9,6 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from rag.headroom import Headroom, sentence
 from rag.terminal.output import number, out
 from rag.terminal.passages import excerpt, heading
 from rag.terminal.passages import passages as print_passages
@@ -152,31 +151,3 @@ def _lines(account: Account) -> list[str]:
     scores = ", ".join(f"{name} {number(value)}" for name, value in answer["scores"].items())
     reply = " ".join(answer["reply"].split())
     return [f"Answer{f' ({escape(scores)})' if scores else ''}: {escape(reply) if reply else '[dim]none[/dim]'}"]
-
-
-def blame(counts: Mapping[str, Mapping[str, int]]) -> Table:
-    """Lost questions by stage: one column per trial, stages that lost none in any of them left out."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("lost")
-    for name in counts:
-        table.add_column(escape(name), justify="right")
-    for stage in next(iter(counts.values()), {}):
-        row = [found[stage] for found in counts.values()]
-        if any(row):
-            table.add_row(stage, *(str(count) if count else "·" for count in row))
-    table.add_row("[bold]all[/bold]", *(str(sum(found.values())) for found in counts.values()))
-    return table
-
-
-def headroom(found: Sequence[Headroom], column: str) -> None:
-    """What every perfect part would add to a column, and the sentence about it; nothing where nothing is known."""
-    if not found:
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("with a")
-    table.add_column(f"{escape(column)} gains", justify="right")
-    for one in sorted(found, key=lambda one: -one.mean):
-        span = f" [dim]\\[{number(one.low)}, {number(one.high)}][/dim]" if one.low == one.low else ""
-        table.add_row(one.part, f"{number(one.mean)}{span}")
-    out.print(table)
-    out.print(sentence(found))

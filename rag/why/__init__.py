@@ -7,8 +7,9 @@ from typing import Any
 from rag.records import Example, Span
 from rag.why.account import Account, account
 from rag.why.asked import Asked, find, prepare
+from rag.why.overview import Overview, Overviews, overview
 
-__all__ = ["Account", "Asked", "Why", "explain", "find", "prepare"]
+__all__ = ["Account", "Asked", "Overview", "Overviews", "Why", "explain", "find", "overview", "prepare"]
 
 
 @dataclass(frozen=True)
