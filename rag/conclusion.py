@@ -1,15 +1,14 @@
 """What a sweep says to do: the winner, measured again on questions that chose nothing, and what the choices do."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rag import effects, looks, plan, sweep, winner
+from rag import controls, effects, looks, plan, sweep, winner
+from rag.controls import Controlled, Watch
 from rag.effects import Effects
 from rag.errors import DataError, ProblemsError, StoreError
-from rag.execute import Listener
 from rag.experiment import Trial
 from rag.golden import SPLITS
 from rag.objective import Objective
@@ -22,9 +21,6 @@ from rag.winner.records import Ints
 TUNE, HOLDOUT = SPLITS
 UNFINISHED = "The sweep did not come to its end: nothing is concluded."
 
-Watch = Callable[[Plan], AbstractContextManager[Listener]]
-"""What shows the progress of a plan."""
-
 
 @dataclass(frozen=True)
 class Again:
@@ -35,6 +31,11 @@ class Again:
     ran: Ran
     looks: int
 
+    @property
+    def ended(self) -> bool:
+        """Whether measuring was neither broken off nor stopped by a store that cannot be used."""
+        return not self.ran.interrupted and not self.ran.stopped
+
     def errors(self) -> dict[str, str]:
         """What kept trials from being measured, by their names."""
         failed = {key: found.error for key, found in self.ran.outcomes.items() if found.error}
@@ -43,32 +44,37 @@ class Again:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The winner of a sweep, if there is one, and the effects of its choices; `notes` say what could not be concluded."""
+    """The winner of a sweep, if there is one, and the effects of its choices; `notes` say what could not be concluded.
+
+    `controls` are those of the recommended trial, where it generates answers.
+    """
 
     winner: Winner | None = None
     effects: Effects | None = None
     notes: tuple[str, ...] = ()
     again: Again | None = None
+    controls: Controlled = field(default_factory=Controlled)
 
     @property
     def interrupted(self) -> bool:
-        """Whether measuring on the holdout was broken off."""
-        return self.again is not None and self.again.ran.interrupted
+        """Whether measuring on the holdout, or the controls, was broken off."""
+        return self.controls.interrupted or (self.again is not None and self.again.ran.interrupted)
 
     @property
     def failed(self) -> bool:
-        """Whether a trial could not be measured on the holdout."""
-        return self.again is not None and bool(self.again.errors())
+        """Whether a trial could not be measured on the holdout, or a control not at all."""
+        return self.controls.failed or (self.again is not None and bool(self.again.errors()))
 
     @property
     def stopped(self) -> StoreError | None:
         """The store that could not be used."""
-        return self.again.ran.stopped if self.again else None
+        return (self.again.ran.stopped if self.again else None) or self.controls.stopped
 
     def to_json(self) -> dict[str, Any]:
         """What stands beside the leaderboard."""
-        told = {"winner": self.winner.to_json() if self.winner else None}
-        return {**told, "effects": self.effects.to_json() if self.effects else None, "notes": list(self.notes)}
+        told: dict[str, Any] = {"winner": self.winner.to_json() if self.winner else None}
+        told["effects"] = self.effects.to_json() if self.effects else None
+        return {**told, "notes": list(self.notes), "controls": [result.to_json() for result in self.controls.results]}
 
 
 def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Conclusion:
@@ -89,7 +95,14 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     again, notes = _measured_again(found, run, store, settings, watch)
     holdout = _holdout(again, found.objective, store) if again else None
     chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others)
-    return Conclusion(chosen, told, tuple(notes), again)
+    controlled = _controls(found, chosen, store, settings, watch) if not again or again.ended else Controlled()
+    return Conclusion(chosen, told, tuple(notes), again, controlled)
+
+
+def _controls(found: Field, chosen: Winner, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Controlled:
+    if not found.made.experiment.controls:
+        return Controlled()
+    return controls.measured(found.trials[chosen.recommended], found.made, store, settings, watch)
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:

@@ -1,6 +1,7 @@
 """What a trial's answers owe to its contexts: the same trial without any, with those of other questions, and with the gold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag import plan, results
-from rag.errors import DataError
+from rag.errors import DataError, StoreError
 from rag.evaluate import Scores, parse_column
 from rag.execute import Listener, Outcome, executor_of
 from rag.paired import family
@@ -18,6 +19,9 @@ from rag.store import Store
 from rag.wiring import OF_READING, control_of
 
 Floats = NDArray[np.float64]
+
+Watch = Callable[[Plan], AbstractContextManager[Listener]]
+"""What shows the progress of a plan."""
 
 RETRIEVED = "retrieved"
 """The trial itself, with the contexts that it found."""
@@ -47,6 +51,20 @@ class ControlResult:
         return {key: None if value != value else value for key, value in asdict(self).items()}
 
 
+@dataclass(frozen=True)
+class Controlled:
+    """The controls of a trial, or what ended them."""
+
+    results: tuple[ControlResult, ...] = ()
+    interrupted: bool = False
+    stopped: StoreError | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether a control could not be measured."""
+        return any(result.error for result in self.results)
+
+
 def of(
     trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener
 ) -> tuple[ControlResult, ...]:
@@ -63,6 +81,27 @@ def of(
     outcomes = executor_of(settings).run(ahead, store, listen)
     found = {control_of(each.trial.config): _scores(each, ahead, store, outcomes) for each in ahead.trials}
     return _compared(own, found, columns, clusters_of(trial))
+
+
+def measured(trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> "Controlled":
+    """The controls of a trial, shown on their way by `watch`; without it nothing runs, and there are those that ran before.
+
+    Ctrl-C and a store that cannot be used end them, and leave everything that ran stored.
+    """
+    ahead = planned(trial, made, store) if answer_columns(trial.trial.config) else None
+    if ahead is None or (ahead.to_run and watch is None):
+        return Controlled()
+    try:
+        with watch(ahead) if watch else nullcontext(_quiet) as listen:
+            return Controlled(of(trial, made, store, settings, listen))
+    except KeyboardInterrupt:
+        return Controlled(interrupted=True)
+    except StoreError as error:
+        return Controlled(stopped=error)
+
+
+def _quiet(key: str, outcome: Outcome | None) -> None:
+    """Hear nothing."""
 
 
 def planned(trial: PlannedTrial, made: Plan, store: Store) -> Plan | None:

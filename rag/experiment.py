@@ -20,9 +20,18 @@ from rag.space import Choice, Space, Trial
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
-KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "showed", "gate")
-KINDS = {"question": str, "dataset": str, "split": str, "objective": str | list, "holdout": int, "axes": dict, "gate": dict}
-CALLED = {str: "text", int: "a whole number", str | list: "text or a list of clauses"}
+KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "controls", "showed", "gate")
+KINDS = {
+    "question": str,
+    "dataset": str,
+    "split": str,
+    "objective": str | list,
+    "holdout": int,
+    "controls": bool,
+    "axes": dict,
+    "gate": dict,
+}
+CALLED: Mapping[Any, str] = {str: "text", bool: "true or false", int: "a whole number", str | list: "text or a list of clauses"}
 MOST_TRIALS = 100_000
 REMEASURED = 5
 """How many of the best trials of a declared experiment are measured again on the holdout, unless it says."""
@@ -30,7 +39,11 @@ REMEASURED = 5
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question, and the trials that answer it; `holdout` of the best are measured again on questions that chose nothing."""
+    """A question, and the trials that answer it; `holdout` of the best are measured again on questions that chose nothing.
+
+    `controls` says that the recommended trial, where it generates answers, is also run without contexts, with those of other
+    questions, and with the gold.
+    """
 
     name: str
     question: str
@@ -39,6 +52,7 @@ class Experiment:
     objective: str = "maximize ndcg@10"
     gate: Mapping[str, Any] = field(default_factory=dict)
     holdout: int = 0
+    controls: bool = False
 
     def trials(self) -> list[Trial]:
         """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
@@ -91,7 +105,8 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
         raise ConfigError(f"{path}: holdout", f"is {shown(holdout)}", "how many of the best are measured again, 0 for none")
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
     gate = content.get("gate", {})
-    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), axes, objective, gate, holdout)
+    kept = (axes, objective, gate, holdout, content.get("controls", True))
+    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *kept)
 
 
 def _clauses(where: str, value: str | Sequence[Any]) -> str:

@@ -36,4 +36,5 @@ def _lines(audit: Audit) -> Iterator[tuple[str, ...]]:
 def _lost(loss: Loss) -> str:
     if loss.lost == loss.low == loss.high == 0:
         return "none"
-    return f"{number(loss.lost)} [dim]\\[{number(loss.low)}, {number(loss.high)}][/dim]"
+    lost, low, high = (number(round(value, 3) + 0.0) for value in (loss.lost, loss.low, loss.high))
+    return f"{lost} [dim]\\[{low}, {high}][/dim]"

@@ -35,5 +35,6 @@ def _cells(row: ControlResult) -> tuple[str, str]:
         return number(row.mean), ""
     if row.error:
         return "[red]failed[/red]", ""
-    sign = "+" if row.difference > 0 else ""
-    return number(row.mean), f"{sign}{number(row.difference)} [dim]\\[{number(row.low)}, {number(row.high)}][/dim]"
+    difference, low, high = (round(value, 3) + 0.0 for value in (row.difference, row.low, row.high))
+    sign = "+" if difference > 0 else ""
+    return number(row.mean), f"{sign}{number(difference)} [dim]\\[{number(low)}, {number(high)}][/dim]"

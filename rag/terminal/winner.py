@@ -9,6 +9,7 @@ from rag.conclusion import Conclusion
 from rag.leaderboard import Row
 from rag.sweep import Sweep
 from rag.terminal.boards import counted, leaderboard
+from rag.terminal.controls import controls
 from rag.terminal.output import err, number, out
 from rag.winner import Mean, Standing, Winner
 
@@ -27,6 +28,11 @@ def swept(done: Sweep, told: Conclusion, folder: Path, called: str = "") -> None
         out.print(escape(note))
     if told.effects:
         out.print(f"Effects: {escape(told.effects.sentence)}.")
+    if told.controls.results:
+        out.print("What its answers owe to the contexts:")
+        controls(told.controls.results)
+    if told.controls.interrupted:
+        out.print("Stopped while its controls ran: the same command goes on where it was.")
     counted(done)
     for name, error in (told.again.errors() if told.again else {}).items():
         err.print(f"[red]{escape(name)} on the holdout[/red]\n{escape(error.rstrip())}", soft_wrap=True)
