@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag import audit, blame, controls, effects, headroom, plan, resampling, slices
+from rag import audit, blame, effects, headroom, resampling, slices
 from rag.errors import UserError
 from rag.evaluate import Scores
 from rag.objective import Objective
@@ -56,7 +56,8 @@ class Scored:
     @property
     def cluster(self) -> NDArray[np.int64]:
         """The number of each question's cluster."""
-        return controls.clusters_of(self.trials[0])
+        names = [example.cluster or example.query.query_id for example in self.trials[0].golden.examples]
+        return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass
@@ -79,21 +80,19 @@ class Findings:
             self.missing[section] = nothing
 
 
-def of(scored: Scored, told: Mapping[str, Any] | None = None) -> Findings:
-    """Ask every room; `told` are effects that the sweep wrote down beside its verdict."""
+def of(scored: Scored, told: Mapping[str, Any]) -> Findings:
+    """Ask every room; `told` is what the sweep concluded, with its effects and controls."""
     found = Findings()
     varied = [axis for axis, choices in scored.made.experiment.axes.items() if len(choices) > 1]
     few = "An effect is the difference between two choices: this experiment varies nothing." if not varied else ""
-    found.ask("effects", lambda: _effects(scored, told), few or "No two trials differ in one choice alone.")
+    found.ask("effects", lambda: _effects(scored, told.get("effects")), few or "No two trials differ in one choice alone.")
     found.ask("heat", lambda: {"heat": _heat(scored)}, "The questions have no kinds, tags or lengths that tell them apart.")
     found.ask("blame", lambda: {"blame": _blame(scored, found.lost)})
     found.ask("headroom", lambda: _headroom(scored), "No part of this trial can be made perfect by itself.")
-    silent = "The recommended trial generates no answers, so there is nothing to read other contexts for."
+    silent = "The recommended trial generates no answers: there is nothing to read other contexts for."
+    unread = "No controls of this trial were measured: rag sweep runs them where answers are generated and scored."
     generates = scored.trials[0].ends.generate is not None
-    unread = (
-        "The controls of this trial have not run, or it measures no answers: rag sweep runs them where answers are generated."
-    )
-    found.ask("controls", lambda: {"controls": _controls(scored)}, unread if generates else silent)
+    found.ask("controls", lambda: {"controls": _controls(scored, told.get("controls"))}, unread if generates else silent)
     found.ask("audit", lambda: {"audit": _audit(scored)}, "No index here searches approximately: there is nothing to audit.")
     return found
 
@@ -118,8 +117,8 @@ def _effects_now(scored: Scored) -> Mapping[str, Any] | None:
 
 
 def _factor(one: Mapping[str, Any], reference: str, other: str = "") -> Factor:
-    mean, low, high, p = (math.nan if one[name] is None else float(one[name]) for name in ("mean", "low", "high", "p_holm"))
-    return Factor(one["axis"], one["choice"], reference, Mean(mean, low, high), p, other)
+    p = math.nan if one["p_holm"] is None else float(one["p_holm"])
+    return Factor(one["axis"], one["choice"], reference, _mean(one), p, other)
 
 
 def _heat(scored: Scored) -> Heat | None:
@@ -175,35 +174,27 @@ def _headroom(scored: Scored) -> dict[str, Any]:
     return {"headroom": gains, "headroom_sentence": headroom.sentence(found)}
 
 
-def _controls(scored: Scored) -> Listing | None:
-    """The controls of the recommended trial, if its sweep ran them: a report runs none that cost anything."""
-    first = scored.trials[0]
-    ahead = plan_of_controls(scored)
-    if ahead is None or ahead.to_run:
+def _controls(scored: Scored, told: Sequence[Mapping[str, Any]] | None) -> Listing | None:
+    """The controls of the recommended trial as its sweep measured them: a report runs nothing that may cost money."""
+    if not told:
         return None
-    found = controls.of(first, scored.made, scored.store, {"mode": "inline"}, lambda *_: None)
-    columns = tuple(dict.fromkeys(one.column for one in found))
-    lines = [
-        Line(
-            name.replace("_", " "),
-            tuple(_told(next(one for one in found if (one.name, one.column) == (name, column))) for column in columns),
-        )
-        for name in dict.fromkeys(one.name for one in found)
-    ]
-    return Listing(columns, tuple(lines), f"Answers of {first.trial.name}, with other contexts than those that it found.")
+    columns, names = (tuple(dict.fromkeys(one[key] for one in told)) for key in ("column", "name"))
+    cells = {(one["name"], one["column"]): _told(one) for one in told}
+    lines = [Line(name.replace("_", " "), tuple(cells.get((name, column), "–") for column in columns)) for name in names]
+    sentence = f"Answers of {scored.trials[0].trial.name}, read from other contexts than those that it found."
+    return Listing(columns, tuple(lines), sentence)
 
 
-def plan_of_controls(scored: Scored) -> plan.Plan | None:
-    """What the controls of the first trial would run; None where it has none."""
-    first = scored.trials[0]
-    return controls.planned(first, scored.made, scored.store) if controls.answer_columns(first.trial.config) else None
-
-
-def _told(one: controls.ControlResult) -> str:
-    if one.error:
+def _told(one: Mapping[str, Any]) -> str:
+    if one.get("error"):
         return "failed"
-    apart = "" if math.isnan(one.difference) else f" ({difference(Mean(one.difference, one.low, one.high))})"
-    return f"{number(one.mean)}{apart}"
+    apart = _mean(one, "difference")
+    return number(one["mean"]) + ("" if math.isnan(apart.mean) else f" ({difference(apart)})")
+
+
+def _mean(one: Mapping[str, Any], name: str = "mean") -> Mean:
+    mean, low, high = (math.nan if one[part] is None else float(one[part]) for part in (name, "low", "high"))
+    return Mean(mean, low, high)
 
 
 def _audit(scored: Scored) -> Listing | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rag import leaderboard
+from rag import conclusion, leaderboard, runs
 from rag.errors import DataError
 from rag.leaderboard import Leaderboard, Row
 from rag.plan import Plan, PlannedTrial, ends_of
@@ -33,11 +33,11 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
             f"experiment {name}", f"none of its {len(board.rows)} trials has scores in the store", f"rag sweep {name}"
         )
     missing: dict[str, str] = {}
-    written = _written(folder / name / "verdict.json")
-    winner = _winner(written, board, name, missing)
+    written = _concluded(made, store, board, folder / name / "verdict.json")
+    winner = _winner(written, name, missing)
     rows = _rows(board, made, winner, _statuses(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
-    found = findings.of(scored, written.get("effects") if winner else None)
+    found = findings.of(scored, written)
     verdict = None if winner is None else _verdict(winner)
     return Material(
         experiment=name,
@@ -58,8 +58,28 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     )
 
 
-def _written(path: Path) -> Mapping[str, Any]:
-    """What the sweep wrote into its verdict; empty where there is none that can be read."""
+def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapping[str, Any]:
+    """What the sweep concluded and wrote down; where that is about other trials or scores, what the store lets conclude."""
+    written = _read(path)
+    if _is_of(written, board):
+        return written
+    return conclusion.reach(runs.recall(made, store), store, {}, None).to_json()
+
+
+def _is_of(written: Mapping[str, Any], board: Leaderboard) -> bool:
+    """Whether a conclusion on file is about these trials with these scores."""
+    if not written.get("winner"):
+        return False
+    told = {standing["trial_id"]: standing["tune"] for standing in written["winner"]["standings"]}
+    if told.keys() != {row.trial_id for row in board.rows}:
+        return False
+    reached = {row.trial_id: row.reached(board.objective).get("mean") for row in board.rows if row.status == "done"}
+    pairs = [(told[trial_id]["mean"], mean) for trial_id, mean in reached.items()]
+    return all(one == other or (one is not None and other is not None and math.isclose(one, other)) for one, other in pairs)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """A JSON object; empty where there is none that can be read."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -67,15 +87,10 @@ def _written(path: Path) -> Mapping[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _winner(written: Mapping[str, Any], board: Leaderboard, name: str, missing: dict[str, str]) -> Mapping[str, Any] | None:
-    """The verdict on file, if it is one about these trials."""
+def _winner(written: Mapping[str, Any], name: str, missing: dict[str, str]) -> Mapping[str, Any] | None:
     winner, notes = written.get("winner"), " ".join(map(str, written.get("notes") or ()))
     if not winner:
-        missing["verdict"] = notes or f"No verdict was written down: rag sweep {name} gives one."
-        return None
-    known = {row.trial_id for row in board.rows}
-    if {standing["trial_id"] for standing in winner["standings"]} != known:
-        missing["verdict"] = f"The verdict on file is about other trials than these: rag sweep {name} gives a new one."
+        missing["verdict"] = notes or f"No verdict was reached: rag sweep {name} gives one."
         return None
     if notes:
         missing["holdout"] = notes
@@ -83,7 +98,7 @@ def _winner(written: Mapping[str, Any], board: Leaderboard, name: str, missing: 
 
 
 def _statuses(path: Path) -> dict[str, str]:
-    return {trial["trial"]: trial.get("status", "") for trial in _written(path).get("trials", [])}
+    return {trial["trial"]: trial.get("status", "") for trial in _read(path).get("trials", [])}
 
 
 def _verdict(winner: Mapping[str, Any]) -> Verdict:
