@@ -211,7 +211,7 @@ def _check(terms: Sequence[Term]) -> None:
     clocks = [name for name in names if name in MEASURED]
     if clocks and len(names) > 1:
         what = f"adds {clocks[0]!r} to {next((name for name in names if name != clocks[0]), clocks[0])!r}"
-        remedy = f"seconds and shares have no common unit: make it a bound, as in {clocks[0]} <= 200"
+        remedy = f"what they measure has no common unit: make it a bound, as in {clocks[0]} <= 200"
         raise ConfigError("objective", what, remedy)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from rag.leaderboard import objective_of
 from rag.plan import Plan
 from rag.terminal.output import out
 
@@ -15,11 +16,22 @@ def planned(made: Plan) -> None:
     out.print(told["question"], markup=False)
     out.print(plan(made))
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
+    if again := _again(made):
+        out.print(again)
     if told["unmeasured"]:
         out.print(f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
     if told["tokens"]:
         cost = "at an unknown price" if told["cost"] is None else f"{told['cost']:.2f} US dollars"
         out.print(f"About {told['tokens']:,} tokens, {cost}.")
+
+
+def _again(made: Plan) -> str:
+    """What follows on the holdout."""
+    best = min(made.experiment.holdout, len(made.trials))
+    tuned = {str(trial.trial.config["split"]) for trial in made.trials} == {"tune"}
+    if not best or not tuned or objective_of(made).measured:
+        return ""
+    return f"Then {'the best is' if best == 1 else f'the best {best} are'} measured again on the holdout."
 
 
 def plan(made: Plan) -> Table:
