@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,8 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, "utf-8")
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "check its folder and its permissions") from error
 
 

@@ -5,9 +5,9 @@ import random
 from pathlib import Path
 
 DOCUMENTS = 60
-THINGS = "lantern anchor kettle ladder compass bellows trowel saddle barrel whistle mirror spade".split()
-COLOURS = "amber violet crimson russet ochre teal indigo scarlet olive copper".split()
-FILLER = "the harbour office keeps records of every visit and the clerk signs each page before noon on working days".split()
+THINGS = ("lantern", "anchor", "kettle", "ladder", "compass", "bellows")
+COLOURS = ("amber", "violet", "crimson", "russet", "ochre", "teal", "indigo", "scarlet", "olive", "copper")
+FILLER = ("the", "harbour", "office", "keeps", "every", "record", "and", "signs", "each", "page", "before", "noon")
 
 AXES = """\
   chunker:
@@ -44,7 +44,7 @@ def _document(number: int, chance: random.Random) -> tuple[str, str, list[tuple[
     thing = f"{COLOURS[number % len(COLOURS)]} {THINGS[number // len(COLOURS) % len(THINGS)]}"
     price = f"The {thing} costs {10 + number} crowns."
     words = [chance.choice(FILLER) for _ in range(14)]
-    care = f"To mend the {thing}, first soak it in {number + 3} litres of brine, then {' '.join(words)} until it no longer squeaks."
+    care = f"To mend the {thing}, first soak it in {number + 3} litres of brine, then {' '.join(words)} until it shines."
     filler = [" ".join(chance.choice(FILLER) for _ in range(chance.randint(10, 50))) + "." for _ in range(3)]
     text = f"{filler[0]}\n\n{price}\n\n{filler[1]}\n\n{care}\n\n{filler[2]}"
     asked = [("short", f"What does the {thing} cost?", price), ("long", f"How does one mend the {thing}?", care)]

@@ -92,8 +92,14 @@ def _told(experiment: str, changes: Sequence[str], path: Path | None, bridges: S
 
 def _show(told: Any, junit: Path | None, markdown: Path | None, as_json: bool) -> None:
     from rag import gate, sweep
+    from rag.errors import StoreError
     from rag.terminal import gate as shown
     from rag.terminal import print_json
 
-    written = gate.write(told, sweep.REPORTS / told.experiment / "gate", junit, markdown)
+    try:
+        written = gate.write(told, sweep.REPORTS / told.experiment / "gate", junit, markdown)
+    except StoreError:
+        # What was found is not lost because it cannot be kept.
+        shown.gate(told, ())
+        raise
     print_json(told.to_json()) if as_json else shown.gate(told, written)

@@ -229,7 +229,7 @@ def needed_for(interval: tuple[float, float, float], margin: float, n: int) -> i
     reach = max(-difference, difference + margin)
     if math.isnan(half) or reach <= SLACK:
         return None
-    return max(n + 1, math.ceil(n * (half / reach) ** 2))
+    return max(n + 1, math.ceil(n * (half / reach) ** 2 - SLACK))
 
 
 def _mean(values: Floats) -> float:

@@ -1,12 +1,11 @@
 """A baseline and a candidate on the same questions: what runs, what is reused, and what came out."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rag import baseline, plan, results, sweep
+from rag import baseline, plan, results, sweep, winner
 from rag.baseline import Baseline
 from rag.errors import ConfigError, DataError
 from rag.execute import Listener, Outcome, executor_of
@@ -96,25 +95,9 @@ def result(gated: Gated) -> Result:
     return Result(*names, kept.scores, kept.questions, results.fingerprints(planned))
 
 
-def recommended(experiment: str, folder: Path = sweep.REPORTS) -> str:
+def recommended(experiment: str) -> str:
     """The trial that the last sweep of an experiment recommends; DataError where none did."""
-    place = folder / experiment
-    try:
-        for name, read in (("verdict", _of_verdict), ("leaderboard", _of_leaderboard)):
-            path = place / f"{name}.json"
-            if path.is_file():
-                return read(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise DataError(str(path), f"names no trial ({error})", f"run it again: rag sweep {experiment}") from error
-    raise DataError(str(place), "holds no sweep that could recommend a trial", f"run one first: rag sweep {experiment}")
-
-
-def _of_verdict(content: Any) -> str:
-    return str(content["winner"]["recommended"])
-
-
-def _of_leaderboard(content: Any) -> str:
-    return str(next(row["trial"] for row in content["trials"] if row["status"] == "done"))
+    return str(winner.read(experiment)["recommended"])
 
 
 def to_keep(experiment: Experiment, trial_id: str) -> Prepared:

@@ -135,6 +135,12 @@ def overall(judged: Sequence[Row | Kept]) -> Verdict:
 
 def said_of(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: bool = False) -> str:
     """The verdict in a sentence or two."""
+    judged: list[Row | Kept] = [*rows, *held]
+    warned = [each.name for each in judged if each.shown == "WARN"]
+    return _said(verdict, rows, held, same) + (f" No calibration card, so a warning: {'; '.join(warned)}." if warned else "")
+
+
+def _said(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: bool) -> str:
     if verdict == PASS:
         if same:
             return "Nothing that a score depends on differs from the baseline: nothing was computed."

@@ -36,7 +36,9 @@ def gate(told: Told, written: Sequence[Path]) -> None:
     out.print(
         f"\n[dim]{len(told.gated.candidate.trial.golden.examples)} questions of {escape(told.gated.gate.split)}.", end=" "
     )
-    out.print(f"[dim]Brackets: 95 % intervals that hold for all rows together.[/dim]\n{written[-1]}", soft_wrap=True)
+    out.print("[dim]Brackets: 95 % intervals that hold for all rows together.[/dim]", soft_wrap=True)
+    for path in written[-1:]:
+        out.print(str(path), markup=False, soft_wrap=True)
 
 
 def _rows(told: Told) -> Table:

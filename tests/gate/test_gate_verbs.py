@@ -2,58 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from gated import AXES, GATE, write_gated, write_many
-from verbs import Said, Verb, verb
-
-KEPT = Path("reports/baselines/study.json")
-
-
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder in which a study of two trials was swept and its baseline written. Copied, not changed."""
-    folder = tmp_path_factory.mktemp("gated")
-    write_many(folder / "golden")
-    here = folder / "here"
-    here.mkdir()
-    write_gated(here / "study.yaml", Path("../golden"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(here)
-        run_verb = _quiet(patch)
-        assert run_verb("sweep", "study.yaml", "--no-track") == 0
-        assert run_verb("baseline", "study.yaml") == 0
-    yield folder
-
-
-def _quiet(patch: pytest.MonkeyPatch):  # noqa: ANN202
-    import sys
-
-    from rag import cli
-
-    def call(*arguments: str) -> int:
-        patch.setattr(sys, "argv", ["rag", *arguments])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        return int(caught.value.code or 0)
-
-    return call
-
-
-@pytest.fixture
-def here(swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the swept folder, to work in."""
-    shutil.copytree(swept, tmp_path / "copy")
-    monkeypatch.chdir(tmp_path / "copy" / "here")
-    return tmp_path / "copy" / "here"
-
-
-@pytest.fixture
-def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
+from gated import write_gated, write_many
+from verbs import Said, Verb
 
 
 def gate(rag: Verb, *changes: str) -> Said:

@@ -1,0 +1,110 @@
+"""Ratios of latencies: two pipelines in turns, an interval, and a store that remembers."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gated import write_gated
+from verbs import Verb
+
+from rag.gate import clock
+from rag.gate.bounds import clocked
+from rag.gate.clock import Ratio
+from rag.gate.decide import FAIL, INCONCLUSIVE, PASS
+from rag.objective import Bound
+from rag.records import Example, Query
+
+EXAMPLES = tuple(Example(Query(f"q{row}", f"Number {row}?")) for row in range(20))
+BOUND = Bound.parse("latency_p95_ratio <= 1.3")
+
+
+class Slow:
+    """A pipeline that takes its time, and notes when it was asked."""
+
+    def __init__(self, name: str, seconds: float, log: list[str]) -> None:
+        self.name, self.seconds, self.log = name, seconds, log
+
+    def answer(self, query: Query) -> None:
+        self.log.append(f"{self.name} {query.query_id}")
+        time.sleep(self.seconds)
+
+
+def test_both_are_asked_in_turns_and_timed_warm() -> None:
+    log: list[str] = []
+    pipelines: Any = Slow("base", 0.001, log), Slow("candidate", 0.003, log)
+    seconds = clock.timed(*pipelines, EXAMPLES)
+    assert seconds.shape == (20, 2)
+    assert 1.5 < np.median(seconds[:, 1] / seconds[:, 0]) < 4.5
+    turns = clock.ROUNDS + 1
+    assert log[: 2 * turns] == ["base q0", "candidate q0"] * turns
+    assert log[2 * turns : 4 * turns] == ["candidate q1", "base q1"] * turns
+
+
+def test_slow_pipelines_are_asked_fewer_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "BUDGET", 0.0)
+    pipelines: Any = Slow("base", 0.0, []), Slow("candidate", 0.0, [])
+    assert len(clock.timed(*pipelines, EXAMPLES)) == clock.LEAST
+
+
+def test_a_ratio_has_an_interval_that_knows_the_spread() -> None:
+    chance = np.random.default_rng(0)
+    steady = np.column_stack([np.full(64, 0.01), np.full(64, 0.02)])
+    assert clock.of(steady) == Ratio(2.0, 2.0, 2.0, 64)
+    wild = chance.lognormal(-4, 0.5, (64, 2))
+    found = clock.of(wild)
+    assert found == clock.of(wild)
+    assert found.low < found.value < found.high
+    assert found.low < 1 < found.high
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [(Ratio(1.1, 1.0, 1.3, 64), PASS), (Ratio(1.5, 1.31, 1.9, 64), FAIL), (Ratio(1.2, 1.0, 1.5, 64), INCONCLUSIVE)],
+)
+def test_a_bound_is_broken_only_when_all_of_the_interval_is_beyond_it(ratio: Ratio, verdict: str) -> None:
+    found = clocked(BOUND, ratio)
+    assert found.verdict == verdict
+    assert (found.needed is None) == (verdict != INCONCLUSIVE)
+
+
+def test_a_straddling_clock_says_how_many_questions_would_do() -> None:
+    # Half-width .3, a tenth away from the limit: nine times as many.
+    assert clocked(BOUND, Ratio(1.2, 1.0, 1.5, 64)).needed == 576
+
+
+def gate_of(bound: str) -> None:
+    write_gated(Path("study.yaml"), Path("../golden"), gate=f'gate: {{metrics: {{}}, bounds: ["latency_p95_ratio {bound}"]}}\n')
+
+
+def test_the_ratio_is_measured_once_and_then_remembered(rag: Verb) -> None:
+    gate_of("<= 1000")
+    first, second = (rag("gate", "study.yaml", "chunker.size=300", "--json") for _ in range(2))
+    assert (first.code, first.out) == (0, second.out)
+    (bound,) = first.json["bounds"]
+    assert 0 < bound["low"] <= bound["value"] <= bound["high"]
+    assert len(list(Path(".rag/store/latencies").rglob("*"))) == 2
+    gate_of("<= 0.001")
+    broken = rag("gate", "study.yaml", "chunker.size=300", "--json")
+    assert (broken.code, broken.json["bounds"][0]["value"]) == (1, bound["value"])
+
+
+def test_the_same_pipeline_is_not_timed(rag: Verb) -> None:
+    gate_of("<= 0.001")
+    said = rag("gate", "study.yaml", "--json")
+    assert (said.code, said.json["bounds"][0]["why"]) == (0, "not measured: the pipelines are the same")
+    # Another metric is another score, and no other pipeline.
+    again = rag("gate", "study.yaml", "metrics=[ndcg@10,recall@5,mrr@10]", "--json")
+    assert (again.code, again.json["bounds"][0]["why"]) == (0, "not measured: the pipelines are the same")
+
+
+def test_a_baseline_that_can_be_built_no_more_leaves_the_bound_open(rag: Verb) -> None:
+    gate_of("<= 1.3")
+    kept = Path("reports/baselines/study.json")
+    kept.write_text(
+        kept.read_text("utf-8").replace("rag.chunkers.fixed.FixedChunker", "rag.chunkers.gone.GoneChunker"), "utf-8"
+    )
+    said = rag("gate", "study.yaml", "chunker.size=300", "--json")
+    assert (said.code, said.json["verdict"]) == (3, "INCONCLUSIVE")
+    assert "there is no module 'rag.chunkers.gone'" in said.json["bounds"][0]["why"]

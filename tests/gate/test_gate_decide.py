@@ -1,0 +1,171 @@
+"""Verdicts from intervals, and rows from scores."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.errors import DataError
+from rag.evaluate import Scores
+from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide, needed_for, paired, verdict_of
+from rag.gate.spec import Margin
+from rag.golden import Golden
+from rag.paired import family
+from rag.records import Document, Example, Query
+from rag.results import Result, question_digest
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("interval", "margin", "verdict", "why"),
+    [
+        ((0.0, -0.02, 0.02), 0.02, PASS, "no change"),
+        ((0.001, -0.02, 0.02), 0.02, PASS, "inside the margin"),
+        ((0.03, 0.01, 0.05), 0.0, PASS, "better"),
+        ((-0.02, -0.03, -0.01), 0.03, PASS, "worse, but inside the margin"),
+        ((-0.02, -0.031, -0.01), 0.03, FAIL, "worse, and more than the margin may be lost"),
+        ((-0.02, -0.04, 0.0), 0.03, INCONCLUSIVE, "may be worse by more than the margin, or not"),
+        ((-0.05, -0.11, 0.01), 0.03, INCONCLUSIVE, "may be worse by more than the margin, or not"),
+        ((0.0, -0.04, 0.04), 0.03, INCONCLUSIVE, "may be worse by more than the margin, or not"),
+    ],
+)
+def test_the_three_verdicts(interval: tuple[float, float, float], margin: float, verdict: str, why: str) -> None:
+    found = verdict_of(interval, margin, 100, 100, trusted=True)
+    assert (found.verdict, found.why) == (verdict, why)
+
+
+@given(st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5), st.floats(0, 0.9), st.integers(1, 500), st.booleans())
+def test_every_interval_has_one_verdict(d: float, down: float, up: float, margin: float, n: int, trusted: bool) -> None:
+    low, high = d - down, d + up
+    found = verdict_of((d, low, high), margin, n, n, trusted)
+    if found.verdict == FAIL:
+        assert high < 0
+        assert low < -margin
+    elif found.verdict == PASS:
+        assert trusted
+        assert low >= -margin - 1e-8
+    else:
+        assert not trusted or (high >= 0 and low < -margin)
+    assert (found.needed is None) or (found.verdict == INCONCLUSIVE and found.needed > 0)
+
+
+def test_what_would_settle_it_is_the_nearer_of_the_two_ways() -> None:
+    # Half-width .04 at 100 questions. To be a loss of .01: 16 times as many. To lie within .03: .02 must be left: 4 times.
+    assert needed_for((-0.01, -0.05, 0.03), 0.03, 100) == 400
+    # A loss of .025 is nearer than the rest of the margin.
+    assert needed_for((-0.025, -0.065, 0.015), 0.03, 100) == math.ceil(100 * (0.04 / 0.025) ** 2)
+    # What is no loss can only pass.
+    assert needed_for((0.01, -0.05, 0.07), 0.03, 100) == math.ceil(100 * (0.06 / 0.04) ** 2)
+    # The wider side counts, and one question more is the least.
+    assert needed_for((-0.03, -0.04, 0.0), 0.035, 100) == 101
+    assert needed_for((0.0, -0.04, 0.04), 0.0, 100) is None
+    assert needed_for((-0.01, NAN, NAN), 0.03, 1) is None
+
+
+def test_too_few_clusters_cannot_pass_but_can_fail() -> None:
+    open_row = verdict_of((0.0, 0.0, 0.0), 0.03, 12, 6, trusted=False)
+    assert (open_row.verdict, open_row.needed) == (INCONCLUSIVE, 20)
+    assert open_row.why == "too few questions: 12 questions in 6 clusters, and 10 clusters are the least"
+    assert verdict_of((-0.5, -0.6, -0.4), 0.03, 12, 6, trusted=False).verdict == FAIL
+    assert verdict_of((NAN, NAN, NAN), 0.03, 0, 0, trusted=False).why == "no question has a value"
+
+
+def golden(n: int, per_cluster: int = 1) -> Golden:
+    examples = [
+        Example(Query(f"q{row}", f"Number {row}?"), kind="even" if row % 2 == 0 else "odd", cluster=f"c{row // per_cluster}")
+        for row in range(n)
+    ]
+    return Golden((Document("d", "text"),), tuple(examples))
+
+
+def result(made: Golden, **columns: Any) -> Result:
+    ids = tuple(example.query.query_id for example in made.examples)
+    values = np.column_stack([np.asarray(values, np.float64) for values in columns.values()])
+    scores = Scores(ids, tuple(columns), values, np.zeros(len(ids), np.bool_))
+    return Result("t", "t", {}, {}, scores, {e.query.query_id: question_digest(e) for e in made.examples}, {})
+
+
+def pair_of(made: Golden, base: Any, candidate: Any) -> Pair:
+    return paired(result(made, m=base), result(made, m=candidate), made, ["m"])
+
+
+def test_a_row_reads_as_the_family_says() -> None:
+    made, chance = golden(80, per_cluster=2), np.random.default_rng(3)
+    base = chance.uniform(0.4, 1, 80)
+    candidate = np.clip(base - chance.normal(0.1, 0.1, 80), 0, 1)
+    rows = decide(pair_of(made, base, candidate), [Margin("m", "", 0.03), Margin("m", "kind", 0.05)])
+    assert [row.slice for row in rows] == ["", "kind=even", "kind=odd"]
+    differences = np.round(candidate, 6) - np.round(base, 6)
+    odd = np.arange(80) % 2 == 1
+    expected = family(
+        np.column_stack([differences, np.where(odd, np.nan, differences), np.where(odd, differences, np.nan)]),
+        np.arange(80) // 2,
+    )
+    assert rows[0].verdict == FAIL
+    for number, row in enumerate(rows):
+        assert row.low == pytest.approx(expected.corrected_low[number], abs=1e-6)
+        assert row.high == pytest.approx(expected.corrected_high[number], abs=1e-6)
+        assert row.difference == pytest.approx(expected.mean[number], abs=1e-6)
+        assert (row.n, row.clusters) == (expected.n[number], expected.clusters[number])
+
+
+def test_a_slice_without_an_interval_costs_the_others_nothing() -> None:
+    made, chance = golden(60), np.random.default_rng(4)
+    base, candidate = chance.uniform(0, 1, (2, 60))
+    alone = decide(pair_of(made, base, candidate), [Margin("m", "", 0.03)])
+    examples = (*made.examples[:-1], Example(Query("q59", "Number 59?"), kind="single", cluster="c59"))
+    with_one = Golden(made.documents, examples)
+    beside = decide(pair_of(with_one, base, candidate), [Margin("m", "", 0.03), Margin("m", "kind=single", 0.03)])
+    assert (beside[0].low, beside[0].high) == (alone[0].low, alone[0].high)
+    assert (beside[1].n, beside[1].low, beside[1].verdict) == (1, None, INCONCLUSIVE)
+
+
+def test_a_column_in_which_nothing_moved_passes_in_its_small_slices_too() -> None:
+    made = golden(30)
+    scores = np.linspace(0, 1, 30)
+    tags = Golden(
+        made.documents, (*(Example(e.query, kind="big", cluster=e.cluster) for e in made.examples[3:]), *made.examples[:3])
+    )
+    same = decide(pair_of(tags, scores, scores), [Margin("m", "kind", 0.03)])
+    assert {row.verdict for row in same} == {PASS}
+    moved = scores.copy()
+    moved[0] += 0.01
+    few = {row.slice: row.verdict for row in decide(pair_of(tags, scores, moved), [Margin("m", "kind", 0.03)])}
+    assert few == {"kind=big": PASS, "kind=even": INCONCLUSIVE, "kind=odd": INCONCLUSIVE}
+
+
+def test_what_cannot_have_changed_passes_whatever_its_size() -> None:
+    made = golden(2)
+    assert decide(pair_of(made, [0.1, 0.2], [0.1, 0.2]), [Margin("m", "", 0.0)], same=True)[0].verdict == PASS
+
+
+def test_digits_that_no_baseline_keeps_are_no_difference() -> None:
+    made = golden(40)
+    base = np.full(40, round(1 / 3, 6))
+    (row,) = decide(pair_of(made, base, np.full(40, 1 / 3)), [Margin("m", "", 0.0)])
+    assert (row.verdict, row.difference) == (PASS, 0.0)
+
+
+def test_a_column_without_values_is_open() -> None:
+    made = golden(20)
+    (row,) = decide(pair_of(made, np.full(20, NAN), np.full(20, NAN)), [Margin("m", "", 0.0)])
+    assert (row.verdict, row.why, row.base) == (INCONCLUSIVE, "no question has a value", None)
+
+
+def test_questions_are_matched_by_what_they_say() -> None:
+    made = golden(20)
+    changed = Golden(made.documents, (Example(Query("q0", "Another?"), cluster="c0"), *made.examples[1:]))
+    pair = paired(result(made, m=np.zeros(20)), result(changed, m=np.ones(20)), changed, ["m"])
+    assert len(pair.differences) == 19
+    with pytest.raises(DataError, match="has no question in common"):
+        paired(result(made, m=np.zeros(20)), result(golden(0, 1), m=np.zeros(0)), golden(0, 1), ["m"])
+
+
+def test_an_advisory_row_says_warn_and_keeps_its_verdict() -> None:
+    made = golden(40)
+    (row,) = decide(pair_of(made, np.ones(40), np.zeros(40)), [Margin("m", "", 0.03)], advisory=["m"])
+    assert (row.verdict, row.shown, row.advisory) == (FAIL, "WARN", True)

@@ -1,0 +1,94 @@
+"""Documents of a verdict: whatever a text holds, it stays text."""
+
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from rag.baseline import Baseline
+from rag.gate.bounds import Kept
+from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
+from rag.gate.documents import code, figure, junit_of, markdown_of, marker
+from rag.gate.spec import Gate
+from rag.gate.told import Lost, Told
+
+HOSTILE = "</code><script>alert(1)</script> | @everyone [x](http://evil) `a` $b$ *c* \x00\x1b[31m -->\n## Title"
+
+
+def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", **given: Any) -> Told:
+    """A verdict whose every text is the same."""
+    trial = SimpleNamespace(name=text, config={"k": text})
+    planned = SimpleNamespace(trial_id="ab", trial=trial, golden=SimpleNamespace(examples=[None] * 3))
+    result = SimpleNamespace(trial_id="cd", name=text, config={"k": 1})
+    kept = Baseline(text, text, result, {}, "key")  # type: ignore[arg-type]
+    gated = SimpleNamespace(gate=Gate((), (), text, inconclusive), kept=kept, candidate=SimpleNamespace(trial=planned))
+    row = Row("ndcg@10", f"kind={text}", 0.03, 3, 3, 0.5, 0.25, -0.25, -0.5, -0.01, FAIL, "worse")
+    rows = (row, Row("recall@5", "", 0.03, 3, 3, 0.5, 0.5, 0.0, -0.5, 0.5, INCONCLUSIVE, "open", 1200))
+    bounds = (Kept("failed == 0", 0.0, None, None, PASS, "kept"), Kept("m >= 1", 0.5, None, None, FAIL, "broken", None, True))
+    lost = (Lost(text, text, text, {"ndcg@10": (1.0, 0.25)}, text),)
+    return Told(gated, verdict, text, **{"rows": rows, "bounds": bounds, "lost": lost, "losses": ((text, 1),)} | given)  # type: ignore[arg-type]
+
+
+def test_markdown_holds_no_markup_of_others() -> None:
+    text = markdown_of(told())
+    lines = text.splitlines()
+    assert lines[0].startswith("<!-- assay-gate ")
+    assert lines[0].endswith("-->")
+    assert lines[0].count("-->") == 1
+    assert sum(line.startswith("#") for line in lines) == 2
+    for markup in ("<script", "@everyone", "](", "`a`", "$b$", "*c*", "\x00", "\x1b"):
+        assert markup not in text
+    tables = [line for line in lines if line.startswith("|")]
+    assert {line.count("|") for line in tables} == {10, 5}
+
+
+def test_the_verdict_stands_before_the_table_and_the_questions() -> None:
+    text = markdown_of(told(text="plain"))
+    places = [text.index(part) for part in ("## FAIL: gate of", "| **FAIL** |", "| **INCONCLUSIVE** |", "### Questions that")]
+    assert places == sorted(places)
+    assert "-0.250 [-0.500, -0.010]" in text
+    assert "1,200 questions would settle it" in text
+    assert "| **WARN** |" in text
+
+
+def test_junit_is_xml_with_one_case_per_row() -> None:
+    suite = ElementTree.fromstring(junit_of(told()))
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "0", "2"]
+    cases = suite.findall("testcase")
+    assert len(cases) == 4
+    assert cases[0].find("failure").get("message") == "FAIL: -0.250 [-0.500, -0.010]: worse"
+    assert cases[1].find("skipped").get("message").endswith("open; 1,200 questions would settle it")
+    assert len(cases[2]) == 0
+    assert cases[3].find("skipped").get("message").startswith("WARN")
+
+
+def test_junit_counts_what_cannot_be_told_as_the_gate_does() -> None:
+    assert ElementTree.fromstring(junit_of(told(inconclusive="fail"))).get("failures") == "2"
+
+
+def test_a_candidate_that_did_not_run_is_an_error() -> None:
+    broken = told(rows=(), bounds=(), lost=(), losses=(), error="x")
+    assert ElementTree.fromstring(junit_of(broken)).get("errors") == "1"
+    assert markdown_of(broken).count("|") == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "signed", "text"),
+    [
+        (None, False, "–"),
+        (0.0, False, "0"),
+        (2.0, False, "2"),
+        (0.5, False, "0.500"),
+        (0.0, True, "+0.000"),
+        (-0.25, True, "-0.250"),
+    ],
+)
+def test_figures(value: float | None, signed: bool, text: str) -> None:
+    assert figure(value, signed) == text
+
+
+def test_long_texts_are_cut_and_empty_ones_leave_no_mark() -> None:
+    assert len(code("word " * 200)) < 200
+    assert code("") == ""
+    assert marker("a b--><x>") == "<!-- assay-gate a-b----x- -->"
