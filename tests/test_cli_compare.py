@@ -177,6 +177,20 @@ def test_a_baseline_is_compared_like_a_trial(rag: Verb, ids: dict[str, str]) -> 
     assert {row["difference"] for row in still["rows"]} == {0}
 
 
+def test_baselines_of_public_data_find_it_where_it_lies(
+    rag: Verb, here: Path, golden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A trial is the same wherever its data lie, and is found in whatever was written down last.
+    shutil.rmtree("reports/study")
+    monkeypatch.setenv("RAG_DATA", str(golden.parent))
+    ids = sweep_in_place("public", fixed=', "dataset.path=${data}/golden"')
+    kept = [baseline_of(trial, Path(f"kept/{trial}.json")) for trial in ids.values()]
+    assert "${data}/golden" in Path(kept[0]).read_text("utf-8")
+    shutil.move(golden, here / "moved" / "golden")
+    monkeypatch.setenv("RAG_DATA", str(here / "moved"))
+    assert rag("compare", *kept).code == 0
+
+
 def test_a_baseline_of_older_questions_is_bridged(rag: Verb, ids: dict[str, str], golden: Path) -> None:
     kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
 
