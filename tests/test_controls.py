@@ -1,18 +1,23 @@
 """What a trial's answers owe to its contexts, on a set that is small enough to know."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from small import write_experiment
+from verbs import verb
 
 from rag import controls, results, sweep, terminal
-from rag.controls import RETRIEVED, ControlResult
-from rag.errors import DataError
+from rag.conclusion import Conclusion
+from rag.controls import RETRIEVED, Controlled, ControlResult
+from rag.errors import ConfigError, DataError, StoreError
 from rag.evaluate import Scores
 from rag.execute import Outcome
-from rag.experiment import ad_hoc
+from rag.experiment import ad_hoc, load
 from rag.plan import Plan
 from rag.store import Store
 from rag.wiring import OF_READING
@@ -125,3 +130,90 @@ def test_what_people_see(capsys: Any) -> None:
     said = capsys.readouterr().out
     assert "none" in said
     assert "-.250 [-.500, -.125]" in said
+
+
+# Beside a sweep
+
+
+@contextmanager
+def watched(made: Plan) -> Iterator[Any]:
+    yield quiet
+
+
+def test_without_anybody_watching_nothing_runs(prepare: Any) -> None:
+    made, store, settings = run(prepare("generator=extractive"))
+    (trial,) = made.trials
+    assert controls.measured(trial, made, store, settings, None) == Controlled()
+    ran = controls.measured(trial, made, store, settings, watched)
+    assert {row.name for row in ran.results} == {RETRIEVED, *OF_READING}
+    assert controls.measured(trial, made, store, settings, None) == ran
+
+
+@pytest.mark.parametrize(
+    ("raised", "left"),
+    [(KeyboardInterrupt(), Controlled(interrupted=True)), (error := StoreError("a", "b", "c"), Controlled(stopped=error))],
+)
+def test_what_ends_them_is_told(prepare: Any, raised: BaseException, left: Controlled) -> None:
+    made, store, settings = run(prepare("generator=extractive"))
+
+    @contextmanager
+    def breaking(ahead: Plan) -> Iterator[Any]:
+        def listen(key: str, outcome: Outcome | None) -> None:
+            raise raised
+
+        yield listen
+
+    assert controls.measured(made.trials[0], made, store, settings, breaking) == left
+    told = Conclusion(controls=left)
+    assert (told.interrupted, told.stopped) == (left.interrupted, left.stopped)
+
+
+@pytest.fixture
+def study(here: Path, golden: Path) -> Callable[..., str]:
+    def write(name: str, more: str = "", generator: str = "extractive") -> str:
+        path = write_experiment(here / f"{name}.yaml", golden, f"  k: k=1,3\n{more}")
+        path.write_text(path.read_text("utf-8").replace("generator=none", f"generator={generator}"), "utf-8")
+        return str(path)
+
+    return write
+
+
+def test_a_sweep_shows_the_controls_of_its_recommendation(
+    study: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rag = verb(capsys, monkeypatch)
+    path = study("told")
+    said = rag("sweep", path, "--no-track", "--json").json
+    found = {(row["name"], row["column"]): row for row in said["controls"]}
+    assert found["closed_book", "token_f1"]["mean"] == 0
+    recommended = next(row for row in said["trials"] if row["trial"] == said["winner"]["recommended"])
+    assert found[RETRIEVED, "token_f1"]["mean"] == pytest.approx(recommended["metrics"]["token_f1"]["mean"])
+    shown = rag("sweep", path, "--no-track").out
+    assert "What its answers owe to the contexts" in shown
+    assert "another question's" in shown
+    verdict = json.loads(Path("reports/told/verdict.json").read_text("utf-8"))
+    assert verdict["controls"] == said["controls"]
+
+
+@pytest.mark.parametrize(("more", "generator"), [("controls: false\n", "extractive"), ("", "none")])
+def test_a_sweep_without_controls(
+    study: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, more: str, generator: str
+) -> None:
+    rag = verb(capsys, monkeypatch)
+    path = study("silent", more, generator)
+    assert rag("sweep", path, "--no-track", "--json").json["controls"] == []
+    assert "owe to the contexts" not in rag("sweep", path, "--no-track").out
+
+
+def test_one_run_by_itself_has_no_controls(
+    here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rag = verb(capsys, monkeypatch)
+    said = rag("run", *FIXED, f"dataset.path={golden}", "generator=extractive", "--no-track", "--json")
+    assert said.json["controls"] == []
+
+
+@pytest.mark.parametrize("value", ["often", "0", "[closed_book]"])
+def test_controls_are_on_or_off(study: Any, value: str) -> None:
+    with pytest.raises(ConfigError, match=r"(?s)controls: is .*true or false is needed"):
+        load(study("wrong", f"controls: {value}\n"))

@@ -11,19 +11,14 @@ from rag.terminal.output import err, number, out
 SAID = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "another question's", "gold_contexts": "gold"}
 
 
-def controls(found: Sequence[ControlResult], title: str = "") -> None:
-    """A row per control, and for every answer metric its mean and the difference to the trial, with its interval."""
-    columns = list(dict.fromkeys(row.column for row in found))
-    names = list(dict.fromkeys(row.name for row in found))
-    cells = {(row.name, row.column): row for row in found}
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left", title_style="")
-    table.add_column("contexts")
-    for column in columns:
-        table.add_column(escape(column), justify="right", no_wrap=True)
-        table.add_column("difference", justify="right", no_wrap=True)
-    for name in names:
-        shown = (cell for column in columns for cell in _cells(cells[name, column]))
-        table.add_row(SAID.get(name, escape(name)), *shown)
+def controls(found: Sequence[ControlResult]) -> None:
+    """For every answer metric a row per control: its mean and the difference to the trial, with its interval."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("metric", "contexts", "mean", "difference"):
+        table.add_column(name, justify="left" if name in ("metric", "contexts") else "right", no_wrap=True)
+    for row in found:
+        metric = escape(row.column) if row.name == RETRIEVED else ""
+        table.add_row(metric, SAID.get(row.name, escape(row.name)), *_cells(row))
     out.print(table)
     for said in dict.fromkeys(f"{SAID.get(row.name, row.name)}: {row.error}" for row in found if row.error):
         err.print(f"[red]failed[/red] {escape(said)}", soft_wrap=True)
