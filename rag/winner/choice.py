@@ -95,9 +95,17 @@ def choose(
     the cheapest of the tied where any costs, or else the fastest where latency was measured, the best by mean among those that
     are not shown to be slower than it, or else the one with the smallest indexes. `sign` is that of `rag.objective.Objective`,
     `others` are the trials that are not admitted.
+
+    Not to be told apart is not to be equal: a small set tells little. So the one that is taken has to stand the holdout, where
+    it alone is compared with the best by mean. If it is worse there (95 %), the best by mean is recommended instead.
     """
     entrants, (taken, reason) = found.entrants, found.taken
-    why = words.why(entrants, found.tied, taken, reason, found.behind(taken.trial_id), found.nearest)
+    difference = _difference(entrants[0].trial_id, taken.trial_id, holdout)
+    if difference and difference.high < 0:
+        why = words.refuted(found.tied, taken, reason, difference)
+        taken = entrants[0]
+    else:
+        why = words.why(entrants, found.tied, taken, reason, found.behind(taken.trial_id), found.nearest)
     beaten = _dominated(entrants, cluster)
     standings = (_standing(one, found, beaten, holdout, cluster, sign) for one in entrants)
     return Winner(
@@ -109,7 +117,7 @@ def choose(
         looks=holdout.looks if holdout else 0,
         family=found.found.size if found.found else 0,
         holdout=bool(holdout and holdout.values),
-        difference=_difference(entrants[0].trial_id, taken.trial_id, holdout),
+        difference=None if taken is entrants[0] else difference,
     )
 
 

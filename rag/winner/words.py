@@ -31,6 +31,13 @@ def why(
     return f"{_capital(first)}; {_apart(taken, tied, reason)}, {_gap(behind)}."
 
 
+def refuted(tied: Sequence[Entrant], taken: Entrant, reason: str, difference: Mean) -> str:
+    """Why it is the best by mean after all: the one that was taken for `reason` is worse than it on the holdout."""
+    kind = {"cost": "cheapest", "latency": "fastest", "size": "smallest"}[reason]
+    other = f"{taken.name}, the {kind} of {len(tied)} that are tied on tune"
+    return f"It is the best by mean; {other}, is worse on the holdout by {_shown(_turned(difference))}."
+
+
 def _gap(behind: Mean) -> str:
     """How far the recommended trial is behind the best."""
     if behind.mean == behind.low == behind.high == 0:

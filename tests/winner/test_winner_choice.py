@@ -172,6 +172,16 @@ def test_the_recommended_trial_meets_the_best_on_the_holdout() -> None:
     assert field(better, holdout=again).difference is None
 
 
+def test_a_tie_that_the_holdout_refutes_leaves_the_best_by_mean() -> None:
+    better, worse = tied_pair(cost=1.0)
+    found = field(better, worse, holdout=Holdout({"better": EASY, "worse": EASY - 0.1 + NOISE[:, 3]}, ALONE, looks=1))
+    assert (found.recommended, found.difference) == ("better", None)
+    assert set(found.tied) == {"better", "worse"}
+    assert "trial worse, the cheapest of 2 that are tied on tune, is worse on the holdout by .1" in found.why
+    noise = Holdout({"better": EASY, "worse": EASY - 0.01 + NOISE[:, 3] - NOISE[:, 3].mean()}, ALONE, looks=1)
+    assert field(better, worse, holdout=noise).recommended == "worse"
+
+
 def test_the_truly_best_is_seldom_left_out() -> None:
     """Twenty trials, the truly best by .02, paired noise .15, 80 questions: left out in at most 5 % of tries, and error."""
     tries, missed = 60, 0
