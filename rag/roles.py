@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.claims import Case, Verdict
 from rag.corpus import Corpus
 from rag.rankings import Rankings
 from rag.records import Arrays, Document, Example, Message, Query, Reply, Request, Span, Vectors
@@ -221,6 +222,20 @@ class AnswerMetric(Protocol):
         ...
 
 
+@runtime_checkable
+class Judge(Protocol):
+    """Says how far texts follow from their contexts. `threshold` is the support from which a claim counts as supported."""
+
+    @property
+    def threshold(self) -> float:
+        """A support in [0, 1], for those who need yes or no."""
+        ...
+
+    def judge(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case, which depends on nothing but that case. What cannot be judged is counted, never left out."""
+        ...
+
+
 ROLES: Mapping[str, type] = {
     "loader": Loader,
     "dataset": Questions,
@@ -233,6 +248,7 @@ ROLES: Mapping[str, type] = {
     "memory": Memory,
     "prompt": Prompt,
     "generator": Generator,
+    "judge": Judge,
 }
 """Config group → the Protocol that its choices fit. `metric` holds RankingMetric and AnswerMetric choices."""
 

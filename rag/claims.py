@@ -1,0 +1,81 @@
+"""What judges read and say: a text with the contexts it should follow from, and how far each of its claims does.
+
+Offsets count Unicode code points, end exclusive, as everywhere.
+"""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A text to judge, an answer or a single claim, and the contexts it is to follow from; `question` may be empty."""
+
+    text: str
+    contexts: tuple[str, ...]
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The characters [start, end) of context number `context`, which counts from 1 as citations do."""
+
+    context: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The characters [start, end) of a judged text, and how far the contexts carry them.
+
+    `support` lies in [0, 1]. `evidence` is what was found for it, best first. `lacking` are the words of the claim that the
+    contexts do not hold and that alone make it doubtful: numbers, names, a negation. `failure` says why the claim could not be
+    judged; its support is then NaN.
+    """
+
+    start: int
+    end: int
+    support: float
+    evidence: tuple[Passage, ...] = ()
+    lacking: tuple[str, ...] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge says of a text: its claims in reading order.
+
+    A text that says that it cannot answer has no claims and `abstained`: it is not unfaithful, and it has no faithfulness.
+    """
+
+    claims: tuple[Claim, ...] = ()
+    abstained: bool = False
+
+    @property
+    def failures(self) -> int:
+        """How many claims could not be judged."""
+        return sum(bool(claim.failure) for claim in self.claims)
+
+    @property
+    def faithfulness(self) -> float:
+        """The mean support of the claims that were judged, in [0, 1]; NaN for an abstention and where none was judged.
+
+        The mean of supports, not the share above a threshold: a support is a probability, and cutting it first would lose what
+        it says of the claims near the cut.
+        """
+        known = self._known()
+        return math.fsum(known) / len(known) if known else math.nan
+
+    @property
+    def weakest(self) -> float:
+        """The least support of a claim: the text follows from the contexts if all of its claims do. NaN as above."""
+        return min(self._known(), default=math.nan)
+
+    def supported(self, threshold: float) -> float:
+        """The share of judged claims with at least so much support; NaN as above."""
+        known = self._known()
+        return sum(support >= threshold for support in known) / len(known) if known else math.nan
+
+    def _known(self) -> list[float]:
+        return [claim.support for claim in self.claims if not claim.failure]

@@ -1,0 +1,48 @@
+"""A text → the claims in it: its sentences without citation markers, and the clauses of a sentence.
+
+Questions, headings and sentences that say that nothing can be said are no claims.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from rag.sentences import Piece, blocks, is_heading, sentences
+
+MARKER = re.compile(r"\s*\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\]")
+"""`[2]`, or several numbers in one pair of brackets, with the blank before it."""
+ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
+JOINT = re.compile(
+    r",\s+|;\s+|\s+(?:and|but|while|when|which|who|where|because|after|before|although|with|as)\s+", re.IGNORECASE
+)
+"""Where one clause ends and another one may begin."""
+ASSERTS = re.compile(r"\w")
+
+
+def claims(text: str, abstentions: Sequence[re.Pattern[str]]) -> tuple[list[Piece], bool]:
+    """The claims of a text as [start, end), and whether it abstains: it says nothing, or nothing but that it cannot say."""
+    found, refused = list[Piece](), not ASSERTS.search(text)
+    for start, end in _sentences(text):
+        if any(pattern.search(text, start, end) for pattern in abstentions):
+            refused = True
+        elif text[start:end].rstrip("\"'”’)*_ ")[-1:] != "?" and ASSERTS.search(without_markers(text[start:end])):
+            found.append((start, end))
+    return found, refused and not found
+
+
+def without_markers(text: str) -> str:
+    """A claim without the citation markers in it."""
+    return MARKER.sub("", text)
+
+
+def clauses(text: str) -> list[Piece]:
+    """A sentence, cut at commas and conjunctions: pieces [start, end) that together are all of it."""
+    cuts = [0, *(joint.end() for joint in JOINT.finditer(text)), len(text)]
+    return [(start, end) for start, end in pairwise(cuts) if end > start]
+
+
+def _sentences(text: str) -> Iterator[Piece]:
+    for start, stop in blocks(text):
+        if not is_heading(text, start):
+            item = ITEM.match(text, start, stop)
+            yield from sentences(text, (item.end() if item else start, stop))

@@ -1,0 +1,111 @@
+"""A judge without a key: claims are held against their best passages by words and by the vectors of words.
+
+Support is a logistic mix of a few measures: how well the weakest clause is carried by any passage (late interaction), how much
+of the claim's rare words one passage holds, numbers and dates that no context has, names that no context has; their weights are
+fitted to people's labels. A contradiction counts by a weight that is set by hand, for those labels hold few of them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.claims import Case, Claim, Verdict
+from rag.errors import ConfigError
+from rag.judges.assertions import claims, without_markers
+from rag.judges.late import TokenEncoder
+from rag.judges.measures import CONTRADICTION, MEASURES, QUOTED, SIGNS, Measured, measure
+from rag.judges.mix import BIAS, fitted, mixed
+from rag.judges.passages import Passages
+
+Floats = NDArray[np.float64]
+WEIGHTED = {**SIGNS, CONTRADICTION: -1}
+
+
+@dataclass(frozen=True)
+class LocalJudge:
+    """Support is a probability: that a person who reads claim and contexts calls the claim supported.
+
+    `weights` are the log-odds of each measure, which lies in [0, 1] (`rag.judges.measures`), and a `bias`. A claim that a
+    context holds word for word has support 1. Vectors are compared with at most `most` sentences. `abstentions` are regular
+    expressions, case ignored, for sentences that say that nothing can be said. `fitted_on` is the sha256 of the labels that the
+    weights come from: on those a card is made out of fold. The question is not looked at. For English.
+    """
+
+    encoder: TokenEncoder
+    weights: Mapping[str, float]
+    threshold: float = 0.5
+    abstentions: Sequence[str] = ()
+    most: int = 32
+    fitted_on: str = ""
+
+    def __post_init__(self) -> None:
+        for name, what, remedy in self._problems():
+            raise ConfigError(f"judge.{name}", what, remedy)
+        self._patterns  # noqa: B018 - checks the expressions
+
+    def _problems(self) -> Iterator[tuple[str, str, str]]:
+        if not hasattr(self.encoder, "embed_tokens"):
+            what = f"{type(self.encoder).__name__} gives no token vectors"
+            yield "encoder", what, "an embedder with embed_tokens, such as MiniLmEmbedder"
+        if set(self.weights) != {BIAS, *WEIGHTED}:
+            yield "weights", f"names {', '.join(self.weights)}", f"a number each for {', '.join((BIAS, *WEIGHTED))}"
+        for name, sign in WEIGHTED.items():
+            if not self.weights.get(name, 0.0) * sign >= 0:
+                yield f"weights.{name}", f"is {self.weights[name]}", f"a number {'>' if sign > 0 else '<'}= 0"
+        if not 0 <= self.threshold <= 1:
+            yield "threshold", f"is {self.threshold}", "a support from 0 to 1"
+        if self.most < 1:
+            yield "most", f"is {self.most}", "1 sentence or more"
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], ...]:
+        try:
+            return tuple(re.compile(phrase, re.IGNORECASE) for phrase in self.abstentions)
+        except re.error as error:
+            raise ConfigError("judge.abstentions", f"holds {error.pattern!r}: {error}", "regular expressions") from error
+
+    def fingerprint(self) -> str:
+        """The encoder's."""
+        return self.encoder.fingerprint()
+
+    def judge(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case."""
+        return [self._verdict(case) for case in cases]
+
+    def measure(self, cases: Sequence[Case]) -> list[Floats]:
+        """For every case what its claims measure, shape (claims, MEASURES): all that supports are made of."""
+        found = ([measured.values for _, _, measured in self._measured(case)[0]] for case in cases)
+        return [np.array(rows, np.float64).reshape(-1, len(MEASURES)) for rows in found]
+
+    def supports(self, measures: Floats) -> Floats:
+        """The supports of claims with such measures."""
+        values = mixed(measures[:, : len(WEIGHTED)], tuple(WEIGHTED), self.weights)
+        return np.where(measures[:, MEASURES.index(QUOTED)] > 0, 1.0, values)
+
+    def refitted(self, measures: Sequence[Floats], labels: Sequence[bool]) -> "LocalJudge":
+        """This judge with its weights fitted to labelled cases, by the worst that any claim of a case measures.
+
+        Cases without claims and quotations teach nothing. The weight of contradictions stays as it is.
+        """
+        signs = np.array([*SIGNS.values()], np.float64)
+        known = [(rows, label) for rows, label in zip(measures, labels, strict=True) if len(rows) and not rows[:, -1].all()]
+        worst = np.array([signs * (signs * rows[:, : len(signs)]).min(axis=0) for rows, _ in known])
+        weights = fitted(worst, np.array([label for _, label in known]), SIGNS)
+        return replace(self, weights={**self.weights, **weights})
+
+    def _verdict(self, case: Case) -> Verdict:
+        found, abstained = self._measured(case)
+        values = np.array([measured.values for _, _, measured in found], np.float64).reshape(-1, len(MEASURES))
+        supports = self.supports(values).tolist()
+        judged = zip(found, supports, strict=True)
+        return Verdict(tuple(Claim(a, b, support, m.evidence, m.lacking) for (a, b, m), support in judged), abstained)
+
+    def _measured(self, case: Case) -> tuple[list[tuple[int, int, Measured]], bool]:
+        spans, abstained = claims(case.text, self._patterns)
+        passages = Passages(case.contexts)
+        texts = ((start, end, without_markers(case.text[start:end])) for start, end in spans)
+        return [(start, end, measure(text, passages, self.encoder, self.most)) for start, end, text in texts], abstained

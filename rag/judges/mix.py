@@ -1,0 +1,50 @@
+"""A logistic mix of a few measures with known signs: how it is computed, and how its weights are found.
+
+Each measure lies in [0, 1] and has a sign: more of it can only raise support, or only lower it. The signs bind the fit, so no
+fold of any data can make a missing number a good thing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+BIAS = "bias"
+STRENGTH = 1.0
+"""The inverse of the ridge penalty on standardised measures (the C of other libraries)."""
+
+
+def mixed(measures: Floats, names: Sequence[str], weights: Mapping[str, float]) -> Floats:
+    """Supports in [0, 1] of claims whose measures have shape (claims, names)."""
+    odds = weights[BIAS] + measures @ np.array([weights[name] for name in names])
+    supports: Floats = 0.5 * (1 + np.tanh(odds / 2))
+    return supports
+
+
+def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int]) -> dict[str, float]:
+    """The weights, and the bias, of a ridge logistic regression under the signs; `measures` has shape (claims, signs).
+
+    A measure that never varies gets the weight 0. The same input gives the same weights, rounded to 4 digits.
+    """
+    from scipy.optimize import minimize
+
+    mean, spread = measures.mean(axis=0), measures.std(axis=0)
+    scaled = (measures - mean) / np.where(spread > 0, spread, 1.0)
+    target = np.where(labels, 1.0, -1.0)
+
+    def loss(values: Floats) -> tuple[float, Floats]:
+        margin = target * (scaled @ values[1:] + values[0])
+        slope = -target * 0.5 * (1 - np.tanh(margin / 2)) * STRENGTH
+        ridge = np.concatenate([[0.0], values[1:]])
+        return float(STRENGTH * np.logaddexp(0, -margin).sum() + ridge @ ridge / 2), _gradient(slope, scaled) + ridge
+
+    bounds = [(None, None), *((0.0, None) if sign > 0 else (None, 0.0) for sign in signs.values())]
+    found = minimize(loss, np.zeros(len(bounds)), jac=True, bounds=bounds, method="L-BFGS-B").x
+    weights = np.where(spread > 0, found[1:] / np.where(spread > 0, spread, 1.0), 0.0)
+    bias = found[0] - float(weights @ mean)
+    return {BIAS: round(float(bias), 4)} | {name: round(float(weight), 4) for name, weight in zip(signs, weights, strict=True)}
+
+
+def _gradient(slope: Floats, scaled: Floats) -> Floats:
+    return np.concatenate([[slope.sum()], slope @ scaled])

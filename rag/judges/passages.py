@@ -1,0 +1,89 @@
+"""The sentences of the contexts, and how rare their words are: what a claim is held against."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.claims import Passage
+from rag.judges.words import Word, words
+from rag.sentences import blocks, sentences
+
+WINDOW = 3
+"""Sentences in a row that count as one passage."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a context with its words."""
+
+    where: Passage
+    text: str
+    words: tuple[Word, ...]
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """What it can be searched for."""
+        return frozenset(word.stem for word in self.words)
+
+
+class Passages:
+    """All sentences of some contexts, in order, with the rarity of their stems."""
+
+    def __init__(self, contexts: Sequence[str]) -> None:
+        self.sentences = [found for number, text in enumerate(contexts, 1) for found in _sentences(number, text)]
+        self.stems = frozenset[str]().union(*(sentence.stems for sentence in self.sentences))
+        self._frequency = Counter(stem for sentence in self.sentences for stem in sentence.stems)
+
+    def rarity(self, stem: str) -> float:
+        """The inverse frequency of a stem over the sentences (Robertson & Spärck Jones 1976, as in Lucene): above 0."""
+        held = self._frequency[stem]
+        return math.log(1 + (len(self.sentences) - held + 0.5) / (held + 0.5))
+
+    def joined(self, first: int, last: int) -> bool:
+        """Whether two sentences stand in one context."""
+        return self.sentences[first].where.context == self.sentences[last].where.context
+
+    def recalls(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
+        """The share of the weight of some stems that each sentence, each pair and each three in a row hold.
+
+        Shape (WINDOW, sentences): entry [w, i] is that of the sentences from i to i + w, cut at the end of the context.
+        """
+        total = sum(weights.values()) or 1.0
+        found = np.zeros((WINDOW, len(self.sentences)))
+        for first in range(len(self.sentences)):
+            held = set[str]()
+            for width in range(WINDOW):
+                last = first + width
+                if last < len(self.sentences) and self.joined(first, last):
+                    held |= self.sentences[last].stems & weights.keys()
+                found[width, first] = math.fsum(weights[stem] for stem in held) / total
+        return np.minimum(found, 1.0)
+
+    def quoting(self, said: Sequence[Word]) -> Passage | None:
+        """Where all words of a claim stand in a row, whatever the signs between them; None where they do not."""
+        wanted = [word.stem for word in said]
+        for number, row in self._rows.items() if wanted else ():
+            stems = [word.stem for _, word in row]
+            for first in (place for place, stem in enumerate(stems) if stem == wanted[0]):
+                if stems[first : first + len(wanted)] == wanted:
+                    begin, end = row[first], row[first + len(wanted) - 1]
+                    return Passage(number, begin[0] + begin[1].start, end[0] + end[1].end)
+        return None
+
+    @cached_property
+    def _rows(self) -> dict[int, list[tuple[int, Word]]]:
+        """The words of each context in order, with the offset of their sentence."""
+        rows: dict[int, list[tuple[int, Word]]] = {}
+        for sentence in self.sentences:
+            rows.setdefault(sentence.where.context, []).extend((sentence.where.start, word) for word in sentence.words)
+        return rows
+
+
+def _sentences(number: int, text: str) -> list[Sentence]:
+    spans = (span for block in blocks(text) for span in sentences(text, block))
+    return [Sentence(Passage(number, start, end), text[start:end], tuple(words(text[start:end]))) for start, end in spans]

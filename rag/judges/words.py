@@ -1,0 +1,109 @@
+"""Words of a text as a judge of facts reads them: stems that can be compared, and which of them are numbers, names, negations.
+
+English. Numbers are compared by value, so that `1,500`, `1500` and `1500.0`, `two` and `2`, `third` and `3rd` are one and the
+same; months by number, so that `Nov.`, `November` and the 11 of `2004-11-02` are.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import Stemmer
+
+TOKEN = re.compile(
+    r"(?P<date>\b\d{4}-\d\d-\d\d\b)|(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:st\b|nd\b|rd\b|th\b|s\b)?"
+    r"(?P<scale>\s?(?:thousand|million|billion|trillion|bn)\b)?"
+    r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
+)
+WITHOUT_MEANING = (
+    "a about after all also am an and any are as at be been before being between but by can could did do does doing done for "
+    "from get give given had has have having he her here him his how i if in into is it its itself just many may me might "
+    "more most much must my no nor not of on one only or other our out over own per s same shall she should so some such t "
+    "tell than that the their them then there these they this those through to too under until up us very was we were what "
+    "when where which while who whom whose why will with would you your"
+)
+STOP = frozenset(WITHOUT_MEANING.split())
+CARDINALS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+# Ordinals count as their numbers.
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
+VALUES = (
+    {word: value for value, word in enumerate(CARDINALS.split())}
+    | {word: value for value, word in enumerate(ORDINALS.split(), 1)}
+    | {word: 10 * value for value, word in enumerate(TENS.split(), 3)}
+    | {"once": 1, "twice": 2, "both": 2, "single": 1, "double": 2, "triple": 3}
+)
+SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9}
+MONTHS = "january february march april may june july august september october november december"
+MONTH = {name: number for number, month in enumerate(MONTHS.split(), 1) for name in (month, month[:3])} | {"sept": 9}
+AMBIGUOUS = ("may", "mar", "march", "jan", "jun", "dec")
+"""Months only where they are written with a capital."""
+DENYING = (
+    "not no never none neither nor without cannot unable unlike fail failed fails refuse refused refuses declined deny denied "
+    "denies"
+)
+NEGATIONS = frozenset(DENYING.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The characters [start, end) of a text as something to compare.
+
+    `kind` is `word`, `name`, `number`, `month` or `negation`. Words without meaning of their own have `meaning` False.
+    """
+
+    stem: str
+    start: int
+    end: int
+    kind: str
+    meaning: bool
+
+
+def words(text: str) -> list[Word]:
+    """All words, numbers and months of a text in reading order."""
+    return list(_words(text))
+
+
+def _words(text: str) -> Iterator[Word]:
+    for found in TOKEN.finditer(text):
+        start, end = found.span()
+        if found["date"]:
+            yield from _date(found["date"], start)
+        elif found["number"]:
+            scale = SCALES[found["scale"].strip()] if found["scale"] else 1.0
+            yield Word(_value(float(found["number"].replace(",", "")) * scale), start, end, "number", True)
+        else:
+            yield _word(found["word"], start, end)
+
+
+def _date(date: str, start: int) -> Iterator[Word]:
+    year, month, day = date.split("-")
+    yield Word(_value(float(year)), start, start + 4, "number", True)
+    yield Word(f"month {int(month)}", start + 5, start + 7, "month", True)
+    yield Word(_value(float(day)), start + 8, start + 10, "number", True)
+
+
+def _word(word: str, start: int, end: int) -> Word:
+    plain = word.lower().replace("’", "'").removesuffix("'s")
+    if plain in MONTH and (word[0].isupper() or plain not in AMBIGUOUS):
+        return Word(f"month {MONTH[plain]}", start, end, "month", True)
+    if plain in VALUES:
+        return Word(_value(float(VALUES[plain])), start, end, "number", True)
+    stop = plain in STOP
+    if plain in NEGATIONS or plain.endswith("n't"):
+        return Word(_stem(plain), start, end, "negation", not stop and "'" not in plain)
+    return Word(_stem(plain), start, end, "name" if word[0].isupper() and not stop else "word", not stop)
+
+
+def _value(number: float) -> str:
+    return f"#{number:.12g}"
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    # A stemmer is not safe to share between threads; making one costs little beside what the cache saves.
+    return str(Stemmer.Stemmer("english").stemWord(word))
