@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from small import write_experiment, write_golden
 from verbs import Verb, verb
 
 from rag import baseline, plan, results, sweep, upkeep
+from rag.cli import verdicts
+from rag.compare import Comparison, Table
 from rag.experiment import load
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
@@ -100,6 +103,11 @@ def test_two_trials_as_json(rag: Verb, ids: dict[str, str]) -> None:
     one = next(row for row in told["rows"] if row["slice"] == "kind=multi_hop")
     assert (one["n"], one["p_holm"], one["detectable"]) == (1, None, None)
     assert told["family"] == 4
+
+
+def test_help_tells_every_field_of_the_json() -> None:
+    words = set(re.findall(r"\w+", str(verdicts.compare.__doc__)))
+    assert {*Comparison.__dataclass_fields__, *Table.__dataclass_fields__, "base", "candidates", "significant"} <= words
 
 
 def test_nothing_runs(rag: Verb, ids: dict[str, str]) -> None:

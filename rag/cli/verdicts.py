@@ -11,7 +11,7 @@ from rag.cli.options import Json, Overrides, Track
 
 @app.command()
 def compare(
-    names: Annotated[list[str], typer.Argument(metavar="BASE OTHER …", help="Trial ids, or paths of baselines.")],
+    names: Annotated[list[str], typer.Argument(metavar="BASE OTHER", help="Trial ids, or paths of baselines.")],
     metric: Annotated[list[str] | None, typer.Option(help="A column to look at; all that they share unless told.")] = None,
     by: Annotated[
         str, typer.Option(help="Slices: kind, tag, doc, words, answerable, turns, split, meta.<key>; none of them for ''.")
@@ -23,15 +23,26 @@ def compare(
 ) -> None:
     """Compare trials that ran, question by question, with the first of them. Nothing is computed again.
 
-    Every figure knows how many were looked at: intervals and p-values are corrected for the whole table (Holm). Without
-    --metric only ndcg@10 is looked at by slice.
+    Intervals and p-values know how many differences stand in the table (Holm).
+    Without --metric all columns are looked at, and only ndcg@10 by slice.
 
-    --json: base and candidates (trial, name); family (how many differences were tested together); added, removed, changed
-    (questions that were not compared); rows, each with base_name, candidate_name, base_id, candidate_id, column, slice (empty
-    for all questions), n, clusters, base_mean, candidate_mean, difference, low, high (95 % by itself), corrected_low,
-    corrected_high (beside the family), p, p_holm, significant, effect (in standard deviations), wins, ties, losses, detectable
-    (the smallest difference that would have been found in 4 of 5 tries), needed (questions that would show this one), shrunk
-    (what a slice of this size can be believed to differ). null is what cannot be known.
+    With --json, one object:
+
+    base, candidates: trial and name of each.
+    family: how many differences were tested together.
+    added, removed, changed: questions that are not compared.
+    rows: the differences, null for what cannot be known. Each has
+    - base_name, candidate_name, base_id, candidate_id
+    - column; slice, empty for all questions; n questions in clusters
+    - base_mean, candidate_mean, difference
+    - low, high: 95 % interval by itself
+    - corrected_low, corrected_high: the same beside the whole family
+    - p by itself, p_holm beside the family, significant at 5 % of that
+    - effect: the difference in its standard deviations
+    - wins, ties, losses: questions
+    - detectable: the smallest difference found in 4 of 5 tries
+    - needed: how many questions would show this difference
+    - shrunk: what a slice of this size can be believed to differ
     """
     from rag import terminal
     from rag.verdicts import compared
