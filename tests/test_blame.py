@@ -14,6 +14,7 @@ from small import write_experiment, write_golden
 
 from rag import blame, sweep
 from rag.blame import STAGES, Ground, Steps, fallen
+from rag.blame.reader import positions_of
 from rag.corpus import Corpus
 from rag.errors import ConfigError, DataError
 from rag.evaluate import Scores, gold_table, judge
@@ -297,6 +298,13 @@ def test_a_selector_that_mends_what_fusion_broke_clears_it() -> None:
     case = Case(corpus, example, {"words": [0, 1, 2]}, [1, 2, 0], selected=[0, 1, 2])
     assert blamed(case) == [None]
     assert blamed(replace(case, contexts=[1, 2])) == [PROMPT]
+
+
+def test_chunks_are_found_again_by_their_spans() -> None:
+    spans = [Span("a", 0, 4), Span("a", 0, 9), Span("a", 2, 9), Span("b", 0, 4), Span("b", 0, 12)]
+    corpus = Corpus.of(DOCUMENTS, spans)
+    found = positions_of(corpus, [[spans[1], spans[4]], [], [spans[0], spans[3], spans[2]]])
+    assert found.positions.tolist() == [[1, 4, -1], [-1, -1, -1], [0, 3, 2]]
 
 
 AXES = """\

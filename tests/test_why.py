@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -220,8 +221,6 @@ def test_all_that_a_trial_lost_as_a_person_sees_it(rag: Verb, trials: Mapping[st
     assert "of 5 questions with evidence are lost." in said
     assert "cut apart by the chunker" in said
     assert "on the table" in said
-    following = next(line for line in said.splitlines() if line.startswith("Next:  rag "))
-    assert rag(*following.removeprefix("Next:  rag ").split()).code == 0
 
 
 def test_all_that_two_trials_lost(rag: Verb, trials: Mapping[str, str]) -> None:
@@ -237,6 +236,12 @@ def test_all_that_a_config_lost(rag: Verb) -> None:
     lists_no_rankings = ("generator=extractive", "metrics=[exact_match]")
     (told,) = rag("why", "chunker=whole", *GIVEN, *lists_no_rankings, "--json").json["trials"]
     assert list(told["headroom"]) == ["exact_match"]
+
+
+def test_what_to_do_next_can_be_typed(rag: Verb) -> None:
+    said = rag("why", *GIVEN, "chunker=fixed", "chunker.size=10", "index=[bm25s]", "fusion=single", "generator=none")
+    following = next(line for line in said.out.splitlines() if line.startswith("Next:  rag "))
+    assert rag(*shlex.split(following.removeprefix("Next:  rag "))).code == 0
 
 
 def test_two_trials_over_different_questions_are_refused(rag: Verb, place: Path, trials: Mapping[str, str]) -> None:

@@ -1,5 +1,6 @@
 """Reads what trials left in a store, and judges it: what several trials share is read and judged once."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,13 +29,17 @@ class Reader:
     runner: Runner = field(init=False)
     ranks: dict[tuple[str, str, int], NDArray[np.int32]] = field(default_factory=dict)
     grounds: dict[str, Ground] = field(default_factory=dict)
+    corpora: dict[str, Corpus] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.runner = Runner(self.made.graph, self.made.goldens, self.store)
 
     def corpus(self, trial: PlannedTrial) -> Corpus:
         """The chunks of a trial."""
-        return corpus_of(self.runner.obtain(trial.ends.corpus), trial.golden)
+        key = trial.ends.corpus
+        if key not in self.corpora:
+            self.corpora[key] = corpus_of(self.runner.obtain(key), trial.golden)
+        return self.corpora[key]
 
     def gold(self, trial: PlannedTrial) -> Gold:
         """The gold of a trial laid over its chunks."""
@@ -84,9 +89,15 @@ class Reader:
 
 def positions_of(corpus: Corpus, rows: Sequence[Sequence[Span]]) -> Rankings:
     """Rankings of chunks that are given by their spans, best first."""
-    wanted = {span for row in rows for span in row}
-    names = [document.doc_id for document in corpus.documents]
-    listed = zip(corpus.doc.tolist(), corpus.start.tolist(), corpus.end.tolist(), strict=True)
-    spans = ((position, Span(names[doc], start, end)) for position, (doc, start, end) in enumerate(listed))
-    place = {span: position for position, span in spans if span in wanted}
-    return Rankings.pack([[(place[span], float(-rank)) for rank, span in enumerate(row)] for row in rows])
+    edges = np.searchsorted(corpus.doc, np.arange(len(corpus.documents) + 1)).tolist()
+    first = {document.doc_id: edge for document, edge in zip(corpus.documents, edges, strict=False)}
+    last = dict(zip(first, edges[1:], strict=True))
+    starts, ends = corpus.start.tolist(), corpus.end.tolist()
+
+    def place(span: Span) -> int:
+        position = bisect_left(starts, span.start, first[span.doc_id], last[span.doc_id])
+        while ends[position] != span.end:  # chunks that start together stand in the order of their ends
+            position += 1
+        return position
+
+    return Rankings.pack([[(place(span), float(-rank)) for rank, span in enumerate(row)] for row in rows])

@@ -1,5 +1,6 @@
 """Everything that trials lost, and what a better part would add."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from rich.markup import escape
@@ -30,7 +31,8 @@ def losses(found: Overviews) -> None:
         out.print(_listed(found))
         if len(found.texts) > MOST:
             out.print(f"[dim]… and {len(found.texts) - MOST} more: --json has all of them.[/dim]")
-        out.print(f"Next:  rag why {escape(next(iter(found.texts)))} trial={found.trials[0].trial_id}")
+        named = " ".join(one.named for one in found.trials)
+        out.print(f"Next:  rag why {escape(shlex.quote(next(iter(found.texts))))} {escape(named)}", soft_wrap=True)
 
 
 def _listed(found: Overviews) -> Table:

@@ -1,5 +1,6 @@
 """A golden question by its id or its words, and the trials that it is asked about."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -27,8 +28,12 @@ MOST = 2
 
 @dataclass(frozen=True)
 class Asked:
-    """A trial that a question is asked about, with its steps; what of it is not in the store is in `made.to_run`."""
+    """A trial that a question is asked about, with its steps; what of it is not in the store is in `made.to_run`.
 
+    `named` is how it was named on the command line, to be typed again.
+    """
+
+    named: str
     trial: PlannedTrial
     steps: Steps
     made: Plan
@@ -52,16 +57,17 @@ def prepare(overrides: Sequence[str]) -> list[Asked]:
     if len(named) > MOST:
         raise ConfigError("trial", f"is given {len(named)} times", f"at most {MOST} are shown beside each other")
     if len(named) == MOST == len(overrides):
-        return [_planned(_recorded(override)) for override in named]
+        return [_planned(override, _recorded(override)) for override in named]
     config = config_of(overrides)  # refuses a trial beside other overrides
-    return [_planned(_recorded(named[0]) if named else Trial(" ".join(overrides) or "the default config", {}, config))]
+    trial = _recorded(named[0]) if named else Trial(" ".join(overrides) or "the default config", {}, config)
+    return [_planned(shlex.join(overrides), trial)]
 
 
 def _recorded(override: str) -> Trial:
     return recorded(override.partition("=")[2])
 
 
-def _planned(trial: Trial) -> Asked:
+def _planned(named: str, trial: Trial) -> Asked:
     store = upkeep.at(trial.config["store"])
     # No question is timed here; what is timed is in no trial's id.
     untimed = Trial(trial.name, trial.choices, {**trial.config, "latency": 0})
@@ -70,7 +76,7 @@ def _planned(trial: Trial) -> Asked:
     if steps is None:
         what = f"is {control_of(trial.config)!r} there, and its generator does not read what is found"
         raise ConfigError("control", what, "ask about the trial without it")
-    return Asked(made.trials[0], steps, made, store, trial.config["execute"])
+    return Asked(named, made.trials[0], steps, made, store, trial.config["execute"])
 
 
 def find(question: str, asked: Asked) -> Example:

@@ -18,10 +18,14 @@ ANSWERS = "token_f1"
 
 @dataclass(frozen=True)
 class Overview:
-    """What a trial lost: `lost` by question id, `counts` by stage; `headroom` by column. `answerable` questions have gold."""
+    """What a trial lost: `lost` by question id, `counts` by stage; `headroom` by column. `answerable` questions have gold.
+
+    `named` is how the trial was named on the command line.
+    """
 
     trial_id: str
     name: str
+    named: str
     questions: int
     answerable: int
     counts: Mapping[str, int]
@@ -63,6 +67,7 @@ def _of(asked: Asked) -> Overview:
     return Overview(
         trial_id=trial.trial_id,
         name=trial.trial.name,
+        named=asked.named,
         questions=len(trial.golden.examples),
         answerable=sum(bool(example.evidence) for example in trial.golden.examples),
         counts=blame.counts(lost),
