@@ -436,6 +436,31 @@ def test_a_server_takes_a_trial_in_three_requests(
     assert tracking.reap(uri, kept) == 0
 
 
+@pytest.mark.parametrize("kept", ["on disk, attached", "by the server, attached"])
+def test_files_are_put_beside_a_sweep_in_two_requests_and_one_each(
+    server: tuple[str, Path], kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import requests
+    from mlflow import MlflowClient
+
+    uri, folder = server
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    if kept.startswith("on disk"):
+        MlflowClient(tracking_uri=uri).create_experiment(kept, (tmp_path / "kept").as_uri())
+    files = {"report.html": "<p>ü", "report.md": "# ü", "verdict.json": "{}"}
+    assert tracking.attach(sweep(experiment="never sent"), files, None, folder) == ""
+    parent = tracking.track(sweep(trial(1), experiment=kept), uri)
+    asked: list[str] = []
+    send = requests.Session.send
+    counted = lambda self, request, **settings: (asked.append(request.path_url), send(self, request, **settings))[1]  # noqa: E731
+    monkeypatch.setattr(requests.Session, "send", counted)
+    assert tracking.attach(sweep(experiment=kept), files, None, folder) == parent
+    assert len(asked) == 2 + (0 if kept.startswith("on disk") else len(files))
+    written = tmp_path if kept.startswith("on disk") else folder / "kept"
+    for name, text in files.items():
+        assert [path.read_text("utf-8") for path in written.rglob(f"{parent}/**/{name}")] == [text]
+
+
 def test_nothing_is_left_beside_the_database(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
