@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rag import controls, effects, looks, plan, sweep, winner
 from rag.controls import Controlled, Watch
 from rag.effects import Effects
@@ -95,6 +97,7 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     again, notes = _measured_again(found, run, store, settings, watch)
     holdout = _holdout(again, found.objective, store) if again else None
     chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others)
+    notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     controlled = _controls(found, chosen, store, settings, watch) if not again or again.ended else Controlled()
     return Conclusion(chosen, told, tuple(notes), again, controlled)
 
@@ -123,6 +126,7 @@ def _effects(found: Field, cluster: Ints) -> Effects | None:
 
 
 def _nobody(found: Field) -> str:
+    """Why nothing is recommended. That is a finding and no error: whoever wants one asks the gate."""
     breaking = [standing for standing in found.others if standing.broken]
     if not breaking:
         return f"No trial has a value of {found.objective.column}: nothing is concluded."
@@ -195,3 +199,18 @@ def _holdout(again: Again, objective: Objective, store: Store) -> Holdout:
     scores = {trial_id: scores_of(trial, again.plan, store) for trial_id, trial in again.trials.items()}
     values = {trial_id: objective.per_question(found) for trial_id, found in scores.items() if found}
     return Holdout(values, clusters(again.plan.trials[0].golden), again.looks)
+
+
+def _broken_again(again: Again, objective: Objective, recommended: str, store: Store) -> list[str]:
+    """Bounds on metrics that the recommended trial keeps on tune, and not on the holdout."""
+    trial = again.trials.get(recommended)
+    scores = scores_of(trial, again.plan, store) if trial else None
+    if trial is None or scores is None:
+        return []
+    notes = []
+    for bound in (bound for bound in objective.bounds if bound.column in scores.columns):
+        values = scores.column(bound.column)
+        mean = float(np.mean(values[~np.isnan(values)])) if not np.isnan(values).all() else float("nan")
+        if not bound.holds(mean):
+            notes.append(f"On the holdout {trial.trial.name} does not keep {bound.text}: it has {mean:.3f} there.")
+    return notes

@@ -151,6 +151,16 @@ def test_no_trial_keeps_a_bound(tmp_path: Path) -> None:
     assert done.board.rows[0].broken
 
 
+def test_a_bound_that_the_holdout_breaks_is_said(tmp_path: Path) -> None:
+    done, told = run(study(tmp_path, "  k: k=3", "objective: [ndcg@10, precision@5 >= 0.25]\n", ", chunker=whole"))
+    row = done.board.rows[0]
+    again, _ = run(study(tmp_path, "  k: k=3", "", ", chunker=whole"), "split=holdout")
+    assert row.value("precision@5") >= 0.25
+    there = again.board.rows[0].value("precision@5")
+    assert there < 0.25
+    assert told.notes == (f"On the holdout {row.name} does not keep precision@5 >= 0.25: it has {there:.3f} there.",)
+
+
 def test_a_sum_of_metrics_is_compared_question_by_question(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES, "objective: [maximize 0.5 * recall@5, maximize 0.5 * ndcg@10]\n")
     done, told = run(path)

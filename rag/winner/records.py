@@ -63,9 +63,9 @@ class Standing:
     """Where a trial stands. `admitted` says that it ended, was measured and keeps all bounds, `broken` those that it does not.
 
     `tune` is what the sweep measured. `behind` is the difference from the best, corrected for all that were compared with it,
-    in units in which more is better, `tied` that it is not shown to be worse. `holdout` is the same measured again, `optimism` by how much `tune` flatters, in
-    units in which more is better; its interval is that of a difference of independent means (Welch). `dominated_by` is a trial
-    that is nowhere worse and somewhere better; empty on the Pareto front.
+    `tied` that it is not shown to be worse. `holdout` is the same as `tune` measured again, `optimism` by how much `tune`
+    flatters, with the interval of a difference of independent means (Welch). More is better in both differences, whatever way
+    the objective goes. `dominated_by` is a trial that is nowhere worse and somewhere better; empty on the Pareto front.
     """
 
     trial_id: str
