@@ -31,6 +31,14 @@ LONGEST_PARAM = 500
 LONGEST_TAG = 5000
 TABLE = "questions.json"
 
+ENVIRONMENT: Mapping[str, str] = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+}
+"""Set before MLflow is imported unless somebody has set them: no calls home, no prints, no minutes of retries."""
+
 
 @dataclass(frozen=True)
 class Table:

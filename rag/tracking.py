@@ -32,14 +32,6 @@ PAGE = 1000
 BUSY, PATIENCE = 20.0, 120.0
 """Seconds to wait for another process that writes, and for one that sets up the same database."""
 
-ENVIRONMENT: Mapping[str, str] = {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
-}
-"""Set before MLflow is imported unless somebody has set them: no calls home, no prints, no minutes of retries."""
-
 
 def prepare(uri: str | None, folder: Path) -> str:
     """Decide where to track, and see to it that many processes may start tracking there at once; the tracking URI.
@@ -241,7 +233,7 @@ def _killed_if_interrupted(client: "MlflowClient", run_id: str) -> Iterator[None
 @contextmanager
 def _told(uri: str, experiment: str) -> Iterator[None]:
     """Say in one line what went wrong there."""
-    for name, value in ENVIRONMENT.items():
+    for name, value in tracked.ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     from alembic.util.exc import CommandError
     from mlflow.exceptions import MlflowException
