@@ -21,14 +21,18 @@ MOST_DRAWS = 100_000
 PER_MEMBER = 400
 """Sign flips per member of a family, so that p-values below ALPHA / members can be told from 0. MOST_DRAWS do for 5,000."""
 
+EDGE = 1e-12
+"""As near to 0 as an interval comes that leaves it out."""
+
 
 @dataclass(frozen=True)
 class Family:
     """What was found in the columns that were looked at together; one entry per column, NaN where nothing can be known.
 
-    `mean` is that of the differences, [low, high] its 95 % interval by itself, [corrected_low, corrected_high] one of those
-    that hold all together in 95 % of tries (level ALPHA / size; where Holm's procedure finds a difference that this cannot
-    show, the level at which it found it). No interval leaves out 0 where its p-value, `p` or `p_holm`, is above ALPHA.
+    `mean` is that of the differences, [low, high] its 95 % interval by itself, [corrected_low, corrected_high] that of the level
+    ALPHA / size, at which the intervals of all members hold together in 95 % of tries. An interval leaves out 0 exactly where
+    its p-value, `p` or `p_holm`, is at most ALPHA: where sign flips, which decide, and bootstrap disagree, it is drawn out to 0
+    or ends just before it.
     `effect` is mean / standard deviation, `error` the cluster-robust standard error. `detectable` is the smallest mean that a
     set of this size finds in four of five tries at the level at which Holm's procedure judged the column, `needed` the number
     of questions at which that would be the mean that was found (infinite for none).
@@ -76,11 +80,10 @@ def family(differences: Floats, cluster: Ints, size: int | None = None, alpha: f
     size = max(len(n), size or 0)
     p = np.where(n > 0, sign_flip(sums, min(max(DRAWS, PER_MEMBER * size), MOST_DRAWS), seed), np.nan)
     p_holm, level = holm(p, size, alpha)
-    levels = np.stack([np.full(len(n), ALPHA), level, np.full(len(n), alpha / max(size, 1))])
-    alone, judged, together = bootstrap(sums, counts, levels, DRAWS, seed)
-    hidden = (p_holm <= alpha) & (together[0] <= 0) & (together[1] >= 0)
-    low, high = _with_zero(alone, p > ALPHA)
-    corrected_low, corrected_high = _with_zero(np.where(hidden, judged, together), p_holm > alpha)
+    levels = np.stack([np.full(len(n), ALPHA), np.full(len(n), alpha / max(size, 1))])
+    alone, together = bootstrap(sums, counts, levels, DRAWS, seed)
+    low, high = _agreeing(alone, mean, p <= ALPHA)
+    corrected_low, corrected_high = _agreeing(together, mean, p_holm <= alpha)
     error = standard_error(sums, counts, mean)
     deviation = _deviation(values, applies, mean, n)
     detectable = reach(clusters, effective(counts), level) * error
@@ -131,9 +134,11 @@ def holm(p: Floats, size: int, alpha: float = ALPHA) -> tuple[Floats, Floats]:
     return adjusted, level
 
 
-def _with_zero(ends: Floats, unsure: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The two ends of intervals, which are to hold 0 where `unsure`."""
-    return np.where(unsure, np.minimum(ends[0], 0.0), ends[0]), np.where(unsure, np.maximum(ends[1], 0.0), ends[1])
+def _agreeing(ends: Floats, mean: Floats, found: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """The two ends of intervals, which are to leave out 0 where a difference was `found`, and to hold it elsewhere."""
+    edge = np.minimum(EDGE, np.abs(mean))
+    low, high = np.where(found, ends[0], np.minimum(ends[0], 0.0)), np.where(found, ends[1], np.maximum(ends[1], 0.0))
+    return np.where(found & (mean > 0), np.maximum(low, edge), low), np.where(found & (mean < 0), np.minimum(high, -edge), high)
 
 
 def _deviation(values: Floats, applies: NDArray[Any], mean: Floats, n: Ints) -> Floats:
