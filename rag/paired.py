@@ -29,13 +29,13 @@ EDGE = 1e-12
 class Family:
     """What was found in the columns that were looked at together; one entry per column, NaN where nothing can be known.
 
-    `mean` is that of the differences, [low, high] its 95 % interval by itself, [corrected_low, corrected_high] that of the level
-    ALPHA / size, at which the intervals of all members hold together in 95 % of tries. An interval leaves out 0 exactly where
-    its p-value, `p` or `p_holm`, is at most ALPHA: where sign flips, which decide, and bootstrap disagree, it is drawn out to 0
-    or ends just before it.
-    `effect` is mean / standard deviation, `error` the cluster-robust standard error. `detectable` is the smallest mean that a
-    set of this size finds in four of five tries at the level at which Holm's procedure judged the column, `needed` the number
-    of questions at which that would be the mean that was found (infinite for none).
+    `mean` is that of the differences, [low, high] its 95 % interval by itself, [corrected_low, corrected_high] that at the
+    level ALPHA / size, at which the intervals of all members hold together in 95 % of tries. An interval leaves out 0 exactly
+    where its p-value, `p` or `p_holm`, is at most ALPHA: where sign flips, which decide, and bootstrap disagree, it is drawn
+    out to 0 or ends just before it. `effect` is mean / standard deviation, `error` the cluster-robust standard error.
+    `detectable` is the smallest mean that a set of this size finds in four of five tries at the level at which Holm's
+    procedure judged the column, `needed` the number of questions at which that would be the mean that was found (infinite for
+    none).
     """
 
     mean: Floats
