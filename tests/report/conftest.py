@@ -1,19 +1,16 @@
 """A browser without a screen, and pages to open in it."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 import synthetic
-from playwright.sync_api import Browser, Page, sync_playwright
+from browsing import chromium
+from playwright.sync_api import Browser, Page
 
 from rag.report import page
 from rag.report.material import Material
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass
@@ -27,12 +24,9 @@ class Opened:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium of this machine, or the one that `playwright install chromium` left."""
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
+    """One browser for all tests of a process."""
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
