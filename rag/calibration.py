@@ -1,0 +1,211 @@
+"""The calibration card of a judge: how it agrees with people, beside what the length and the words of a text alone would say.
+
+A judge that was fitted on the very labels it is measured on is measured out of fold: every cluster is judged with weights that
+have seen nothing of it.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled
+from rag.claims import Case
+from rag.entries import Entry
+from rag.errors import DataError
+from rag.identity import code_identity, digest
+from rag.labelled import Labelled
+from rag.paired import ALPHA
+from rag.resampling import DRAWS
+from rag.roles import Judge
+from rag.store import Store
+
+Floats = NDArray[np.float64]
+WORD = re.compile(r"\w+")
+FOLDS = 10
+SPACE = "cards"
+"""Where cards lie in a store."""
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """A judge whose weights come from labels; `fitted_on` is the sha256 of their file, empty for none."""
+
+    @property
+    def fitted_on(self) -> str:
+        """Which labels."""
+        ...
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """What is fitted."""
+        ...
+
+    def measure(self, cases: Sequence[Case]) -> list[Floats]:
+        """All that supports are made of, one row per claim."""
+        ...
+
+    def supports(self, measures: Floats) -> Floats:
+        """The supports of such rows."""
+        ...
+
+    def refitted(self, measures: Sequence[Floats], labels: Sequence[bool]) -> "Fitted":
+        """The same judge with weights from these labels."""
+        ...
+
+
+@dataclass(frozen=True)
+class Card:
+    """How a judge agrees with the labels of one set, at its own `threshold`, with 95 % intervals by cluster.
+
+    `judge` is the identity that the card belongs to. A text counts as supported as far as its weakest claim is. Texts that
+    `abstained` or `failed` (a claim could not be judged) have no score and stand in no figure but their own. `folds` is the
+    number of folds where the judge was fitted on these labels, 0 where it was not. `over_overlap` and `over_length` are paired
+    differences in AUC.
+    """
+
+    judge: str
+    data: str
+    digest: str
+    texts: int
+    clusters: int
+    supported: int
+    abstained: int
+    failed: int
+    folds: int
+    threshold: float
+    auc: Estimate
+    kappa: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    accuracy: Estimate
+    overlap_auc: Estimate
+    length_auc: Estimate
+    over_overlap: Difference
+    over_length: Difference
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know before trusting the judge; empty for a judge that beats both baselines."""
+        beaten = (("word overlap", self.over_overlap), ("length", self.over_length))
+        found = [f"does not beat {name} alone on {self.data}" for name, over in beaten if not _beats(over)]
+        if self.failed:
+            found.append(f"{self.failed} of {self.texts} texts could not be judged and are in no figure")
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """The card as JSON values, None for NaN."""
+        return {**_plain(asdict(self)), "remarks": self.remarks}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> "Card":
+        """The card that `to_json` gave."""
+        values = {name: value for name, value in content.items() if name != "remarks"}
+        kinds = {name: Difference if "p" in value else Estimate for name, value in values.items() if isinstance(value, dict)}
+        made = {name: kind(**{part: _number(value) for part, value in values[name].items()}) for name, kind in kinds.items()}
+        return cls(**{**values, **made})
+
+
+def card_of(judge: Judge, labelled: Labelled, identity: str, store: Store) -> Card:
+    """The card of a judge on a set, from the store where it is; made and stored where it is not."""
+    key = f"{SPACE}/{digest(identity, labelled.digest, labelled.name, code_identity(__name__))}"
+    if found := store.read_meta(key):
+        return Card.from_json(found)
+    card = calibrate(judge, labelled, identity)
+    store.write(key, Entry(meta=card.to_json()))
+    return card
+
+
+def cards(store: Store, identity: str) -> list[Card]:
+    """All cards of the judge with that identity, by the name of the set."""
+    found = (store.read_meta(key) for key in store.keys(SPACE))
+    own = [Card.from_json(content) for content in found if content and content["judge"] == identity]
+    return sorted(own, key=lambda card: card.data)
+
+
+def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:
+    """Measure a judge; DataError where so many texts have no score that labels of one kind are left."""
+    scores, abstained, failed, folds = _scores(judge, labelled)
+    known = ~np.isnan(scores)
+    labels = np.array(labelled.labels, np.bool_)[known]
+    if labels.all() or not labels.any():
+        raise DataError(labelled.name, f"only {len(labels)} of {len(known)} texts have a score", "a judge that can read them")
+    kept = [case for case, one in zip(labelled.cases, known, strict=True) if one]
+    clusters = [cluster for cluster, one in zip(labelled.clusters, known, strict=True) if one]
+    drawn = Resampled(clusters, draws)
+    rows = {"auc": scores[known], "overlap_auc": _overlaps(kept), "length_auc": -np.array([len(case.text) for case in kept])}
+    aucs = {name: drawn.values(Auc(np.asarray(row, np.float64), labels)) for name, row in rows.items()}
+    said = scores[known] >= judge.threshold
+    made = {name: drawn.estimate(drawn.values(Decisions(said, labels, name))) for name in DECISIONS}
+    return Card(
+        judge=identity,
+        data=labelled.name,
+        digest=labelled.digest,
+        texts=len(labelled.cases),
+        clusters=len(set(clusters)),
+        supported=sum(labelled.labels),
+        abstained=abstained,
+        failed=failed,
+        folds=folds,
+        threshold=judge.threshold,
+        over_overlap=drawn.difference(aucs["auc"], aucs["overlap_auc"]),
+        over_length=drawn.difference(aucs["auc"], aucs["length_auc"]),
+        **{name: drawn.estimate(values) for name, values in aucs.items()},
+        **made,
+    )
+
+
+def _scores(judge: Judge, labelled: Labelled) -> tuple[Floats, int, int, int]:
+    """One score per text, NaN for none; how many abstained, how many failed, and in how many folds they were made."""
+    if isinstance(judge, Fitted) and judge.fitted_on == labelled.digest:
+        scores = out_of_fold(judge, judge.measure(labelled.cases), labelled)
+        return scores, int(np.isnan(scores).sum()), 0, FOLDS
+    verdicts = judge.judge(labelled.cases)
+    failed = [verdict.failures > 0 for verdict in verdicts]
+    scores = np.array([math.nan if lost else verdict.weakest for lost, verdict in zip(failed, verdicts, strict=True)])
+    return scores, int(np.isnan(scores).sum()) - sum(failed), sum(failed), 0
+
+
+def out_of_fold(judge: Fitted, measures: Sequence[Floats], labelled: Labelled, folds: int = FOLDS, seed: int = 0) -> Floats:
+    """The score of every text, by weights that were fitted without its fold; clusters are never cut. NaN without claims."""
+    _, cluster = np.unique(np.array(labelled.clusters, np.str_), return_inverse=True)
+    fold = (np.random.default_rng([seed, 4]).permutation(int(cluster.max()) + 1) % folds)[cluster]
+    scores = np.full(len(measures), math.nan)
+    for held in range(min(folds, int(fold.max()) + 1)):
+        outside, inside = np.flatnonzero(fold != held).tolist(), np.flatnonzero(fold == held).tolist()
+        refitted = judge.refitted([measures[row] for row in outside], [labelled.labels[row] for row in outside])
+        for row in inside:
+            if len(measures[row]):
+                scores[row] = refitted.supports(measures[row]).min()
+    return scores
+
+
+def _overlaps(cases: Sequence[Case]) -> Floats:
+    """The share of the different words of a text that stand in its contexts."""
+    return np.array([_overlap(_words(case.text), _words(" ".join(case.contexts))) for case in cases])
+
+
+def _overlap(ours: set[str], theirs: set[str]) -> float:
+    return len(ours & theirs) / len(ours) if ours else 0.0
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in WORD.findall(text)}
+
+
+def _beats(over: Difference) -> bool:
+    return over.value > 0 and over.p <= ALPHA
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

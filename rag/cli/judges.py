@@ -1,0 +1,69 @@
+"""Verbs about judges."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag.cli.app import app
+from rag.cli.options import Json, Place
+
+if TYPE_CHECKING:
+    from rag.build import Components
+    from rag.labelled import Labelled
+
+judges = typer.Typer(no_args_is_help=True, help="Judges of faithfulness: how far one can be trusted.")
+app.add_typer(judges, name="judge")
+Chosen = Annotated[
+    list[str] | None,
+    typer.Argument(help="judge=<choice>, data=wice|halueval|<path.jsonl>, and parameters of the judge.", metavar="KEY=VALUE …"),
+]
+
+
+@judges.command()
+def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json = False) -> None:
+    """Measure a judge against people's labels: AUC, kappa, sensitivity, specificity, beside word overlap and length.
+
+    The card is stored under the judge's identity. A judge that was fitted on these labels is measured out of fold. A line of
+    an own file: {"text": …, "contexts": […], "supported": true}, and if known "question" and "cluster".
+    """
+    from rag import terminal, upkeep
+    from rag.calibration import card_of
+    from rag.terminal import cards
+
+    name, node, components, data = _chosen(chosen or ())
+    judge = components.role("judge", node)
+    found = card_of(judge, data, components.identity(node, "judge"), upkeep.at(store))
+    terminal.print_json(found.to_json()) if as_json else cards.card(name, found)
+
+
+@judges.command()
+def fit(chosen: Chosen = None, as_json: Json = False) -> None:
+    """Fit the weights of a judge to people's labels, and print them as conf/judge/ has them."""
+    from rag import terminal
+    from rag.calibration import Fitted
+    from rag.errors import ConfigError
+    from rag.terminal import cards
+
+    name, node, components, data = _chosen(chosen or ())
+    judge = components.role("judge", node)
+    if not isinstance(judge, Fitted):
+        raise ConfigError("judge", f"{name} has no weights that labels could give", "judge=local has")
+    weights = judge.refitted(judge.measure(data.cases), data.labels).weights
+    told = {"weights": dict(weights), "fitted_on": data.digest}
+    terminal.print_json(told) if as_json else cards.weights(weights, data.digest)
+
+
+def _chosen(chosen: Sequence[str]) -> "tuple[str, Any, Components, Labelled]":
+    """Name and config of the judge, what builds it, and the labels."""
+    from rag.build import Components
+    from rag.compose import compose, hydra_ready, plugins, resolve
+    from rag.labelled import labelled
+
+    known = dict(part.split("=", 1) for part in chosen if part.startswith(("judge=", "data=")))
+    others = [part for part in chosen if not part.startswith(("judge=", "data="))]
+    name = known.get("judge", "local")
+    with hydra_ready():
+        # The wiring of a trial has no judge: it is added.
+        config = resolve(compose([f"+judge={name}", *others]))
+    return name, config["judge"], Components(plugins()), labelled(known.get("data", "wice"))
