@@ -251,6 +251,13 @@ def test_controls_have_no_voice(here: Path, golden: Path, run: Any) -> None:
     assert (found.trials, found.finished) == (2, 2)
 
 
+def test_controls_alone_say_nothing(here: Path, golden: Path, rag: Verb) -> None:
+    path = write_experiment(here / "ruled.yaml", golden, "  control: control=perfect_chunker")
+    (found,) = rag("dataset", "health", str(path), "--json").json["sets"]
+    assert (found["trials"], found["questions"]) == (0, 6)
+    assert found["told"] == ["every trial is a control: what trials show is left out"]
+
+
 def test_one_ranking_says_nothing_of_all(here: Path, golden: Path, run: Any) -> None:
     path = write_experiment(here / "single.yaml", golden, "  k: k=3")
     run(path)

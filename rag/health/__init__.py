@@ -54,13 +54,13 @@ def of(made: Plan, store: Store) -> tuple[Health, ...]:
     """Look through every golden set that an experiment asks; trials that did not run, or whose stages are gone, say nothing."""
     sets: dict[str, list[PlannedTrial]] = {}
     for trial in made.trials:
-        if control_of(trial.trial.config) == "none":
-            sets.setdefault(digest(trial.trial.config["loader"], trial.trial.config["dataset"]), []).append(trial)
+        sets.setdefault(digest(trial.trial.config["loader"], trial.trial.config["dataset"]), []).append(trial)
     return tuple(_health(made, trials, store) for trials in sets.values())
 
 
-def _health(made: Plan, trials: list[PlannedTrial], store: Store) -> Health:
-    config = trials[0].trial.config
+def _health(made: Plan, asking: list[PlannedTrial], store: Store) -> Health:
+    config = asking[0].trial.config
+    trials = [trial for trial in asking if control_of(trial.trial.config) == "none"]
     golden = golden_sets.load(made.graph.components.role("loader", config["loader"]), _questions(made, config))
     record = recorded(made, trials, store)
     audits, told = _audits(made, trials, store)
@@ -89,7 +89,9 @@ def _name(node: Mapping[str, Any]) -> str:
 
 
 def _left_out(experiment: str, trials: int, record: Record) -> Iterator[str]:
-    if not record.finished:
+    if not trials:
+        yield "every trial is a control: what trials show is left out"
+    elif not record.finished:
         yield f"no trial of {experiment} has run on this store: what trials show is left out; run rag sweep {experiment} first"
     elif len(record.rankings) < FEWEST:
         yield "one ranking is known: it takes two or more to say what all trials have in common"

@@ -23,7 +23,7 @@ def health(found: Health) -> None:
     _listed("Worded nearly alike in two splits", found.near_duplicates)
     _listed("Gives itself away by its words", found.give_aways)
     if found.finished:
-        _listed("Gold may be wrong", found.suspects)
+        _listed("Gold may be wrong or incomplete", found.suspects)
         _listed("Solved by no trial", found.unsolved)
         _listed("Solved by every trial", found.always_solved, shown=0)
     if found.audits:
