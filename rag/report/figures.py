@@ -9,7 +9,6 @@ __all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "mon
 
 LATENCY, BYTES, COST = "latency_p95_ms", "index_bytes", "cost_usd"
 MEASURED = {
-    "latency_p50_ms": "median ms",
     LATENCY: "95 % ms",
     BYTES: "index",
     COST: "per 1,000",

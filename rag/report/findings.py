@@ -1,6 +1,7 @@
 """What other rooms find in a sweep, each asked by itself: where one finds nothing the report says why, and goes on."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -124,12 +125,13 @@ def _factor(one: Mapping[str, Any], reference: str, other: str = "") -> Factor:
 def _heat(scored: Scored) -> Heat | None:
     golden = scored.trials[0].golden
     parts = list(slices.of(golden, DIMENSIONS))
-    alone = {part.dimension for part in parts if sum(other.dimension == part.dimension for other in parts) == 1}
-    # A dimension with one value is the whole set under another name; unanswerable questions have no retrieval score.
     table, cluster = scored.table, scored.cluster
-    parts = [part for part in parts if part.dimension not in alone and not np.isnan(table[part.members]).all()]
-    largest = sorted(parts, key=lambda part: -int(part.members.sum()))[:MOST_SLICES]
-    parts = [part for part in parts if any(part is kept for kept in largest)]
+    # Unanswerable questions have no retrieval score, and a dimension with one value is the whole set under another name.
+    parts = [part for part in parts if not np.isnan(table[part.members]).all()]
+    values = Counter(part.dimension for part in parts)
+    several = [part for part in parts if values[part.dimension] > 1]
+    first = sorted(several, key=lambda part: (part.dimension != DIMENSIONS[0], -int(part.members.sum())))[:MOST_SLICES]
+    parts = [part for part in several if any(part is kept for kept in first)]
     if not parts:
         return None
     means, errors, n = (np.stack(columns) for columns in zip(*(_part(table, cluster, p.members) for p in parts), strict=True))

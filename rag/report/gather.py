@@ -38,6 +38,8 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     rows = _rows(board, made, winner, _statuses(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
     found = findings.of(scored, written)
+    if scored.elsewhere:
+        found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
     verdict = None if winner is None else _verdict(winner)
     return Material(
         experiment=name,

@@ -103,13 +103,13 @@ def board(material: Material) -> Board:
             rank,
             row,
             (
-                *(figures.mean(row.metrics.get(column)) for column in columns),
                 *(figures.measured(name, row.measured.get(name), material.data.questions) for name in measured),
+                *(figures.mean(row.metrics.get(column)) for column in columns),
             ),
         )
         for rank, row in enumerate(rows, 1)
     ]
-    heads = (*columns, *(figures.MEASURED[name] for name in measured))
+    heads = (*(figures.MEASURED[name] for name in measured), *columns)
     return Board(heads, tuple(lines), any(row.holdout for row in rows))
 
 

@@ -80,8 +80,8 @@ def losses(material: Material) -> str:
 
 
 def failures(material: Material) -> tuple[str, ...]:
-    """Trials without scores, one sentence each."""
-    lines = []
+    """Trials without scores, or on other questions than the rest: one sentence each."""
+    lines = [material.missing["elsewhere"]] if "elsewhere" in material.missing else []
     for row in material.trials:
         if row.status != "done":
             why = f": {row.error.strip().splitlines()[-1]}" if row.error.strip() else ""
