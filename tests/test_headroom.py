@@ -70,6 +70,13 @@ def test_halves_that_are_needed_together_stand_together_behind_what_stands_alone
     assert best([0, 3, 1, 4, 5, 2], SIX, asked, 1.0) == [5, 0, 1, 3, 4, 2]
 
 
+def test_the_smaller_of_two_sets_that_are_needed_together_comes_first() -> None:
+    asked = example((1, [Span("d", 0, 30)]), (1, [Span("d", 40, 60)]))
+    assert best([0, 1, 2, 3, 4, 5], SIX, asked, 1.0) == [4, 5, 0, 1, 2, 3]
+    graded = example((1, [Span("d", 0, 20)]), (2, [Span("d", 40, 60)]))
+    assert best([0, 1, 2, 3, 4, 5], SIX, graded, 1.0) == [4, 5, 0, 1, 2, 3]
+
+
 def test_what_cannot_be_satisfied_moves_nothing_but_what_is_relevant() -> None:
     asked = example((1, [Span("d", 0, 30)]), (1, ["elsewhere"]))
     assert best([5, 1, 4], SIX, asked, 0.8) == [1, 5, 4]
