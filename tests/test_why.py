@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shlex
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,26 @@ def test_a_trial_that_was_not_asked_the_question(rag: Verb, place: Path, trials:
     said = rag("why", "q1", named(trials, "whole"), f"trial={other}")
     assert said.code == 2
     assert "'q1' was asked in one of the trials and not in the other" in said.err
+
+
+def test_a_trial_whose_documents_changed_is_not_asked(rag: Verb, place: Path, trials: Mapping[str, str]) -> None:
+    document = place.parent / "golden" / "documents" / "bus.md"
+    text = document.read_text("utf-8")
+    document.write_text(text + "\nIt is green.", "utf-8")
+    said = rag("why", "q1", named(trials, "whole"))
+    document.write_text(text, "utf-8")
+    assert said.code == 2
+    assert "its documents or its questions changed since it ran" in said.err
+
+
+def test_a_trial_that_an_older_version_wrote_down(rag: Verb, place: Path) -> None:
+    old = place / "reports" / "old" / "trials.json"
+    old.parent.mkdir()
+    old.write_text('[{"trial": "00old00old", "name": "old", "config": {"k": 3}}]', "utf-8")
+    said = rag("why", "q1", "trial=00old")
+    shutil.rmtree(old.parent)
+    assert said.code == 2
+    assert "was written down before a config had" in said.err
 
 
 def test_a_stage_that_fails_is_told_without_a_traceback_of_ours(rag: Verb) -> None:

@@ -22,6 +22,7 @@ from rag.store import Store
 from rag.sweep import recorded
 from rag.wiring import control_of
 
+AGAIN = "run its sweep again: what has not changed is reused"
 MOST = 2
 """Trials that are shown beside each other."""
 
@@ -51,20 +52,30 @@ class Asked:
 def prepare(overrides: Sequence[str]) -> list[Asked]:
     """The trials that overrides name: `trial=<id>` once or twice, or else one config.
 
-    ConfigError for anything else, and for a trial whose generator does not read what it finds.
+    ConfigError for anything else, and for a trial whose generator does not read what it finds; DataError for one whose data
+    changed since it ran.
     """
     named = [override for override in overrides if override.startswith("trial=")]
     if len(named) > MOST:
         raise ConfigError("trial", f"is given {len(named)} times", f"at most {MOST} are shown beside each other")
     if len(named) == MOST == len(overrides):
-        return [_planned(override, _recorded(override)) for override in named]
+        return [_recorded(override) for override in named]
     config = config_of(overrides)  # refuses a trial beside other overrides
-    trial = _recorded(named[0]) if named else Trial(" ".join(overrides) or "the default config", {}, config)
-    return [_planned(shlex.join(overrides), trial)]
+    if named:
+        return [_recorded(named[0])]
+    return [_planned(shlex.join(overrides), Trial(" ".join(overrides) or "the default config", {}, config))]
 
 
-def _recorded(override: str) -> Trial:
-    return recorded(override.partition("=")[2])
+def _recorded(override: str) -> Asked:
+    prefix = override.partition("=")[2]
+    try:
+        found = _planned(override, recorded(prefix))
+    except KeyError as error:
+        raise DataError(f"trial {prefix}", f"was written down before a config had {error}", AGAIN) from error
+    if not found.trial.trial_id.startswith(prefix):
+        what = f"would be {found.trial.trial_id} today: its documents or its questions changed since it ran"
+        raise DataError(f"trial {prefix} ({found.trial.trial.name})", what, AGAIN)
+    return found
 
 
 def _planned(named: str, trial: Trial) -> Asked:
