@@ -56,12 +56,17 @@ def of(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
     """The baseline that a trial makes which ran; DataError for one that did not."""
     found = results.of(trial, made, store)
     config = trial.trial.config
-    components = {role: made.graph.components.role(role, config[role]) for role in MODELS}
-    models = {role: known for role, component in components.items() if (known := fingerprint(component))}
+    models = models_of(trial, made)
     kept = Result(
         found.trial_id, found.name, found.choices, portable(config), found.scores, found.questions, found.fingerprints
     )
     return Baseline(made.experiment.name, str(config["split"]), kept, models, trial.ends.score)
+
+
+def models_of(trial: PlannedTrial, made: Plan) -> dict[str, str]:
+    """The fingerprints of the models that a trial uses, by role; a role without a model is left out."""
+    components = {role: made.graph.components.role(role, trial.trial.config[role]) for role in MODELS}
+    return {role: known for role, component in components.items() if (known := fingerprint(component))}
 
 
 def portable(config: Mapping[str, Any]) -> dict[str, Any]:

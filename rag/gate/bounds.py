@@ -9,7 +9,7 @@ import numpy as np
 from rag.errors import UserError
 from rag.evaluate import parse_column
 from rag.gate import clock
-from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Finding, Verdict, needed_for
+from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Finding, Verdict
 from rag.gate.measure import Gated
 from rag.gate.spec import FAILED, RATIO
 from rag.objective import Bound
@@ -103,6 +103,4 @@ def clocked(bound: Bound, found: clock.Ratio) -> Finding:
     low, high = (bound.holds(end) for end in (found.low, found.high))
     if low == high:
         return Finding(PASS, "kept") if low else Finding(FAIL, "broken")
-    away = bound.limit - found.value
-    interval = -abs(away), -abs(away) + found.low - found.value, -abs(away) + found.high - found.value
-    return Finding(INCONCLUSIVE, f"the clock cannot tell with {found.n} questions", needed_for(interval, 0.0, found.n))
+    return Finding(INCONCLUSIVE, f"the clock cannot tell from {found.n} questions; a quieter machine may")

@@ -129,7 +129,7 @@ def decide(pair: Pair, margins: Sequence[Margin], same: bool = False, advisory: 
 
     Rows of the metrics named in `advisory` are those of judges that may not fail a build.
     """
-    looked = [(margin, name, members) for margin in margins for name, members in _parts(pair.golden, margin)]
+    looked = [(margin, name, members) for margin in margins for name, members in _parts(pair, margin)]
     if not looked:
         return ()
     found = _tested(
@@ -174,11 +174,14 @@ def _row(pair: Pair, margin: Margin, name: str, members: Flags, ends: Floats, sa
     )
 
 
-def _parts(golden: Golden, margin: Margin) -> list[tuple[str, Flags]]:
+def _parts(pair: Pair, margin: Margin) -> list[tuple[str, Flags]]:
+    """Slices by name and members; along a dimension, those that the metric says something of."""
     if not margin.slice:
-        return [("", np.ones(len(golden.examples), np.bool_))]
-    found = [slices.named(golden, margin.slice)] if "=" in margin.slice else slices.of(golden, (margin.slice,))
-    return [(part.name, part.members) for part in found]
+        return [("", np.ones(len(pair.golden.examples), np.bool_))]
+    if "=" in margin.slice:
+        return [(margin.slice, slices.named(pair.golden, margin.slice).members)]
+    applies = ~np.isnan(_of(pair, margin))
+    return [(part.name, part.members) for part in slices.of(pair.golden, (margin.slice,)) if applies[part.members].any()]
 
 
 def _of(pair: Pair, margin: Margin) -> Floats:

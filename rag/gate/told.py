@@ -33,7 +33,10 @@ class Lost:
 
 @dataclass(frozen=True)
 class Told:
-    """What a gate says. `lost` are the questions that lost most, `losses` counts all of them by the stage that lost them."""
+    """What a gate says. `lost` are the questions that lost most, `losses` counts all of them by the stage that lost them.
+
+    `changed` says where today's config differs from the baseline's: key, there, here.
+    """
 
     gated: Gated
     verdict: Verdict
@@ -43,17 +46,12 @@ class Told:
     lost: tuple[Lost, ...] = ()
     losses: tuple[tuple[str, int], ...] = ()
     error: str = ""
+    changed: tuple[tuple[str, Any, Any], ...] = ()
 
     @property
     def experiment(self) -> str:
         """The name of the experiment."""
         return self.gated.kept.experiment
-
-    @property
-    def changed(self) -> tuple[tuple[str, Any, Any], ...]:
-        """Where today's config differs from the baseline's: key, there, here."""
-        config = baseline.portable(self.gated.candidate.trial.trial.config)
-        return candidate.changed(self.gated.kept.result.config, config)
 
     @property
     def judged(self) -> tuple[Row | Kept, ...]:
@@ -86,6 +84,15 @@ class Told:
         }
 
 
+def changes(gated: Gated) -> tuple[tuple[str, Any, Any], ...]:
+    """Where today's config, or the models behind it, differ from the baseline's: key, there, here."""
+    ready = gated.candidate
+    found = candidate.changed(gated.kept.result.config, baseline.portable(ready.trial.trial.config))
+    sides = gated.kept.models, baseline.models_of(ready.trial, ready.plan)
+    models = [(f"{role} model", sides[0].get(role), sides[1].get(role)) for role in dict.fromkeys((*sides[0], *sides[1]))]
+    return (*found, *(model for model in models if model[1] != model[2]))
+
+
 def check(gated: Gated, bridges: Collection[str]) -> None:
     """Raise DataError where baseline and candidate do not measure the same thing, before anything runs."""
     planned, kept = gated.candidate.trial, gated.kept.result
@@ -106,7 +113,7 @@ def of(gated: Gated, error: str = "") -> Told:
     """The verdict over a candidate that ran; `error` is what kept it from its scores."""
     if error:
         said = last_line(error)
-        return Told(gated, FAIL, f"The candidate did not run: {said}", error=said)
+        return Told(gated, FAIL, f"The candidate did not run: {said}", error=said, changed=changes(gated))
     found = measure.result(gated)
     warned = bounds.advisory(gated)
     pair = decide.paired(gated.kept.result, found, gated.candidate.trial.golden, gated.gate.columns)
@@ -116,7 +123,9 @@ def of(gated: Gated, error: str = "") -> Told:
     if gated.same:
         return Told(gated, verdict, said_of(verdict, rows, held, same=True), rows, held)
     lost, losses = _lost(gated, pair, rows)
-    return Told(gated, verdict, said_of(verdict, rows, held), rows, held, lost, losses)
+    changed = changes(gated)
+    other = "" if changed else " The config is the baseline's: code, or the version of a library, differs."
+    return Told(gated, verdict, said_of(verdict, rows, held) + other, rows, held, lost, losses, changed=changed)
 
 
 def last_line(error: str) -> str:
@@ -150,7 +159,8 @@ def _said(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: boo
     if verdict == FAIL:
         return f"{'; '.join(each.name for each in decisive)}: {'worse' if decisive[0] in rows else 'broken'}."
     most = max((each.needed for each in decisive if each.needed), default=None)
-    settle = f" About {most:,} questions would settle it." if most else ""
+    which = "it" if len(decisive) == 1 else "what needs most"
+    settle = f" About {most:,} questions would settle {which}." if most else ""
     return f"Not to be told from these questions: {'; '.join(each.name for each in decisive)}.{settle}"
 
 

@@ -8,11 +8,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from rag.baseline import Baseline
+from rag.gate.bounds import Kept
 from rag.gate.decide import INSIDE, PASS, Row
 from rag.gate.told import Told
 from rag.terminal.output import number, out
 
 EXCERPT = 100
+ROOMY = 100
+"""Columns of a terminal from which on means are shown too."""
 COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow", "WARN": "yellow"}
 
 
@@ -21,9 +24,11 @@ def gate(told: Told, written: Sequence[Path]) -> None:
     out.print(f"[bold {COLOURS[told.verdict]}]{told.verdict}[/]  {escape(told.sentence)}", soft_wrap=True)
     for key, old, new in told.changed:
         out.print(f"  {escape(key)}: {escape(str(old))} → {escape(str(new))}", soft_wrap=True)
-    if told.judged:
+    if told.rows:
         out.print()
         out.print(_rows(told))
+    for kept in told.bounds:
+        out.print(_bound(kept), soft_wrap=True)
     for each in told.judged:
         if each.shown != PASS or each.why == INSIDE:
             settle = f"; {each.needed:,} questions would settle it" if each.needed else ""
@@ -42,32 +47,34 @@ def gate(told: Told, written: Sequence[Path]) -> None:
 
 
 def _rows(told: Told) -> Table:
+    """The rows of a gate; means stand beside their difference where there is room."""
+    roomy = out.width >= ROOMY
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for title in ("", "metric", "slice", "was", "is", "difference", "may lose", "n"):
-        table.add_column(title, justify="left" if title in ("", "metric", "slice") else "right", no_wrap=True)
-    for each in told.judged:
-        verdict = f"[{COLOURS[each.shown]}]{each.shown}[/]"
-        ends = "" if each.low is None else f" [dim]\\[{number(each.low)}, {number(each.high)}][/dim]"
-        if isinstance(each, Row):
-            figures = (
-                number(each.base),
-                number(each.candidate),
-                number(each.difference) + ends,
-                number(each.margin),
-                str(each.n),
-            )
-            table.add_row(verdict, escape(each.column), escape(each.slice or "all"), *figures)
-        else:
-            value = str(int(each.value)) if each.value is not None and each.value.is_integer() else number(each.value)
-            table.add_row(verdict, escape(each.text), "", "", value, ends.strip())
+    for title in ("", "metric", *(("was", "is") if roomy else ()), "difference", "may lose", "n"):
+        table.add_column(title, justify="left" if title in ("", "metric") else "right", no_wrap=True)
+    for row in told.rows:
+        ends = "" if row.low is None else f" [dim]\\[{number(row.low)}, {number(row.high)}][/dim]"
+        means = (number(row.base), number(row.candidate)) if roomy else ()
+        table.add_row(_verdict(row), escape(row.name), *means, number(row.difference) + ends, number(row.margin), str(row.n))
     return table
+
+
+def _verdict(each: Row | Kept) -> str:
+    return f"[{COLOURS[each.shown]}]{each.shown}[/]"
+
+
+def _bound(kept: Kept) -> str:
+    value = str(int(kept.value)) if kept.value is not None and kept.value.is_integer() else number(kept.value)
+    ends = "" if kept.low is None else f" [dim]\\[{number(kept.low)}, {number(kept.high)}][/dim]"
+    return f"{_verdict(kept)}  {escape(kept.text)}: {value}{ends}"
 
 
 def _lost(told: Told) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
     for lost in told.lost:
-        sides = ", ".join(f"{column} {number(was)} → {number(now)}" for column, (was, now) in lost.scores.items())
-        table.add_row(escape(lost.query_id), escape(sides), f"{escape(lost.stage)}\n[dim]{escape(_cut(lost.text))}[/dim]")
+        column, (was, now) = next(iter(lost.scores.items()))
+        told_of = f"{escape(lost.stage)}, {escape(column)} {number(was)} → {number(now)}"
+        table.add_row(escape(lost.query_id), f"{told_of}\n[dim]{escape(_cut(lost.text))}[/dim]")
     return table
 
 

@@ -27,7 +27,12 @@ def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", *
     rows = (row, Row("recall@5", "", 0.03, 3, 3, 0.5, 0.5, 0.0, -0.5, 0.5, INCONCLUSIVE, "open", 1200))
     bounds = (Kept("failed == 0", 0.0, None, None, PASS, "kept"), Kept("m >= 1", 0.5, None, None, FAIL, "broken", None, True))
     lost = (Lost(text, text, text, {"ndcg@10": (1.0, 0.25)}, text),)
-    return Told(gated, verdict, text, **{"rows": rows, "bounds": bounds, "lost": lost, "losses": ((text, 1),)} | given)  # type: ignore[arg-type]
+    return Told(
+        gated,
+        verdict,
+        text,
+        **{"rows": rows, "bounds": bounds, "lost": lost, "losses": ((text, 1),), "changed": ((text, text, None),)} | given,
+    )  # type: ignore[arg-type]
 
 
 def test_markdown_holds_no_markup_of_others() -> None:

@@ -78,7 +78,7 @@ def test_too_few_questions_are_inconclusive_with_how_many_would_do(rag: Verb, he
     assert rows["ndcg@10", ""]["why"].startswith("too few questions: 10 questions in 5 clusters")
     assert rows["ndcg@10", ""]["needed"] >= 20
     assert rows["recall@5", "kind=long"]["needed"] >= 10
-    assert "questions would settle it" in said.json["sentence"]
+    assert "questions would settle what needs most" in said.json["sentence"]
 
 
 @pytest.mark.parametrize(("meant", "code"), [("warn", 3), ("fail", 1), ("pass", 0)])
