@@ -22,7 +22,7 @@ from rag.store import Store
 Floats = NDArray[np.float64]
 
 DIMENSIONS = ("kind", "tag", "words", "turns", "answerable")
-MOST_SLICES = 12
+MOST_SLICES = 10
 MOST_AUDITED = 12
 """Trials whose indexes are audited, the ones that matter most: an exact search of every question is behind each."""
 

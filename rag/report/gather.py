@@ -10,12 +10,12 @@ import numpy as np
 
 from rag import conclusion, leaderboard, runs
 from rag.errors import DataError
+from rag.evaluate import Scores
 from rag.leaderboard import Leaderboard, Row
 from rag.plan import Plan, PlannedTrial, ends_of
 from rag.report import asked, findings
 from rag.report.findings import Scored
 from rag.report.material import Data, Material, Mean, Reuse, TrialRow, Verdict
-from rag.results import of as result_of
 from rag.store import Store
 from rag.sweep import REPORTS
 from rag.wiring import control_of
@@ -164,8 +164,10 @@ def _scored(made: Plan, store: Store, board: Leaderboard, winner: Mapping[str, A
     order = {trial_id: place for place, trial_id in reversed(list(enumerate(wanted)))}
     reading.sort(key=lambda trial: order.get(trial.trial_id, len(order) + len(wanted)))
     same = [trial for trial in reading if trial.golden.golden_digest == reading[0].golden.golden_digest]
-    results = [result_of(trial, made, store).scores for trial in same]
-    return Scored(made, store, board.objective, same, results, len(reading) - len(same))
+    entries = [store.read(made.stages[trial.ends.score].entry) for trial in same]
+    kept = [(trial, Scores.from_arrays(entry.arrays)) for trial, entry in zip(same, entries, strict=True) if entry]
+    scored, results = zip(*kept, strict=True)
+    return Scored(made, store, board.objective, scored, results, len(reading) - len(same))
 
 
 def _data(trial: PlannedTrial) -> Data:

@@ -42,7 +42,7 @@ SETTINGS: dict[str, Any] = {
     "legend.labelcolor": COLOURS["ink"],
 }
 WIDTH = 10.0
-LONGEST = 44
+LONGEST = 56
 UNPRINTABLE = re.compile(r"[^\t\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -56,9 +56,10 @@ class Chart:
 
 
 def name(text: str, longest: int = LONGEST) -> str:
-    """A label that fits and that XML can hold."""
+    """A label that fits and that XML can hold; what is too long loses its middle, for names of trials differ at their ends."""
     text = UNPRINTABLE.sub("�", text)
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    tail = longest // 3
+    return text if len(text) <= longest else f"{text[: longest - tail - 1].rstrip()}…{text[-tail:].lstrip()}"
 
 
 def drawn(key: str, title: str, text: str, caption: str, height: float, draw: "Callable[[Axes], None]") -> Chart:
