@@ -183,6 +183,7 @@ def test_a_sweep_shows_the_controls_of_its_recommendation(
 ) -> None:
     rag = verb(capsys, monkeypatch)
     path = study("told")
+    assert "answers three times more" in " ".join(rag("plan", path).out.split())
     said = rag("sweep", path, "--no-track", "--json").json
     found = {(row["name"], row["column"]): row for row in said["controls"]}
     assert found["closed_book", "token_f1"]["mean"] == 0
@@ -201,6 +202,7 @@ def test_a_sweep_without_controls(
 ) -> None:
     rag = verb(capsys, monkeypatch)
     path = study("silent", more, generator)
+    assert "three times" not in rag("plan", path).out
     assert rag("sweep", path, "--no-track", "--json").json["controls"] == []
     assert "owe to the contexts" not in rag("sweep", path, "--no-track").out
 

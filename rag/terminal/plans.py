@@ -18,6 +18,8 @@ def planned(made: Plan) -> None:
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
     if again := _again(made):
         out.print(again)
+    if made.experiment.controls and any(trial.ends.generate for trial in made.trials):
+        out.print("The recommended trial then answers three times more: without contexts, with those of others, with the gold.")
     if told["unmeasured"]:
         out.print(f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
     if told["tokens"]:
