@@ -75,6 +75,19 @@ def test_noise_dominates_nobody() -> None:
     assert front(nearly, ALONE) == {"a", "b"}
 
 
+def test_many_looks_at_noise_dominate_nobody() -> None:
+    random = np.random.default_rng(11)
+    alike = [Candidate(str(row), EASY + random.normal(0, 0.1, N), np.empty(0), math.nan, math.nan, 1.0) for row in range(40)]
+    assert len(front(alike, ALONE)) == 40
+
+
+def test_speed_alone_dominates_where_answers_are_the_same() -> None:
+    slow = candidate("slow", ms=30.0)
+    fast = candidate("fast", ms=10.0)
+    twin = Candidate("twin", slow.quality, fast.seconds, fast.latency, slow.cost, slow.size)
+    assert dominated([slow, twin], ALONE) == {"slow": "twin"}
+
+
 def test_bytes_and_dollars_count_exactly() -> None:
     alike = [candidate("a", size=100.0), candidate("a", size=101.0)]
     second = Candidate("b", alike[1].quality, alike[0].seconds, alike[0].latency, math.nan, 101.0)
