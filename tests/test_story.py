@@ -68,7 +68,8 @@ def test_too_few_questions_cannot_tell(rag: Verb, tmp_path: Path) -> None:
     with (golden / "questions.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps({**question, "split": "holdout", "cluster": ""}) + "\n" for question in questions)
     fixed = f'["dataset.path={golden}", "index=[bm25s]", fusion=single, generator=none, latency=0]'
-    text = f"question: Enough?\ndataset: native\nsplit: holdout\nfixed: {fixed}\naxes:\n  k: k=5,10\ngate: {{metrics: {{recall@5: .02}}}}\n"
+    gate = "gate: {metrics: {recall@5: .02}}"
+    text = f"question: Enough?\ndataset: native\nsplit: holdout\nfixed: {fixed}\naxes:\n  k: k=5,10\n{gate}\n"
     (tmp_path / "few.yaml").write_text(text, "utf-8")
     assert rag("sweep", "few.yaml", "--no-track").code == 0
     assert rag("baseline", "few.yaml").code == 0
