@@ -176,7 +176,9 @@ def _sentence(axes: Mapping[str, Sequence[str]], effects: Sequence[Effect], inte
         found = [effect for effect in matched if effect.p_holm <= ALPHA]
         if found:
             best = max(found, key=lambda effect: (effect.mean > 0, abs(effect.mean)))
-            said.append(f"{axis}={best.choice} {figure(best.mean)} {_interval(best)} over {best.reference}")
+            more = "" if len(found) == 1 else f" ({len(found) - 1} more {'differs' if len(found) == 2 else 'differ'})"
+            beside = "over" if best.mean > 0 else "against"
+            said.append(f"{axis}={best.choice} {figure(best.mean)} {_interval(best)} {beside} {best.reference}{more}")
         else:
             (noise if matched else unmatched).append(axis)
     said += [f"{_listed(noise)} within noise"] if noise else []

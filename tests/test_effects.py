@@ -165,6 +165,14 @@ def test_the_worse_choice_is_said_where_none_is_better() -> None:
     axes = {"embedder": ["minilm", "hashing"]}
     found = effects.of(trials(lambda embedder: -0.2 * (embedder == "hashing"), axes), ALONE, axes)
     assert found.sentence.startswith("embedder=hashing -.")
+    assert found.sentence.endswith("] against minilm")
+
+
+def test_choices_that_differ_too_are_counted() -> None:
+    axes = {"k": ["1", "3", "5", "10"]}
+    found = effects.of(trials(lambda k: 0.1 * axes["k"].index(k), axes), ALONE, axes)
+    assert found.sentence.startswith("k=10 +.")
+    assert found.sentence.endswith("] over 1 (2 more differ)")
 
 
 def test_questions_without_a_value_do_not_count() -> None:
