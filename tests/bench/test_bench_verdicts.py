@@ -10,7 +10,7 @@ from bench.test_bench_quality import binary
 from numpy.typing import NDArray
 from scipy import stats
 
-from rag import effects, results
+from rag import effects, resampling, results
 from rag.compare import Comparison, compare
 from rag.paired import family, holm
 from rag.store import Store
@@ -67,6 +67,45 @@ def alarm(differences: Floats, cluster: Ints) -> tuple[bool, bool, bool, bool]:
     wrong = found.significant | (found.corrected_low > 0) | (found.corrected_high < 0)
     careless = stats.ttest_1samp(differences[:, 0], 0).pvalue <= 0.05
     return bool(found.p[0] <= 0.05), bool(found.low[0] > 0 or found.high[0] < 0), bool(wrong.any()), bool(careless)
+
+
+def test_differences_that_are_skewed_or_mostly_ties(bench: Path) -> None:
+    columns = ("clusters of 6", "normal p", "interval", "skewed p", "interval", "ties p", "interval")
+    report = Report("Means of 0: how often 5 % and the 95 % interval by bootstrap leave out 0", columns)
+    random = np.random.default_rng(6)
+    for clusters in (4, 6, 10, 20, 50, 100):
+        rates = [rate for draw in KINDS.values() for rate in false_alarms(draw, clusters, random)]
+        report.row(f"{clusters}", *rates)
+        assert max(rates[:2] + rates[4:]) <= stats.binom.ppf(0.999, 2 * TRIES, 0.06) / (2 * TRIES)
+        assert max(rates[2:4]) <= 0.1
+    report.note(
+        "Sign flips suppose that differences are as likely to go either way. Two equal trials are; a mean of 0 need not be."
+    )
+    report.show()
+
+
+def normal(random: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return random.normal(0, 1, shape)
+
+
+def skewed(random: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return random.exponential(1, shape) - 1
+
+
+def ties(random: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return random.choice([-1.0, 1.0], shape) * (random.random(shape) < 0.1)
+
+
+KINDS = {"normal": normal, "skewed": skewed, "ties": ties}
+
+
+def false_alarms(draw: Callable[..., Floats], clusters: int, random: np.random.Generator) -> tuple[float, float]:
+    """Shares of sign flips and of intervals that are wrong, of questions that have some of their difference in common."""
+    own, common = draw(random, (clusters * 6, 2 * TRIES)), draw(random, (clusters, 2 * TRIES))
+    counts = np.full(common.shape, 6.0)
+    sums = resampling.by_cluster(own, np.arange(clusters * 6) // 6, clusters) + 3 * common
+    low, high = resampling.bootstrap(sums, counts, np.full((1, 2 * TRIES), 0.05), 4_000)[0]
+    return float((resampling.sign_flip(sums, 4_000) <= 0.05).mean()), float(((low > 0) | (high < 0)).mean())
 
 
 def test_a_loss_of_five_points_is_found(bench: Path) -> None:
