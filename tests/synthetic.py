@@ -41,6 +41,7 @@ STAGES = (
     "in the contexts, not in the answer",
 )
 COLUMNS = ("recall@5", "recall@10", "ndcg@10", "mrr@10", "precision@5", "char_recall@5", "iou@5", "token_f1")
+SCORED = ("ndcg@10", "recall@5", "recall@10", "mrr@10")
 CHUNKERS = ("recursive-400", "recursive-800", "token-128", "sentence-5", "fixed-1000")
 SEARCHES = ("bm25s", "dense", "rrf", "weighted", "dense-hnsw")
 RERANKERS = ("none", "maxsim", "cross_encoder", "mmr")
@@ -210,6 +211,6 @@ def _shown(
     if number == 2:
         outcomes[1] = FAILED
     stages = np.where((outcomes == LOST) | (outcomes == PARTLY), random.integers(1, 10, questions), 0)
-    scores = {name: np.where(outcomes == NO_GOLD, np.nan, random.random(questions).round(3)).tolist() for name in COLUMNS[:4]}
+    scores = {name: np.where(outcomes == NO_GOLD, np.nan, random.random(questions).round(3)).tolist() for name in SCORED}
     answers = [f"It is {'nine' if outcome == SOLVED else 'four'} crowns [1]." for outcome in outcomes]
     return Shown(trial, 5, outcomes.tolist(), stages.tolist(), scores, ranking, answers)

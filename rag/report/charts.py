@@ -57,7 +57,7 @@ def effects(material: Material) -> Chart | None:
             whisker(axes, place, factor.effect, colour, filled=sure)
         ticks(axes, [_factor(factor) for factor in shown], ())
         figure_ticks(axes, sign=True)
-        axes.set_xlabel(f"difference in {material.column}")
+        axes.set_xlabel(f"difference in {material.measure}")
 
     caption = f"{of(len(shown), len(found), 'effects')}Paired difference over matched trials, 95 % interval. "
     caption += "Filled: significant after Holm's correction for all that were looked at."
@@ -116,11 +116,11 @@ def headroom(material: Material) -> Chart | None:
             whisker(axes, place, gain.gain, "accent", filled=True)
         ticks(axes, [name(gain.part) for gain in gains], ())
         figure_ticks(axes, sign=True)
-        axes.set_xlabel(f"gain in {material.column}")
+        axes.set_xlabel(f"gain in {material.measure}")
 
     text = "; ".join(f"{gain.part} {difference(gain.gain)}" for gain in gains)
     of = f" of {material.chosen.name}" if material.chosen else ""
-    caption = f"What {material.column}{of} would gain if one part were perfect and all others stayed as they are."
+    caption = f"What {material.measure}{of} would gain if one part were perfect and all others stayed as they are."
     return drawn("headroom", "What is left on the table", text, caption, 0.42 * len(gains) + 0.75, draw)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rag import conclusion, leaderboard, runs
-from rag.errors import DataError
+from rag.errors import DataError, UserError
 from rag.evaluate import Scores
 from rag.leaderboard import Leaderboard, Row
 from rag.plan import Plan, PlannedTrial, ends_of
@@ -48,6 +48,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
         column="objective" if board.objective.summed else board.objective.column,
         maximize=board.objective.sign > 0,
         digits=1 if board.objective.measured else 3,
+        per_question=scored.column if board.objective.measured else "",
         columns=board.columns,
         data=_data(scored.trials[0]),
         reuse=_reuse(made, store),
@@ -65,7 +66,10 @@ def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapp
     written = _read(path)
     if _is_of(written, board):
         return written
-    return conclusion.reach(runs.recall(made, store), store, {}, None).to_json()
+    try:
+        return conclusion.reach(runs.recall(made, store), store, {}, None).to_json()
+    except UserError as error:
+        return {"notes": [f"Nothing could be concluded: {error.where}: {error.what}."]}
 
 
 def _is_of(written: Mapping[str, Any], board: Leaderboard) -> bool:

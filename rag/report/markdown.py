@@ -94,7 +94,9 @@ def _tradeoffs(material: Material) -> Iterator[str]:
     yield "No other trial beats these in quality, latency, cost or size without being worse in another:"
     yield ""
     asked = material.data.questions
-    yield from (f"- {plain(row.name)}: {mean(row.score)}; {plain(', '.join(figures.costs(row, asked)))}" for row in front)
+    yield from (
+        f"- {plain(row.name)}: {mean(material.quality(row))}; {plain(', '.join(figures.costs(row, asked)))}" for row in front
+    )
     yield ""
 
 

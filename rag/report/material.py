@@ -194,7 +194,10 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Material:
-    """Everything in a report. `missing` says why a section has nothing to show, by section."""
+    """Everything in a report. `missing` says why a section has nothing to show, by section.
+
+    `per_question` names the metric that questions are scored by where the objective is no score of questions.
+    """
 
     experiment: str
     question: str
@@ -219,6 +222,16 @@ class Material:
     explorer: Explorer | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
     digits: int = 3
+    per_question: str = ""
+
+    @property
+    def measure(self) -> str:
+        """What questions are scored by: the objective, or a metric where a clock decides."""
+        return self.per_question or self.column
+
+    def quality(self, row: TrialRow) -> Mean:
+        """A trial's mean of that measure."""
+        return row.metrics.get(self.per_question, Mean(float("nan"))) if self.per_question else row.score
 
     @property
     def done(self) -> tuple[TrialRow, ...]:

@@ -50,25 +50,25 @@ def block(content: Any) -> str:
     """JSON for a data block: with nothing in it that could end the block, and compressed where it is long."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if len(text) > PLAIN:
-        return base64.b64encode(gzip.compress(text.encode("utf-8"), COMPRESSION, mtime=0)).decode("ascii")
+        return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), COMPRESSION, mtime=0)).decode("ascii")
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
-def pack(explorer: Explorer, column: str, budget: int = BUDGET) -> Packed:
+def pack(explorer: Explorer, budget: int = BUDGET) -> Packed:
     """Pack an explorer whose trials stand in the order in which they matter; as many as the budget holds keep passages."""
     keep = len(explorer.trials)
     while True:
         shown = explorer.trials[:keep]
-        if keep <= 1 or _characters(explorer, shown) <= RATIO * budget:
-            packed = _packed(explorer, shown, column)
-            if keep <= 1 or packed.size <= budget:
+        if not keep or _characters(explorer, shown) <= RATIO * budget:
+            packed = _packed(explorer, shown)
+            if not keep or packed.size <= budget:
                 return packed
-        keep = max(1, keep // 2)
+        keep //= 2
 
 
-def _packed(explorer: Explorer, shown: Sequence[Shown], column: str) -> Packed:
+def _packed(explorer: Explorer, shown: Sequence[Shown]) -> Packed:
     rankings = list(dict.fromkeys(trial.ranking for trial in shown if trial.ranking in explorer.rankings))
     texts = _Texts(explorer)
     for name in rankings:
@@ -81,14 +81,14 @@ def _packed(explorer: Explorer, shown: Sequence[Shown], column: str) -> Packed:
         [_question(explorer, row, shown, rankings, numbered, columns) for row in rows[first : first + SHARD]]
         for first in range(0, len(rows), SHARD)
     ]
-    index = _index(explorer, shown, rankings, column, columns)
+    index = _index(explorer, shown, rankings, columns)
     sent = block(texts.to_json())
     return Packed(block(index), tuple(map(block, shards)), sent, len(shown), len(explorer.trials))
 
 
-def _index(
-    explorer: Explorer, shown: Sequence[Shown], rankings: Sequence[str], column: str, columns: Sequence[str]
-) -> dict[str, Any]:
+def _index(explorer: Explorer, shown: Sequence[Shown], rankings: Sequence[str], columns: Sequence[str]) -> dict[str, Any]:
+    # The first column is the one that questions are ordered by.
+    column = next(iter(columns), "")
     kinds = sorted({question.kind for question in explorer.questions})
     places = {name: number for number, name in enumerate(rankings)}
     kept = {trial.trial_id for trial in shown}

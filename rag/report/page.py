@@ -35,7 +35,7 @@ SMALL_SLICE = 10
 def render(material: Material, budget: int = BUDGET) -> str:
     """The page. Whatever in it comes from documents, questions or names is text and stays text."""
     style, script = _shipped("page.css"), _shipped("explorer.js")
-    packed = pack(material.explorer, material.column, budget) if material.explorer else None
+    packed = pack(material.explorer, budget) if material.explorer else None
     drawn = {name: draw(material) for name, draw in CHARTS.items()}
     return (
         _environment()

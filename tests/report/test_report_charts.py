@@ -79,3 +79,13 @@ def test_the_table_has_every_trial_and_the_heat_map_the_best() -> None:
     assert found is not None
     assert (len(found.lines), found.total) == (20, 40)
     assert {step for _, _, cells in found.lines for _, step in cells} <= set(range(9))
+
+
+def test_where_a_clock_decides_quality_is_that_of_a_metric() -> None:
+    material = synthetic.material(12, 20)
+    rows = tuple(replace(row, score=Mean(row.measured.get("latency_p95_ms", float("nan")))) for row in material.trials)
+    fastest = replace(material, trials=rows, column="latency_p95_ms", maximize=False, digits=1, per_question="ndcg@10")
+    labels = ElementTree.fromstring(drawn("pareto", fastest).svg).findall(f".//{SVG}text")
+    assert "ndcg@10" in [label.text for label in labels]
+    assert [fastest.quality(row).mean for row in fastest.done] == [row.metrics["ndcg@10"].mean for row in material.done]
+    assert fastest.measure == "ndcg@10"
