@@ -16,6 +16,9 @@ def trial(experiment: Experiment, choices: Mapping[str, str], changes: Sequence[
 
     It is asked the questions of `split`, and its latency is not measured with it: a gate compares clocks by itself.
     """
+    for change in changes:
+        if _key(change) == "split":
+            raise ConfigError(change, "is what the gate says, not a change", "set gate.split, and make the baseline again")
     chosen = [override for axis, label in _same(experiment, choices) for override in _overrides(experiment, axis, label)]
     overrides = [*under(changes, [*experiment.fixed, *chosen]), *changes]
     with hydra_ready():

@@ -152,6 +152,8 @@ def test_an_axis_or_a_choice_that_is_gone(rag: Verb) -> None:
 def test_a_change_that_is_no_override(rag: Verb) -> None:
     assert "there is no choice 'recursiv'" in refused(rag, "chunker=recursiv")
     assert "there is no 'sise' in chunker" in refused(rag, "chunker.sise=3")
+    assert "split=tune: is what the gate says" in refused(rag, "split=tune")
+    assert "k=3,5: names several values" in refused(rag, "k=3,5")
 
 
 def test_a_slice_with_one_question_is_said_to_be_too_small(rag: Verb) -> None:

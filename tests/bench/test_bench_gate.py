@@ -1,0 +1,65 @@
+"""How often a gate is wrong, and how long it takes with a warm store."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench.measuring import Report, rag
+from scipy import stats
+
+from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide
+from rag.gate.spec import Margin
+from rag.golden import Golden
+from rag.records import Document, Example, Query
+
+pytestmark = pytest.mark.bench
+
+QUESTIONS, TRIES, MARGIN = 200, 400, 0.03
+ERROR = float(stats.binom.ppf(0.999, TRIES, 0.025) / TRIES)
+"""What 2.5 %, one side of a 95 % interval, may look like in so many tries, once in a thousand."""
+LOOKS = {"one row": [Margin("m", "", MARGIN)], "five rows": [Margin("m", "", MARGIN), Margin("m", "kind", 0.1)]}
+
+
+def shares(change: float, looks: list[Margin]) -> dict[str, float]:
+    """How often each verdict falls over a true change: two questions to a document, paired sd .15."""
+    random, found = np.random.default_rng(1), Counter[str]()
+    examples = tuple(Example(Query(f"q{row}", "?"), kind="abcd"[row % 4]) for row in range(QUESTIONS))
+    golden, cluster = Golden((Document("d", "text"),), examples), np.arange(QUESTIONS) // 2
+    base = np.full((QUESTIONS, 1), 0.5)
+    for _ in range(TRIES):
+        document, question = random.normal(0, 0.1, QUESTIONS // 2)[cluster], random.normal(0, 0.11, QUESTIONS)
+        pair = Pair(golden, ("m",), base, base + (change + document + question)[:, None], cluster)
+        verdicts = {row.verdict for row in decide(pair, looks)}
+        found[FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS] += 1
+    return {verdict: found[verdict] / TRIES for verdict in (PASS, INCONCLUSIVE, FAIL)}
+
+
+def test_a_gate_keeps_its_word() -> None:
+    report = Report(
+        f"Verdicts over true changes, margin {MARGIN}, {QUESTIONS} questions", ("change", "looks", PASS, "open", FAIL)
+    )
+    for name, looks in LOOKS.items():
+        for change in (0.0, -MARGIN, -0.05, -0.1):
+            told = shares(change, looks)
+            report.row(change, name, *told.values())
+            if change == 0.0:
+                assert told[FAIL] <= ERROR
+            else:
+                assert told[PASS] <= ERROR
+            if change <= -0.05:
+                assert told[FAIL] >= 0.9
+    report.note(f"Wrong are FAIL over no change and PASS over a loss of the margin: 2.5 % may look like {ERROR:.3f}.")
+    report.show()
+
+
+def test_a_gate_with_a_warm_store_ends_in_half_a_minute(bench: Path) -> None:
+    rag("sweep", "lexical", "--no-track", "--json")
+    rag("baseline", "lexical", "--json")
+    report = Report("A gate of the handbook, in a process of its own", ("change", "verdict", "seconds", "CPU"))
+    for change in ("index.bm25s.k1=1.2", "index.bm25s.k1=1.3", "index.bm25s.k1=1.3"):
+        told = rag("gate", "lexical", change, "--json")
+        report.row(change, told.content["verdict"], told.taken.wall, told.taken.cpu)
+        assert told.taken.wall < 30
+    report.note("The first changes nothing, the second is computed, the third is reused.")
+    report.show()
