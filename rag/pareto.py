@@ -56,7 +56,7 @@ def dominated(candidates: Sequence[Candidate], cluster: Ints) -> dict[str, str]:
     open_pairs = nowhere_worse & ~exact & ~exact.any(axis=0)
     ratio, faster = differences(_log_seconds(candidates), np.arange(_timed(candidates)))
     found = exact | _found(open_pairs & (quality > SAME), better, open_pairs & (ratio < -SAME), faster)
-    means = np.nanmean(np.stack([one.quality for one in candidates], axis=1), axis=0)
+    means = np.array([float(np.nanmean(one.quality)) if (one.quality == one.quality).any() else -np.inf for one in candidates])
     best = np.where(found, means[:, None], -np.inf).argmax(axis=0)
     beaten = np.flatnonzero(found.any(axis=0)).tolist()
     return {candidates[trial].trial_id: candidates[int(best[trial])].trial_id for trial in beaten}

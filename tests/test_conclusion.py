@@ -183,6 +183,17 @@ def test_what_a_clock_decides_has_no_tied_set(tmp_path: Path) -> None:
     assert "no score of questions" in told.notes[0]
 
 
+def test_trials_may_measure_different_things(tmp_path: Path) -> None:
+    axes = '  metrics: ["metrics=[ndcg@10]", "metrics=[recall@5]"]'
+    done, told = run(study(tmp_path, axes, "objective: index_bytes\n"))
+    assert told.winner is not None
+    assert len(told.winner.front) == 2
+    _, told = run(study(tmp_path, axes, "objective: ndcg@10\n"))
+    assert told.winner is not None
+    assert [one.admitted for one in told.winner.standings] == [True, False]
+    assert {row.status for row in done.board.rows} == {"done"}
+
+
 def test_what_is_not_measured_is_not_chosen(tmp_path: Path) -> None:
     """A trial that answers nothing has no exact match: NaN, and so it does not compete."""
     axes = "  generator: generator=none,extractive"

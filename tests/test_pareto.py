@@ -115,6 +115,13 @@ def test_without_clocks_and_alone() -> None:
     assert front([], ALONE) == set()
 
 
+@pytest.mark.filterwarnings("error")
+def test_without_any_quality_nothing_is_comparable() -> None:
+    nothing = Candidate("n", np.full(N, np.nan), np.empty(0), math.nan, math.nan, 1.0)
+    assert front([nothing, candidate("a")], ALONE) == {"n", "a"}
+    assert front([nothing, nothing], ALONE) == {"n"}
+
+
 def test_who_is_not_slower() -> None:
     fast, same, slow = (candidate(name, ms=ms).seconds for name, ms in (("f", 10.0), ("s", 10.2), ("z", 20.0)))
     assert not_slower([slow, same, fast], 2) == [1, 2]

@@ -54,10 +54,14 @@ class Field:
         if scores is None or row.broken or control:
             self.others.append(Standing(row.trial_id, row.name, mean, admitted=False, broken=row.broken))
             return
-        quality = Objective.parse("", self.board.columns).per_question(scores) if self.objective.measured else None
+        quality = self._quality(scores) if self.objective.measured else None
         scales = (_number(row.measured.get(name)) for name in ("latency_p95_ms", "cost_usd", "index_bytes"))
         values, seconds = self.values.get(row.trial_id), self._seconds(trial)
         self.entrants.append(Entrant(row.trial_id, row.name, values, quality, mean, seconds, *scales))
+
+    def _quality(self, scores: Scores) -> Floats | None:
+        usual = Objective.parse("", self.board.columns)
+        return usual.per_question(scores) if usual.column in scores.columns else None
 
     def _seconds(self, trial: PlannedTrial) -> Floats:
         entry = self.store.read(self.made.stages[trial.ends.latency].entry) if trial.ends.latency else None
