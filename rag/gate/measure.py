@@ -13,6 +13,7 @@ from rag.experiment import Experiment, Trial
 from rag.gate import candidate, spec
 from rag.gate.spec import Gate
 from rag.plan import Plan, PlannedTrial
+from rag.redaction import shown
 from rag.results import Result
 from rag.store import Store
 
@@ -60,13 +61,19 @@ def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated
     if kept.split != split:
         what = f"was measured on {kept.split!r}, and the gate asks {split!r}"
         raise DataError(str(path), what, f"make it again: rag baseline {experiment.name}")
-    name = kept.result.name if not changes else " ".join(changes)
+    name = " ".join(map(written, changes)) or kept.result.name
     trial = candidate.trial(experiment, kept.result.choices, changes, split, name)
     gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
     _check_columns(gate, kept, path, experiment.name)
     placed = [change for change in changes if change.split("=")[0].split(".")[0] in ("store", "execute")]
     ready = _planned(replace(experiment, fixed=(*candidate.under(placed, experiment.fixed), *placed)), trial)
     return Gated(gate, kept, path, ready, tuple(changes))
+
+
+def written(change: str) -> str:
+    """A change as it may be read by others: this goes into comments."""
+    key, equals, value = change.partition("=")
+    return f"{key}{equals}{shown(key, value)}"
 
 
 def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:

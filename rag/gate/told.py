@@ -14,6 +14,7 @@ from rag.gate.bounds import Kept
 from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
 from rag.gate.measure import Gated
 from rag.gate.spec import EXIT_CODES
+from rag.redaction import shown
 
 MOST_LOST = 10
 KEPT_PLACE = "found, but ranked lower"
@@ -129,9 +130,9 @@ def of(gated: Gated, error: str = "") -> Told:
 
 
 def last_line(error: str) -> str:
-    """What an error says: the first line of ours, the last one of a traceback."""
+    """What an error says, without secrets: the first line of ours, the last one of a traceback."""
     lines = error.strip().splitlines() or [""]
-    return lines[-1 if lines[0].startswith("Traceback") else 0]
+    return shown("error", lines[-1 if lines[0].startswith("Traceback") else 0])
 
 
 def overall(judged: Sequence[Row | Kept]) -> Verdict:
