@@ -28,18 +28,26 @@ def leaderboard(material: Material) -> Chart | None:
         for place, row in enumerate(rows):
             if row.tied:
                 axes.axhspan(place - 0.5, place + 0.5, color=COLOURS["soft"], linewidth=0, zorder=0)
-            whisker(axes, place, row.score, "accent" if row is material.chosen else "ink", filled=True)
+            colour = "accent" if row is material.chosen else "ink" if row.admitted else "muted"
+            whisker(axes, place, row.score, colour, filled=row.admitted)
             if row.holdout:
                 whisker(axes, place + 0.26, row.holdout, "warm", filled=False)
         figure_ticks(axes)
         axes.set_xlabel(material.column)
 
     held = any(row.holdout for row in rows)
-    caption = f"{of(len(rows), len(material.done))}Mean of {material.column} with its 95 % interval."
+    caption = f"{of(len(rows), len(material.done))}{_mean(material)}."
     caption += " Shaded: the trials that this data does not tell from the best." if any(row.tied for row in rows) else ""
     caption += " Hollow: the same trial on questions that nothing was chosen by." if held else ""
+    caption += " Grey: breaks a bound of the objective." if not all(row.admitted for row in rows) else ""
     text = "; ".join(f"{row.name} {interval(row.score)}{', tied' if row.tied else ''}" for row in rows)
     return drawn("board", f"Leaderboard by {material.column}", text, caption, ROW * len(rows) * 1.12 + 0.75, draw)
+
+
+def _mean(material: Material) -> str:
+    if material.per_question:
+        return f"{material.column}, which is measured by the trial and not by the question: it has no interval here"
+    return f"Mean of {material.column} with its 95 % interval"
 
 
 def effects(material: Material) -> Chart | None:

@@ -9,7 +9,7 @@ __all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "mon
 
 LATENCY, BYTES, COST = "latency_p95_ms", "index_bytes", "cost_usd"
 MEASURED = {
-    LATENCY: "95 % ms",
+    LATENCY: "p95 ms",
     BYTES: "index",
     COST: "per 1,000",
     "tokens": "tokens per question",

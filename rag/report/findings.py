@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rag import audit, blame, effects, headroom, resampling, slices
 from rag.errors import UserError
 from rag.evaluate import Scores
-from rag.objective import Objective
+from rag.objective import USUAL, Objective
 from rag.paired import ALPHA
 from rag.plan import Plan, PlannedTrial
 from rag.report.figures import difference, number
@@ -40,11 +40,12 @@ class Scored:
 
     @property
     def column(self) -> str:
-        """The metric column that findings are about: the objective's own, or the first where a clock decides."""
-        return self.results[0].columns[0] if self.objective.measured else self.objective.column
+        """The metric column that findings are about: the objective's own, or the usual one where a clock decides."""
+        columns = self.results[0].columns
+        return self.objective.column if not self.objective.measured else USUAL if USUAL in columns else columns[0]
 
     def values(self, result: Scores) -> Floats:
-        """The objective per question as people read it; where a clock decides, the first column."""
+        """The objective per question as people read it; where a clock decides, that column."""
         if self.objective.measured:
             return result.column(self.column)
         return self.objective.sign * self.objective.per_question(result)

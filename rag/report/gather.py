@@ -170,6 +170,9 @@ def _scored(made: Plan, store: Store, board: Leaderboard, winner: Mapping[str, A
     same = [trial for trial in reading if trial.golden.golden_digest == reading[0].golden.golden_digest]
     entries = [store.read(made.stages[trial.ends.score].entry) for trial in same]
     kept = [(trial, Scores.from_arrays(entry.arrays)) for trial, entry in zip(same, entries, strict=True) if entry]
+    if not kept:
+        where = f"trial {same[0].trial_id}"
+        raise DataError(where, "had scores in the store that could not be read", "run its sweep again: what is there is reused")
     scored, results = zip(*kept, strict=True)
     return Scored(made, store, board.objective, scored, results, len(reading) - len(same))
 

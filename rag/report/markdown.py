@@ -183,7 +183,7 @@ def _latency(material: Material) -> Iterator[str]:
         return
     names = ("latency_p50_ms", figures.LATENCY)
     cells = [(row.name, *(figures.number(row.measured.get(name), 1) for name in names)) for row in rows]
-    yield from _table(("trial", "median ms", "95 % ms"), cells)
+    yield from _table(("trial", "median ms", "p95 ms"), cells)
 
 
 def _reading(material: Material) -> Iterator[str]:

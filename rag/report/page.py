@@ -97,7 +97,8 @@ def board(material: Material) -> Board:
     """All trials that have scores, best first, with the metrics and costs that there is room for."""
     rows = material.done
     columns = [column for column in material.columns if column != material.column][:MOST_COLUMNS]
-    measured = [name for name in figures.MEASURED if any(row.measured.get(name) for row in rows)]
+    known = [name for name in figures.MEASURED if name != material.column]
+    measured = [name for name in known if any(row.measured.get(name) for row in rows)]
     lines = [
         (
             rank,

@@ -35,7 +35,8 @@ def headline(material: Material) -> Headline:
 
 def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
     asked = amount(row.score.n or material.data.questions, "question")
-    said = [f"{material.column} is {interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
+    named = "The objective" if material.column == "objective" else material.column
+    said = [f"{named} is {interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
     verdict = material.verdict
     if verdict is None:
         reason = material.missing.get("verdict", "")
@@ -43,7 +44,7 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
     others = len([trial_id for trial_id in verdict.tied if trial_id != row.trial_id])
     if others:
         said.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
-    elif len(material.done) > 1:
+    elif verdict.family and len(material.done) > 1:
         said.append("Every other trial is significantly worse.")
     if row.holdout:
         drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""

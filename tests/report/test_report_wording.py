@@ -107,3 +107,12 @@ def test_a_long_name_keeps_both_ends() -> None:
     assert shown.startswith("recursive-1200")
     assert shown.endswith("· k 10")
     assert name("short") == "short"
+
+
+def test_where_a_clock_decides_nobody_is_called_significantly_worse() -> None:
+    material = synthetic.material(3, 20)
+    assert material.verdict is not None
+    alone = replace(material.verdict, best="0" * 10, recommended="0" * 10, tied=("0" * 10,))
+    assert "Every other trial is significantly worse." in wording.headline(replace(material, verdict=alone)).sure
+    clocked = wording.headline(replace(material, verdict=replace(alone, family=0)))
+    assert "Every other trial is significantly worse." not in clocked.sure
