@@ -81,19 +81,22 @@ def _printable(text: str) -> str:
 
 def sentence(each: Row | Kept) -> str:
     """What is said of a row or a bound, in figures and words."""
-    value = each.difference if isinstance(each, Row) else each.value
+    value = figure(each.difference, signed=True) if isinstance(each, Row) else counted(each.value)
     within = "" if each.low is None else f" [{figure(each.low)}, {figure(each.high)}]"
     settle = f"; {each.needed:,} questions would settle it" if each.needed else ""
-    return f"{figure(value, signed=isinstance(each, Row))}{within}: {each.why}{settle}"
+    return f"{value}{within}: {each.why}{settle}"
 
 
 def figure(value: float | None, signed: bool = False) -> str:
-    """A number with three digits, whole ones without; a dash for none."""
+    """A number with three digits; a dash for none."""
     if value is None:
         return "–"
-    if float(value).is_integer() and not signed:
-        return f"{value:.0f}"
     return f"{value:+.3f}" if signed else f"{value:.3f}"
+
+
+def counted(value: float | None) -> str:
+    """A number as `figure` has it, or a whole one."""
+    return f"{value:.0f}" if value is not None and float(value).is_integer() else figure(value)
 
 
 def marker(experiment: str) -> str:
@@ -136,7 +139,7 @@ def _cells(told: Told) -> list[list[str]]:
             part = code(each.slice) if each.slice else "all"
             cells.append([f"**{each.shown}**", code(each.column), part, *figures, figure(each.margin), str(each.n), why])
         else:
-            cells.append([f"**{each.shown}**", code(each.text), "", "", figure(each.value) + within, "", "", "", why])
+            cells.append([f"**{each.shown}**", code(each.text), "", "", counted(each.value) + within, "", "", "", why])
     return cells
 
 
@@ -158,10 +161,13 @@ def code(text: str) -> str:
     """Any text as code: nothing in it is read as Markdown or HTML, and it mentions nobody."""
     flat = " ".join(_printable(str(text)).split())
     shown = flat if len(flat) <= LONGEST else flat[:LONGEST] + " …"
-    return f"<code>{escaped(shown)}</code>" if shown else ""
+    return f"<code>{_entities(shown)}</code>" if shown else ""
 
 
 def escaped(text: str) -> str:
-    """Any text as running text; an @ mentions nobody."""
-    flat = " ".join(_printable(text).split())
-    return SPECIAL.sub(lambda found: f"&#{ord(found[0])};", flat).replace("&#64;", "&#64;\u200b")
+    """Any text as running text; what stands behind an @ is parted from it, so that it mentions nobody."""
+    return _entities(" ".join(_printable(text).split())).replace("&#64;", "&#64;\u200b")
+
+
+def _entities(text: str) -> str:
+    return SPECIAL.sub(lambda found: f"&#{ord(found[0])};", text)

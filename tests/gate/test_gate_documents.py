@@ -9,7 +9,7 @@ import pytest
 from rag.baseline import Baseline
 from rag.gate.bounds import Kept
 from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
-from rag.gate.documents import code, figure, junit_of, markdown_of, marker
+from rag.gate.documents import code, counted, figure, junit_of, markdown_of, marker
 from rag.gate.spec import Gate
 from rag.gate.told import Lost, Told
 
@@ -82,8 +82,7 @@ def test_a_candidate_that_did_not_run_is_an_error() -> None:
     ("value", "signed", "text"),
     [
         (None, False, "–"),
-        (0.0, False, "0"),
-        (2.0, False, "2"),
+        (0.0, False, "0.000"),
         (0.5, False, "0.500"),
         (0.0, True, "+0.000"),
         (-0.25, True, "-0.250"),
@@ -91,6 +90,7 @@ def test_a_candidate_that_did_not_run_is_an_error() -> None:
 )
 def test_figures(value: float | None, signed: bool, text: str) -> None:
     assert figure(value, signed) == text
+    assert (counted(2.0), counted(0.5), counted(None)) == ("2", "0.500", "–")
 
 
 def test_long_texts_are_cut_and_empty_ones_leave_no_mark() -> None:
