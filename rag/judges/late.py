@@ -6,32 +6,15 @@ it unsupported, however well the others are.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.judges.assertions import clauses
-from rag.judges.passages import WINDOW, Passages
+from rag.judges.passages import WINDOW, Passages, TokenEncoder
 from rag.judges.words import Word
 
 Floats = NDArray[np.float64]
-
-
-class TokenEncoder(Protocol):
-    """What a judge needs of an embedder."""
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
-        ...
-
-    def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """The characters [start, end) of every token."""
-        ...
-
-    def fingerprint(self) -> str:
-        """The model behind the vectors."""
-        ...
 
 
 def similarities(encoder: TokenEncoder, claim: str, passages: Passages, read: Sequence[int]) -> Floats:
@@ -39,9 +22,9 @@ def similarities(encoder: TokenEncoder, claim: str, passages: Passages, read: Se
 
     Shape (sentences, pieces): row i is the passage that begins at sentence i. Sentences that are not `read` count as -1.
     """
-    ours, *theirs = encoder.embed_tokens([claim, *(passages.sentences[number].text for number in read)])
+    (ours,) = encoder.embed_tokens([claim])
     found = np.full((len(passages.sentences), len(ours)), -1.0)
-    for number, tokens in zip(read, theirs, strict=True):
+    for number, tokens in zip(read, passages.tokens(encoder, read), strict=True):
         if len(tokens) and len(ours):
             found[number] = (ours @ tokens.T).max(axis=1)
     contexts = np.array([sentence.where.context for sentence in passages.sentences])

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from rag.claims import Case, Claim, Verdict
 from rag.errors import ConfigError
 from rag.judges.assertions import claims, without_markers
-from rag.judges.late import TokenEncoder
 from rag.judges.measures import CONTRADICTION, MEASURES, QUOTED, SIGNS, Measured, measure
 from rag.judges.mix import BIAS, fitted, mixed
-from rag.judges.passages import Passages
+from rag.judges.passages import Passages, TokenEncoder
 
 Floats = NDArray[np.float64]
+Found = tuple[int, int, Measured]
+"""Start and end of a claim, and what it measures."""
 WEIGHTED = {**SIGNS, CONTRADICTION: -1}
 
 
@@ -74,11 +75,11 @@ class LocalJudge:
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""
-        return [self._verdict(case) for case in cases]
+        return [self._verdict(*found) for found in self._measured(cases)]
 
     def measure(self, cases: Sequence[Case]) -> list[Floats]:
         """For every case what its claims measure, shape (claims, MEASURES): all that supports are made of."""
-        found = ([measured.values for _, _, measured in self._measured(case)[0]] for case in cases)
+        found = ([measured.values for _, _, measured in part] for part, _ in self._measured(cases))
         return [np.array(rows, np.float64).reshape(-1, len(MEASURES)) for rows in found]
 
     def supports(self, measures: Floats) -> Floats:
@@ -97,15 +98,18 @@ class LocalJudge:
         weights = fitted(worst, np.array([label for _, label in known]), SIGNS)
         return replace(self, weights={**self.weights, **weights})
 
-    def _verdict(self, case: Case) -> Verdict:
-        found, abstained = self._measured(case)
+    def _verdict(self, found: Sequence[Found], abstained: bool) -> Verdict:
         values = np.array([measured.values for _, _, measured in found], np.float64).reshape(-1, len(MEASURES))
         supports = self.supports(values).tolist()
         judged = zip(found, supports, strict=True)
         return Verdict(tuple(Claim(a, b, support, m.evidence, m.lacking) for (a, b, m), support in judged), abstained)
 
-    def _measured(self, case: Case) -> tuple[list[tuple[int, int, Measured]], bool]:
-        spans, abstained = claims(case.text, self._patterns)
-        passages = Passages(case.contexts)
-        texts = ((start, end, without_markers(case.text[start:end])) for start, end in spans)
-        return [(start, end, measure(text, passages, self.encoder, self.most)) for start, end, text in texts], abstained
+    def _measured(self, cases: Sequence[Case]) -> Iterator[tuple[list[Found], bool]]:
+        """The claims of each case, and whether it abstains; cases in a row about the same contexts share their vectors."""
+        passages, contexts = Passages(()), tuple[str, ...]()
+        for case in cases:
+            if case.contexts != contexts:
+                passages, contexts = Passages(case.contexts), case.contexts
+            spans, abstained = claims(case.text, self._patterns)
+            texts = ((start, end, without_markers(case.text[start:end])) for start, end in spans)
+            yield [(start, end, measure(text, passages, self.encoder, self.most)) for start, end, text in texts], abstained

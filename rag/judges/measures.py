@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.claims import Passage
-from rag.judges.late import TokenEncoder, piece_weights, similarities, weakest_clause
+from rag.judges.late import piece_weights, similarities, weakest_clause
 from rag.judges.opposites import contradicting
-from rag.judges.passages import Passages
+from rag.judges.passages import Passages, TokenEncoder
 from rag.judges.words import Word, words
 
 SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "numbers": -1, "names": -1}

@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 BIAS = "bias"
 STRENGTH = 1.0
 """The inverse of the ridge penalty on standardised measures (the C of other libraries)."""
+SAME = 1e-9
+"""The standard deviation up to which a measure counts as one that never varies."""
 
 
 def mixed(measures: Floats, names: Sequence[str], weights: Mapping[str, float]) -> Floats:
@@ -30,7 +32,8 @@ def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int]
     from scipy.optimize import minimize
 
     mean, spread = measures.mean(axis=0), measures.std(axis=0)
-    scaled = (measures - mean) / np.where(spread > 0, spread, 1.0)
+    varies = spread > SAME
+    scaled = (measures - mean) / np.where(varies, spread, 1.0)
     target = np.where(labels, 1.0, -1.0)
 
     def loss(values: Floats) -> tuple[float, Floats]:
@@ -41,7 +44,7 @@ def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int]
 
     bounds = [(None, None), *((0.0, None) if sign > 0 else (None, 0.0) for sign in signs.values())]
     found = minimize(loss, np.zeros(len(bounds)), jac=True, bounds=bounds, method="L-BFGS-B").x
-    weights = np.where(spread > 0, found[1:] / np.where(spread > 0, spread, 1.0), 0.0)
+    weights = np.where(varies, found[1:] / np.where(varies, spread, 1.0), 0.0)
     bias = found[0] - float(weights @ mean)
     return {BIAS: round(float(bias), 4)} | {name: round(float(weight), 4) for name, weight in zip(signs, weights, strict=True)}
 

@@ -1,7 +1,7 @@
 """Contradictions that word overlap cannot see: `not` on one side only, `before` here and `after` there.
 
 Rules, not a model. They speak only where the passage says most of the clause (SAME), so that a `not` about something else is
-no contradiction, and they are silent where another passage says more and agrees.
+no contradiction, and they are silent where another passage says as much and agrees.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,21 +36,22 @@ OPPOSITES = _opposites()
 
 def contradicting(claim: str, passages: Passages) -> tuple[str, ...]:
     """The stems, of a claim or of its best passage, in which the two contradict each other; empty where they agree."""
-    return tuple(word for start, end in clauses(claim) for word in _contradicted(claim[start:end], passages))
+    whole = words(claim)
+    parts = ([word for word in whole if start <= word.start < end] for start, end in clauses(claim))
+    return tuple(dict.fromkeys(stem for said in parts for stem in _contradicted(said, whole, passages)))
 
 
-def _contradicted(clause: str, passages: Passages) -> list[str]:
-    said = words(clause)
+def _contradicted(said: Sequence[Word], whole: Sequence[Word], passages: Passages) -> list[str]:
     weights = {word.stem: passages.rarity(word.stem) for word in said if word.meaning and word.kind != "negation"}
     if len(weights) < 2:
         return []
     agreeing, opposing, found = 0.0, 0.0, list[str]()
     for sentence in passages.sentences:
         held = sum(weight for stem, weight in weights.items() if stem in sentence.stems) / sum(weights.values())
-        if held < SAME or held <= max(agreeing, opposing):
+        if held < SAME or held < max(agreeing, opposing):
             continue
-        if against := _against(said, _nearest(sentence, weights)):
-            opposing, found = held, against
+        if against := _against(said, whole, _nearest(sentence, weights), sentence):
+            opposing, found = (held, against) if held > opposing else (opposing, found)
         else:
             agreeing = held
     return found if opposing > agreeing else []
@@ -62,10 +63,14 @@ def _nearest(sentence: Sentence, weights: Mapping[str, float]) -> list[Word]:
     return max(cut, key=lambda part: sum(weights.get(stem, 0.0) for stem in {word.stem for word in part}))
 
 
-def _against(said: Sequence[Word], passage: Sequence[Word]) -> list[str]:
-    """What stands on one side only, or there as its opposite."""
-    ours, theirs = ([word.stem for word in side if word.kind == "negation"] for side in (said, passage))
-    if bool(ours) != bool(theirs):
+def _against(said: Sequence[Word], whole: Sequence[Word], passage: Sequence[Word], sentence: Sentence) -> list[str]:
+    """What stands on one side only, or there as its opposite. A negation may stand in any clause of the other side."""
+    ours, theirs = _negations(said), _negations(passage)
+    if (ours and not _negations(sentence.words)) or (theirs and not _negations(whole)):
         return ours or theirs
     here, there = {word.stem for word in said}, {word.stem for word in passage}
     return sorted(stem for stem in here - there if OPPOSITES.get(stem, frozenset()) & (there - here))
+
+
+def _negations(said: Sequence[Word]) -> list[str]:
+    return [word.stem for word in said if word.kind == "negation"]

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,22 @@ from rag.sentences import blocks, sentences
 
 WINDOW = 3
 """Sentences in a row that count as one passage."""
+
+
+class TokenEncoder(Protocol):
+    """What a judge needs of an embedder."""
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""
+        ...
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """The characters [start, end) of every token."""
+        ...
+
+    def fingerprint(self) -> str:
+        """The model behind the vectors."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -37,12 +54,20 @@ class Passages:
     def __init__(self, contexts: Sequence[str]) -> None:
         self.sentences = [found for number, text in enumerate(contexts, 1) for found in _sentences(number, text)]
         self.stems = frozenset[str]().union(*(sentence.stems for sentence in self.sentences))
+        self._tokens: dict[int, NDArray[np.float32]] = {}
         self._frequency = Counter(stem for sentence in self.sentences for stem in sentence.stems)
 
     def rarity(self, stem: str) -> float:
         """The inverse frequency of a stem over the sentences (Robertson & Spärck Jones 1976, as in Lucene): above 0."""
         held = self._frequency[stem]
         return math.log(1 + (len(self.sentences) - held + 0.5) / (held + 0.5))
+
+    def tokens(self, encoder: TokenEncoder, read: Sequence[int]) -> list[NDArray[np.float32]]:
+        """The token vectors of some sentences; each is encoded once, however many claims are held against it."""
+        new = [number for number in read if number not in self._tokens]
+        vectors = encoder.embed_tokens([self.sentences[number].text for number in new]) if new else []
+        self._tokens.update(zip(new, vectors, strict=True))
+        return [self._tokens[number] for number in read]
 
     def joined(self, first: int, last: int) -> bool:
         """Whether two sentences stand in one context."""

@@ -42,6 +42,16 @@ MONTHS = "january february march april may june july august september october no
 MONTH = {name: number for number, month in enumerate(MONTHS.split(), 1) for name in (month, month[:3])} | {"sept": 9}
 AMBIGUOUS = ("may", "mar", "march", "jan", "jun", "dec")
 """Months only where they are written with a capital."""
+OPENING = (
+    "additionally according again although always another anyone anybody around as because besides currently despite during "
+    "each either even every everybody everyone everything few finally first following former formerly further furthermore "
+    "generally here hence however initially instead last lastly later latest like likewise meanwhile moreover nevertheless "
+    "next nobody nothing now often once originally otherwise overall people perhaps please previously rather recently several "
+    "similarly since sometimes soon still subsequently therefore though thus today together typically until upon usually "
+    "various whereas whether while within yes yesterday yet"
+)
+OPENERS = frozenset(OPENING.split())
+"""Words that begin sentences with a capital and are no names."""
 DENYING = (
     "not no never none neither nor without cannot unable unlike fail failed fails refuse refused refuses declined deny denied "
     "denies"
@@ -96,7 +106,8 @@ def _word(word: str, start: int, end: int) -> Word:
     stop = plain in STOP
     if plain in NEGATIONS or plain.endswith("n't"):
         return Word(_stem(plain), start, end, "negation", not stop and "'" not in plain)
-    return Word(_stem(plain), start, end, "name" if word[0].isupper() and not stop else "word", not stop)
+    named = word[0].isupper() and not stop and plain not in OPENERS
+    return Word(_stem(plain), start, end, "name" if named else "word", not stop)
 
 
 def _value(number: float) -> str:

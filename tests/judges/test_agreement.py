@@ -1,0 +1,74 @@
+"""Agreement with labels, against sklearn and closed forms."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, recall_score, roc_auc_score
+
+from rag.agreement import DECISIONS, Auc, Decisions, Resampled
+
+ONES = np.ones((1, 30))
+both = st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.booleans()), min_size=30, max_size=30)
+
+
+@settings(max_examples=100, deadline=None)
+@given(both)
+def test_figures_are_those_of_sklearn(drawn: list[tuple[float, bool]]) -> None:
+    scores, labels = np.array([score for score, _ in drawn]), np.array([label for _, label in drawn])
+    if labels.all() or not labels.any():
+        assert np.isnan(Auc(scores, labels)(ONES)[0])
+        return
+    said = scores >= 0.5
+    assert Auc(scores, labels)(ONES)[0] == pytest.approx(roc_auc_score(labels, scores))
+    found = {name: Decisions(said, labels, name)(ONES)[0] for name in DECISIONS}
+    assert found["sensitivity"] == pytest.approx(recall_score(labels, said))
+    assert found["specificity"] == pytest.approx(recall_score(~labels, ~said))
+    assert found["accuracy"] == pytest.approx((said == labels).mean())
+    assert found["kappa"] == pytest.approx(cohen_kappa_score(labels, said))
+
+
+def test_weights_count_a_case_as_often_as_it_was_drawn() -> None:
+    random = np.random.default_rng(1)
+    scores, labels, weights = random.random(30).round(1), random.random(30) < 0.4, random.integers(0, 3, (4, 30)).astype(float)
+    for row, value in zip(weights, Auc(scores, labels)(weights), strict=True):
+        repeated = np.repeat(np.arange(30), row.astype(int))
+        assert value == pytest.approx(roc_auc_score(labels[repeated], scores[repeated]))
+
+
+def test_intervals_of_a_proportion_are_those_of_the_textbook() -> None:
+    labels, said = np.ones(400, bool), np.arange(400) < 300
+    drawn = Resampled([str(number) for number in range(400)], 4000)
+    found = drawn.estimate(drawn.values(Decisions(said, labels, "sensitivity")))
+    reach = 1.96 * np.sqrt(0.75 * 0.25 / 400)
+    assert (found.value, found.low, found.high) == pytest.approx((0.75, 0.75 - reach, 0.75 + reach), abs=0.006)
+
+
+def test_cases_of_one_cluster_are_drawn_together() -> None:
+    random = np.random.default_rng(2)
+    scores, labels = np.repeat(random.random(40), 10), np.repeat(random.random(40) < 0.5, 10)
+    widths = []
+    for clusters in (np.arange(400), np.arange(400) // 10):
+        drawn = Resampled([str(number) for number in clusters], 1000)
+        found = drawn.estimate(drawn.values(Auc(scores, labels)))
+        widths.append(found.high - found.low)
+    assert 2 < widths[1] / widths[0] < 5
+
+
+def test_differences_are_paired() -> None:
+    random = np.random.default_rng(3)
+    labels = random.random(300) < 0.5
+    good, noise = labels + random.normal(size=300), random.normal(size=300)
+    drawn = Resampled([str(number) for number in range(300)], 1000)
+    one, two, same = (drawn.values(Auc(scores, labels)) for scores in (good, noise, good * 2))
+    assert drawn.difference(one, two).p == pytest.approx(2 / 1001)
+    assert drawn.difference(two, one).value == -drawn.difference(one, two).value
+    assert (drawn.difference(one, same).value, drawn.difference(one, same).p) == (0.0, 1.0)
+
+
+def test_one_cluster_has_no_interval() -> None:
+    labels = np.array([True, False])
+    drawn = Resampled(["a", "a"], 100)
+    found = drawn.estimate(drawn.values(Auc(np.array([0.2, 0.1]), labels)))
+    assert found.value == 1.0
+    assert np.isnan([found.low, found.high]).all()

@@ -1,0 +1,67 @@
+"""The laws of judges, for every choice in conf/judge."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from judges.texts import CONTEXTS, SUPPORTED, UNSUPPORTED
+
+from rag.build import Components
+from rag.claims import Case
+from rag.roles import Judge
+
+CONF = Path(__file__).parents[2] / "conf" / "judge"
+CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
+HEAVY = ("torch", "transformers", "sentence_transformers", "openai", "scipy", "sklearn")
+CASES = [
+    Case(SUPPORTED[0] + " " + UNSUPPORTED[-1], CONTEXTS, "How many days?"),
+    Case("", CONTEXTS),
+    Case(UNSUPPORTED[0], ()),
+    Case("Ein Satz \ud800 ohne Sinn " * 60, ("", "…")),
+]
+
+
+@pytest.fixture
+def node(choice: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((CONF / f"{choice}.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def test_there_are_choices() -> None:
+    assert {"local"} <= set(CHOICES)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_laws_of_verdicts(node: dict[str, Any]) -> None:
+    judge: Judge = Components().role("judge", node)
+    found = judge.judge(CASES)
+    assert 0 <= judge.threshold <= 1
+    assert [verdict.abstained for verdict in found] == [False, True, False, False]
+    for case, verdict in zip(CASES, found, strict=True):
+        assert bool(verdict.claims) != verdict.abstained
+        for claim in verdict.claims:
+            assert 0 <= claim.start < claim.end <= len(case.text)
+            assert claim.failure or 0 <= claim.support <= 1
+            for where in claim.evidence:
+                assert 0 <= where.start < where.end <= len(case.contexts[where.context - 1])
+        assert verdict.abstained == math.isnan(verdict.faithfulness)
+    assert [judge.judge([case])[0] for case in CASES] == found
+    assert judge.judge(CASES[::-1]) == found[::-1]
+    assert judge.judge([]) == []
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_building_loads_no_model(node: dict[str, Any]) -> None:
+    program = (
+        "import json, sys\nfrom rag.build import Components\nfrom rag.roles import fingerprint\n"
+        "name = fingerprint(Components().role('judge', json.loads(sys.argv[1])))\n"
+        "print(json.dumps([name, [module for module in sys.argv[2:] if module in sys.modules]]))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program, json.dumps(node), *HEAVY], capture_output=True, text=True, check=True)
+    name, loaded = json.loads(ran.stdout)
+    assert (bool(name), loaded) == (True, [])

@@ -1,0 +1,127 @@
+"""The judge without a key."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judges.texts import WordEncoder
+
+from rag.claims import Case
+from rag.errors import ConfigError
+from rag.judges.local import LocalJudge
+
+WEIGHTS = {"bias": -4.0, "clause": 6.0, "passage": 1.0, "numbers": -4.0, "names": -2.0, "contradiction": -3.0}
+PLACES = ("office", "boiler", "garden", "train", "kitchen")
+VERBS = ("holds", "needs", "costs", "moves")
+
+
+@pytest.fixture
+def judge(words_only: Any) -> LocalJudge:
+    return LocalJudge(words_only, WEIGHTS)
+
+
+def support(judge: LocalJudge, text: str, *contexts: str) -> float:
+    (verdict,) = judge.judge([Case(text, contexts)])
+    return verdict.weakest
+
+
+def test_every_penalty_is_its_log_odds(judge: LocalJudge) -> None:
+    rows = np.array([[1, 1, 0, 0, 0, 0], [1, 1, 0.5, 0, 0, 0], [1, 1, 0, 2 / 3, 0, 0], [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 1, 1]])
+    odds = [3.0, 3.0 - 2.0, 3.0 - 4 / 3, 0.0]
+    assert judge.supports(rows) == pytest.approx([*(1 / (1 + math.exp(-odd)) for odd in odds), 1.0])
+
+
+def test_measures_in_closed_form(judge: LocalJudge) -> None:
+    case = Case("Keller moved 7 boilers and 9 ovens.", ("Old boilers and ovens were moved.",))
+    ((clause, passage, numbers, names, contradiction, quoted),) = judge.measure([case])[0].tolist()
+    # Boilers, ovens and moved are in the one sentence (rarity ln 4/3), Keller, 7 and 9 in none (ln 4).
+    assert passage == pytest.approx(3 * math.log(4 / 3) / (3 * math.log(4 / 3) + 3 * math.log(4)))
+    assert (numbers, names, contradiction, quoted) == (2 / 3, 1 / 2, 0.0, 0.0)
+    assert 0 <= clause < 1
+
+
+def test_a_quotation_is_supported_and_shown(judge: LocalJudge) -> None:
+    (verdict,) = judge.judge(
+        [Case("the boiler costs 48,000 francs [2]", ("Nothing here.", "In all, the boiler costs 48000 francs."))]
+    )
+    (claim,) = verdict.claims
+    assert claim.support == 1.0
+    assert [(where.context, where.start, where.end) for where in claim.evidence] == [(2, 8, 37)]
+
+
+def test_what_is_lacking_is_told(judge: LocalJudge) -> None:
+    (verdict,) = judge.judge([Case("Anna Meier paid 300 francs in May.", ("Anna Keller paid 200 francs in June.",))])
+    assert verdict.claims[0].lacking == ("Meier", "300", "May")
+
+
+def test_faithfulness_is_the_mean_and_the_weakest_the_least(judge: LocalJudge) -> None:
+    (verdict,) = judge.judge([Case("The door is red. A cat sleeps.", ("The door is red.",))])
+    one, two = (claim.support for claim in verdict.claims)
+    assert one == 1.0 > two
+    assert verdict.faithfulness == pytest.approx((one + two) / 2)
+    assert verdict.weakest == two
+    assert verdict.supported(0.5) == 0.5
+
+
+@pytest.mark.parametrize(
+    "text", ["", "I don't know.", "The contexts do not mention this.", "This is not mentioned in the passages."]
+)
+def test_an_abstention_has_no_faithfulness(shipped: Any, text: str) -> None:
+    (verdict,) = shipped.judge([Case(text, ("The door is red.",))])
+    assert verdict.abstained
+    assert math.isnan(verdict.faithfulness)
+    assert verdict.failures == 0
+
+
+def test_no_contexts_carry_nothing(judge: LocalJudge) -> None:
+    assert support(judge, "The door is red.") < 0.05
+    assert support(judge, "The door is red.", "", " \n") < 0.05
+
+
+facts = st.builds(
+    "The {} {} {} {}.".format, st.sampled_from(PLACES), st.sampled_from(VERBS), st.integers(2, 50), st.sampled_from(PLACES)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(claim=st.text(max_size=60) | facts, contexts=st.lists(st.text(max_size=80) | facts, max_size=3))
+def test_support_is_a_probability_and_a_quotation_never_lowers_it(claim: str, contexts: list[str]) -> None:
+    judge = LocalJudge(WordEncoder(), WEIGHTS)
+    (before,) = judge.judge([Case(claim, tuple(contexts))])
+    (after,) = judge.judge([Case(claim, (*contexts, claim))])
+    assert len(before.claims) == len(after.claims)
+    for one, two in zip(before.claims, after.claims, strict=True):
+        assert 0 <= one.support <= two.support <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(place=st.sampled_from(PLACES), number=st.integers(2, 40), further=st.integers(1, 40), others=st.lists(facts, max_size=3))
+def test_a_changed_number_lowers_support(place: str, number: int, further: int, others: list[str]) -> None:
+    judge = LocalJudge(WordEncoder(), WEIGHTS)
+    context = f"For the winter, {number} windows were ordered by the owner of the {place}."
+    claim = "The owner of the {} ordered {} windows."
+    wrong = 50 + further
+    right_one = support(judge, claim.format(place, number), context, *others)
+    assert support(judge, claim.format(place, wrong), context, *others) < right_one
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"weights": {"bias": 0.0}}, "judge.weights"),
+        ({"weights": WEIGHTS | {"numbers": 1.0}}, "judge.weights.numbers"),
+        ({"weights": WEIGHTS | {"clause": math.nan}}, "judge.weights.clause"),
+        ({"threshold": 1.5}, "judge.threshold"),
+        ({"most": 0}, "judge.most"),
+        ({"abstentions": ["("]}, "judge.abstentions"),
+        ({"encoder": object()}, "judge.encoder"),
+    ],
+)
+def test_bad_parameters(judge: LocalJudge, change: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        replace(judge, **change)
+    assert raised.value.where == where

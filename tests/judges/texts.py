@@ -1,0 +1,77 @@
+"""Texts that people would call supported or not, and an encoder that needs no model."""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORDS = re.compile(r"\w+|[^\w\s]")
+
+LEAVE = (
+    "Everyone has 25 days of paid leave per year, and 30 from the fifth year on. Leave must be taken by 31 March of the next "
+    "year. Requests go to the team lead at least two weeks before the first day. Unpaid leave is not granted during probation."
+)
+BOILER = (
+    "The boiler in the Basel office was replaced in November 2019 by the firm Keller & Sons. It cost 48,000 francs. Anna "
+    "Keller inspects it every spring. The old boiler had failed twice in the winter of 2018."
+)
+TRAVEL = (
+    "Trains are booked in second class; journeys of more than four hours may be booked in first class. Flights within Europe "
+    "are only reimbursed when the train takes longer than eight hours. Receipts are handed in within 60 days. Hotels may cost "
+    "up to 150 francs a night, breakfast included."
+)
+CONTEXTS = (LEAVE, BOILER, TRAVEL)
+SUPPORTED = (
+    "Everyone has 25 days of paid leave per year.",
+    "Each year comes with 25 days of leave that are paid.",
+    "From the fifth year on there are 30 days of leave.",
+    "Leave has to be taken by March 31 of the following year.",
+    "A request for leave goes to the team lead two weeks ahead.",
+    "During probation, unpaid leave is not granted.",
+    "Keller & Sons replaced the boiler in the Basel office in Nov. 2019.",
+    "The replacement of the boiler cost CHF 48000, that is 48,000 francs.",
+    "Anna Keller inspects the boiler each spring.",
+    "The old boiler failed two times in winter 2018.",
+    "Trains are booked second class, but first class may be booked for journeys of more than 4 hours.",
+    "A flight within Europe is reimbursed only if the train takes longer than 8 hours.",
+    "Receipts must be handed in within 60 days.",
+    "A hotel may cost up to 150 francs per night with breakfast.",
+)
+UNSUPPORTED = (
+    "Everyone has 28 days of paid leave per year.",
+    "From the fifth year on there are 35 days of leave.",
+    "Leave has to be taken by 30 June of the following year.",
+    "A request for leave goes to the human resources department six weeks ahead.",
+    "During probation, unpaid leave is granted.",
+    "Leave is unlimited, and nobody has to ask for it.",
+    "Meier & Co replaced the boiler in the Basel office in November 2019.",
+    "Keller & Sons replaced the boiler in the Zurich office in November 2017.",
+    "The boiler cost 84,000 francs.",
+    "Anna Keller never inspects the boiler.",
+    "The boiler was painted blue by a famous artist from Lisbon.",
+    "Trains are always booked in business class, even for short trips to the airport.",
+    "Flights within Europe are not reimbursed when the train takes longer than eight hours.",
+    "Receipts must be handed in within 90 days.",
+    "A hotel may cost up to 400 francs per night, and dinner is reimbursed as well.",
+    "The cafeteria serves vegetarian food on Mondays.",
+)
+
+
+class WordEncoder:
+    """One random vector per word, the same whatever stands around it."""
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        return [np.array([_vector(word) for word in WORDS.findall(text)], np.float32).reshape(-1, 32) for text in texts]
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        return [found.span() for found in WORDS.finditer(text)]
+
+    def fingerprint(self) -> str:
+        return "words"
+
+
+def _vector(word: str) -> NDArray[np.float64]:
+    drawn = np.random.default_rng(list(sha256(word.lower().encode()).digest())).normal(size=32)
+    return np.asarray(drawn / np.linalg.norm(drawn))
