@@ -19,7 +19,10 @@ def baseline(
     path: Kept = None,
     as_json: Json = False,
 ) -> None:
-    """Write the scores of a trial, question by question, to a file that is committed and that `rag gate` compares with."""
+    """Write the scores of a trial, question by question, to a file that is committed and that `rag gate` compares with.
+
+    --json: experiment, path, split, questions and failed (how many), trial (its id) and name.
+    """
     from rag import baseline as baselines
     from rag import gate, progress
     from rag.errors import ConfigError, DataError
@@ -56,7 +59,26 @@ def gate_command(
     markdown: Annotated[Path | None, typer.Option(help="Where to write Markdown.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether a change, or today's conf, is worse than the baseline: exit code 0 no, 1 yes, 3 cannot be told."""
+    """Say whether a change, or today's conf, is worse than the baseline: exit code 0 no, 1 yes, 3 cannot be told.
+
+    A change is given as overrides, which may take the place of what the experiment holds fixed or an axis chose.
+
+    With --json, one object, the same bytes for the same change:
+
+    experiment, split, questions (how many)
+    verdict: PASS, FAIL or INCONCLUSIVE; sentence, exit_code
+    baseline, candidate: trial (its id) and name
+    changed: key of the config, baseline, candidate
+    rows: one per metric and slice, null for what cannot be known. Each has
+    - column; slice, empty for all questions; margin; n questions in clusters
+    - base, candidate: means; difference, with low and high beside all rows
+    - verdict, why; needed: how many questions would settle it
+    - advisory: a judge without a calibration card, which fails nothing
+    bounds: text, value, low, high, verdict, why, needed, advisory
+    lost: query_id, text, kind, scores (was, is) by column, stage
+    losses: how many questions lost, by the stage that lost them
+    error: why the candidate did not run, else empty
+    """
     from rag import gate
     from rag.errors import UserError
 

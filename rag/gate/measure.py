@@ -61,13 +61,17 @@ def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated
     if kept.split != split:
         what = f"was measured on {kept.split!r}, and the gate asks {split!r}"
         raise DataError(str(path), what, f"make it again: rag baseline {experiment.name}")
-    name = " ".join(map(written, changes)) or kept.result.name
+    placed = [change for change in changes if _root(change) in plan.ELSEWHERE]
+    name = " ".join(written(change) for change in changes if change not in placed) or kept.result.name
     trial = candidate.trial(experiment, kept.result.choices, changes, split, name)
     gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
     _check_columns(gate, kept, path, experiment.name)
-    placed = [change for change in changes if change.split("=")[0].split(".")[0] in ("store", "execute")]
     ready = _planned(replace(experiment, fixed=(*candidate.under(placed, experiment.fixed), *placed)), trial)
     return Gated(gate, kept, path, ready, tuple(changes))
+
+
+def _root(change: str) -> str:
+    return change.lstrip("+~").partition("=")[0].partition(".")[0]
 
 
 def written(change: str) -> str:

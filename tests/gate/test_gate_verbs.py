@@ -32,6 +32,9 @@ def test_a_change_of_runtime_alone_is_no_change(rag: Verb, here: Path) -> None:
     said = gate(rag, "execute=processes", "+embedder.runtime={}")
     assert (said.code, said.json["verdict"]) == (0, "PASS")
     assert not (here / ".rag" / "store" / "stages").exists()
+    elsewhere = gate(rag, "execute=processes", "store=elsewhere")
+    assert (elsewhere.code, elsewhere.json["candidate"]["name"]) == (0, "wide")
+    assert not Path("elsewhere/stages").exists()
 
 
 def test_a_harmful_change_fails_and_names_slice_questions_and_stage(rag: Verb) -> None:
