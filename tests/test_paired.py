@@ -220,6 +220,21 @@ def test_what_a_set_could_have_shown_is_found_in_four_of_five_tries() -> None:
     assert hits == pytest.approx(0.8, abs=4 * np.sqrt(0.16 / tries))
 
 
+def test_unequal_clusters_could_have_shown_less() -> None:
+    differences, cluster = clustered(np.random.default_rng(17), np.r_[30, np.full(9, 3)], 1)
+    freedom = 57**2 / (30**2 + 9 * 3**2) - 1
+    found = family(differences, cluster)
+    assert found.detectable == pytest.approx((stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)) * found.error)
+
+
+def test_rare_p_values_are_drawn_for_longer_and_are_never_0() -> None:
+    clear, unclear = np.ones(40), np.random.default_rng(18).normal(0.1, 1, 40)
+    found = resampling.sign_flip(np.stack([clear, unclear], axis=1), 50_000)
+    assert found[0] == 1 / 50_001
+    # What was as far 50 times in 10,000 draws is known well enough.
+    assert found[1] == resampling.sign_flip(unclear[:, None], 10_000)[0]
+
+
 def test_needed_grows_with_the_square_of_what_is_lacking() -> None:
     noise = np.random.default_rng(9).normal(0, 1, (50, 1))
     noise -= noise.mean()
