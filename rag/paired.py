@@ -19,7 +19,9 @@ ALPHA = 0.05
 POWER = 0.8
 MOST_DRAWS = 100_000
 PER_MEMBER = 400
-"""Sign flips per member of a family, so that p-values below ALPHA / members can be told from 0. MOST_DRAWS do for 5,000."""
+"""Sign flips per member of a family, as far as MOST_DRAWS go."""
+LEAST_PER_MEMBER = 25
+"""Sign flips per member, however many there are: with fewer than 20 no p-value could be below ALPHA / members."""
 
 EDGE = 1e-12
 """As near to 0 as an interval comes that leaves it out."""
@@ -78,7 +80,7 @@ def family(differences: Floats, cluster: Ints, size: int | None = None, alpha: f
     sums, counts = by_cluster(values, cluster, groups), by_cluster(applies.astype(np.float64), cluster, groups)
     clusters = (counts > 0).sum(axis=0)
     size = max(len(n), size or 0)
-    p = np.where(n > 0, sign_flip(sums, min(max(DRAWS, PER_MEMBER * size), MOST_DRAWS), seed), np.nan)
+    p = np.where(n > 0, sign_flip(sums, draws_for(size), seed), np.nan)
     p_holm, level = holm(p, size, alpha)
     levels = np.stack([np.full(len(n), ALPHA), np.full(len(n), alpha / max(size, 1))])
     alone, together = bootstrap(sums, counts, levels, DRAWS, seed)
@@ -109,6 +111,11 @@ def family(differences: Floats, cluster: Ints, size: int | None = None, alpha: f
         needed=np.maximum(needed, np.where(n > 0, 2, np.nan)),
         size=size,
     )
+
+
+def draws_for(size: int) -> int:
+    """How many sign flips tell the p-values of a family of some size from 0."""
+    return max(min(max(DRAWS, PER_MEMBER * size), MOST_DRAWS), LEAST_PER_MEMBER * size)
 
 
 def reach(clusters: Ints, equal: Floats, level: Floats | float) -> Floats:

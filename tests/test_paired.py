@@ -235,6 +235,11 @@ def test_rare_p_values_are_drawn_for_longer_and_are_never_0() -> None:
     assert found[1] == resampling.sign_flip(unclear[:, None], 10_000)[0]
 
 
+def test_what_is_clear_is_found_in_families_of_any_size() -> None:
+    clear = np.random.default_rng(19).normal(1, 0.1, (40, 1))
+    assert [bool(family(clear, np.arange(40), size=size).significant[0]) for size in (1, 300, 20_000)] == [True] * 3
+
+
 def test_needed_grows_with_the_square_of_what_is_lacking() -> None:
     noise = np.random.default_rng(9).normal(0, 1, (50, 1))
     noise -= noise.mean()
