@@ -179,7 +179,7 @@ def test_a_comment_that_is_refused_fails_nothing(job: Job) -> None:
 
 
 def test_no_script_holds_an_expression() -> None:
-    steps = [*ACTION["runs"]["steps"], *WORKFLOW["jobs"]["gate"]["steps"]]
+    steps = [*ACTION["runs"]["steps"], *(step for job in WORKFLOW["jobs"].values() for step in job["steps"])]
     scripts = [step["run"] for step in steps if "run" in step]
     assert len(scripts) == 5
     assert not any("${{" in script for script in scripts)
@@ -192,16 +192,38 @@ def test_the_store_is_cached_and_the_results_are_kept() -> None:
     assert ".rag/gate/junit.xml" in used["actions/upload-artifact"]["path"]
 
 
-@pytest.mark.parametrize(("name", "code", "there"), [("study", 0, "true"), ("other", 0, "false"), ("../golden", 2, "")])
-def test_the_workflow_asks_only_where_there_is_a_baseline(job: Job, name: str, code: int, there: str) -> None:
-    (step,) = [step for step in WORKFLOW["jobs"]["gate"]["steps"] if "run" in step]
+FIND = next(step for step in WORKFLOW["jobs"]["baselines"]["steps"] if "run" in step)
+
+
+def names(job: Job, experiment: str) -> list[str]:
     (job.folder / "output").write_text("", "utf-8")
-    done = job.step(step, {"inputs.experiment || 'quickstart'": name})
-    assert done.returncode == code, done.stderr
-    assert job.outputs.get("there", "") == there
+    done = job.step(FIND, {"inputs.experiment || ''": experiment})
+    assert done.returncode == 0, done.stderr
+    assert ("::notice::" in done.stdout) == (job.outputs["names"] == "[]")
+    return json.loads(job.outputs["names"])
+
+
+def test_the_workflow_finds_every_baseline_or_the_one_that_is_asked_for(job: Job) -> None:
+    odd = job.here / 'reports/baselines/o"dd $(touch pwned).json'
+    odd.write_text("{}", "utf-8")
+    assert names(job, "") == ["few", "study"]
+    assert names(job, "study") == ["study"]
+    assert names(job, "$(touch pwned)") == names(job, "../golden") == []
+    odd.unlink()
+    assert not list(job.folder.rglob("pwned"))
+
+
+def test_a_checkout_without_baselines_has_none(tmp_path: Path) -> None:
+    bare = Job(tmp_path)
+    bare.here.mkdir()
+    assert names(bare, "") == []
 
 
 def test_the_workflow_calls_the_action_with_inputs_that_it_has() -> None:
-    (call,) = [step for step in WORKFLOW["jobs"]["gate"]["steps"] if step.get("uses") == "./"]
+    gate = WORKFLOW["jobs"]["gate"]
+    (call,) = [step for step in gate["steps"] if step.get("uses") == "./"]
     assert call["with"].keys() <= ACTION["inputs"].keys()
+    assert gate["needs"] == "baselines"
+    assert WORKFLOW["jobs"]["baselines"]["outputs"] == {"names": "${{ steps.find.outputs.names }}"}
+    assert FIND["id"] == "find"
     assert WORKFLOW["permissions"] == {"contents": "read", "pull-requests": "write"}
