@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from rag.errors import ConfigError
 from rag.sentences import Piece, blocks, is_heading, sentences
 
 MARKER = re.compile(r"\s*\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\]")
@@ -17,6 +18,25 @@ JOINT = re.compile(
 )
 """Where one clause ends and another one may begin."""
 ASSERTS = re.compile(r"\w")
+REFUSALS = (
+    r"\b(?:i|we) (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t) (?:know|answer|find|say|tell)\b",
+    r"\b(?:unable|not able) to (?:answer|find|say|tell)\b",
+    r"\b(?:cannot|can['’]t|could not) be (?:answered|determined|found)\b",
+    r"\b(?:contexts?|passages?|sources?|documents?|texts?) (?:do|does|did) not "
+    r"(?:say|state|mention|answer|contain|provide|tell)\b",
+    r"\bnot (?:mentioned|stated|found|given|provided|answered|specified) in the (?:given |provided )?"
+    r"(?:contexts?|passages?|sources?|documents?|texts?)\b",
+    r"\b(?:no|not enough|insufficient) (?:relevant )?information\b",
+)
+"""How English sentences say that nothing can be said."""
+
+
+def refusals(further: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    """REFUSALS and further regular expressions, case ignored; ConfigError for what is none."""
+    try:
+        return tuple(re.compile(phrase, re.IGNORECASE) for phrase in (*REFUSALS, *further))
+    except re.error as error:
+        raise ConfigError("judge.abstentions", f"holds {error.pattern!r}: {error}", "regular expressions") from error
 
 
 def claims(text: str, abstentions: Sequence[re.Pattern[str]]) -> tuple[list[Piece], bool]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rag.claims import Case, Claim, Verdict
 from rag.errors import ConfigError
-from rag.judges.assertions import claims, without_markers
+from rag.judges.assertions import claims, refusals, without_markers
 from rag.judges.measures import CONTRADICTION, MEASURES, QUOTED, SIGNS, Measured, measure
 from rag.judges.mix import BIAS, fitted, mixed
 from rag.judges.passages import Passages, TokenEncoder
@@ -31,8 +31,8 @@ class LocalJudge:
     """Support is a probability: that a person who reads claim and contexts calls the claim supported.
 
     `weights` are the log-odds of each measure, which lies in [0, 1] (`rag.judges.measures`), and a `bias`. A claim that a
-    context holds word for word has support 1. Vectors are compared with at most `most` sentences. `abstentions` are regular
-    expressions, case ignored, for sentences that say that nothing can be said. `fitted_on` is the sha256 of the labels that the
+    context holds word for word has support 1. Vectors are compared with at most `most` sentences. `abstentions` are further
+    regular expressions for sentences that say that nothing can be said. `fitted_on` is the sha256 of the labels that the
     weights come from: on those a card is made out of fold. The question is not looked at. For English.
     """
 
@@ -64,10 +64,7 @@ class LocalJudge:
 
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], ...]:
-        try:
-            return tuple(re.compile(phrase, re.IGNORECASE) for phrase in self.abstentions)
-        except re.error as error:
-            raise ConfigError("judge.abstentions", f"holds {error.pattern!r}: {error}", "regular expressions") from error
+        return refusals(self.abstentions)
 
     def fingerprint(self) -> str:
         """The encoder's."""

@@ -70,7 +70,4 @@ def _best(recalls: NDArray[np.float64], passages: Passages) -> Passage:
     """The shortest passage that holds nearly as much of the claim as the best one; the first of equals."""
     enough = NEARLY * recalls.max()
     width = int(np.argmax(recalls.max(axis=1) >= enough))
-    first = int(np.argmax(recalls[width]))
-    last = max(n for n in range(first, min(first + width, len(passages.sentences) - 1) + 1) if passages.joined(first, n))
-    begin, end = passages.sentences[first].where, passages.sentences[last].where
-    return Passage(begin.context, begin.start, end.end)
+    return passages.span(int(np.argmax(recalls[width])), width + 1)

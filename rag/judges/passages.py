@@ -73,6 +73,12 @@ class Passages:
         """Whether two sentences stand in one context."""
         return self.sentences[first].where.context == self.sentences[last].where.context
 
+    def span(self, first: int, width: int) -> Passage:
+        """So many sentences from one on, cut at the end of its context."""
+        last = max(n for n in range(first, min(first + width, len(self.sentences))) if self.joined(first, n))
+        begin, end = self.sentences[first].where, self.sentences[last].where
+        return Passage(begin.context, begin.start, end.end)
+
     def recalls(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
         """The share of the weight of some stems that each sentence, each pair and each three in a row hold.
 

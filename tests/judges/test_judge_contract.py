@@ -17,6 +17,8 @@ from rag.roles import Judge
 
 CONF = Path(__file__).parents[2] / "conf" / "judge"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
+TRUSTED = ("judges",)
+TESTS = str(Path(__file__).parents[1])
 HEAVY = ("torch", "transformers", "sentence_transformers", "openai", "scipy", "sklearn")
 CASES = [
     Case(SUPPORTED[0] + " " + UNSUPPORTED[-1], CONTEXTS, "How many days?"),
@@ -27,18 +29,23 @@ CASES = [
 
 
 @pytest.fixture
-def node(choice: str) -> dict[str, Any]:
+def node(choice: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The choice as its file has it, on models that are at hand."""
     found: dict[str, Any] = yaml.safe_load((CONF / f"{choice}.yaml").read_text(encoding="utf-8"))
+    if choice == "nli":
+        found |= {"model": str(request.getfixturevalue("tiny_nli")), "revision": None, "max_length": 64}
+    if choice == "llm":
+        found["generator"] = {"_target_": "judges.texts.SayingYes"}
     return found
 
 
 def test_there_are_choices() -> None:
-    assert {"local"} <= set(CHOICES)
+    assert {"local", "nli", "llm"} <= set(CHOICES)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_laws_of_verdicts(node: dict[str, Any]) -> None:
-    judge: Judge = Components().role("judge", node)
+    judge: Judge = Components(TRUSTED).role("judge", node)
     found = judge.judge(CASES)
     assert 0 <= judge.threshold <= 1
     assert [verdict.abstained for verdict in found] == [False, True, False, False]
@@ -58,10 +65,13 @@ def test_laws_of_verdicts(node: dict[str, Any]) -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_building_loads_no_model(node: dict[str, Any]) -> None:
     program = (
-        "import json, sys\nfrom rag.build import Components\nfrom rag.roles import fingerprint\n"
-        "name = fingerprint(Components().role('judge', json.loads(sys.argv[1])))\n"
-        "print(json.dumps([name, [module for module in sys.argv[2:] if module in sys.modules]]))"
+        "import json, sys\nsys.path.insert(0, sys.argv[2])\nfrom rag.build import Components\n"
+        "from rag.roles import fingerprint\n"
+        "name = fingerprint(Components(('judges',)).role('judge', json.loads(sys.argv[1])))\n"
+        "print(json.dumps([name, [module for module in sys.argv[3:] if module in sys.modules]]))"
     )
-    ran = subprocess.run([sys.executable, "-c", program, json.dumps(node), *HEAVY], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(node), TESTS, *HEAVY], capture_output=True, text=True, check=True
+    )
     name, loaded = json.loads(ran.stdout)
-    assert (bool(name), loaded) == (True, [])
+    assert (bool(name), loaded) == (node["_target_"] != "rag.judges.llm.LlmJudge", [])

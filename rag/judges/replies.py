@@ -1,0 +1,68 @@
+"""What a model replied → verdicts: strict JSON, after the repairs that change no meaning. Nothing is guessed."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+TRAILING = re.compile(r",\s*(?=[}\]])")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model says of one claim; `context` counts from 1, 0 for none, `quote` is what it points at there."""
+
+    supported: bool
+    context: int = 0
+    quote: str = ""
+
+
+def verdicts(reply: str, claims: int) -> list[Said]:
+    """One verdict per claim, in order; ValueError says what is wrong with the reply.
+
+    Repaired: prose or a code fence around the object, commas before a closing bracket. A reply must speak once of each claim.
+    """
+    rows = _object(reply).get("verdicts")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("holds no list of verdicts")
+    found: dict[int, Said] = {}
+    for row in rows:
+        number, supported = row.get("claim"), row.get("supported")
+        if type(number) is not int or not 1 <= number <= claims or number in found:
+            raise ValueError(f"speaks of claim {number!r}")
+        if not isinstance(supported, bool):
+            raise ValueError(f"says {supported!r} of claim {number}, which is neither true nor false")
+        context = row.get("context")
+        found[number] = Said(supported, context if type(context) is int else 0, str(row.get("quote") or ""))
+    if len(found) != claims:
+        raise ValueError(f"speaks of {len(found)} of {claims} claims")
+    return [found[number] for number in range(1, claims + 1)]
+
+
+def place(quote: str, context: str) -> tuple[int, int] | None:
+    """Where a quote stands in a context, white space and case aside; None where it does not."""
+    parts = [re.escape(part) for part in quote.split()]
+    found = re.search(r"\s+".join(parts), context, re.IGNORECASE) if parts else None
+    return found.span() if found else None
+
+
+def _object(reply: str) -> dict[str, Any]:
+    start, stop = reply.find("{"), reply.rfind("}")
+    if start < 0 or stop < start:
+        raise ValueError("holds no JSON object")
+    try:
+        found = json.loads(TRAILING.sub("", reply[start : stop + 1]), parse_constant=_refused)
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"holds {constant}")
+
+
+def majority(votes: Sequence[Said]) -> tuple[float, Said]:
+    """The share of votes for support, and the first vote of the side that has more of them (no, where they are even)."""
+    share = sum(vote.supported for vote in votes) / len(votes)
+    return share, next(vote for vote in votes if vote.supported == (share > 0.5))

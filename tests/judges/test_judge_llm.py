@@ -1,0 +1,130 @@
+"""A chat model as a judge, on scripted replies."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from rag.claims import Case, Passage
+from rag.errors import ConfigError
+from rag.judges.llm import LlmJudge
+from rag.judges.replies import Said, majority, place, verdicts
+from rag.records import Reply, Request
+
+CASE = Case("The door is red. It has {claims}.", ("A cat.", "See: the  Door\nis red."), "What colour?")
+YES = {"claim": 1, "supported": True, "context": 2, "quote": "the door is red"}
+NO = {"claim": 2, "supported": False, "context": 0, "quote": ""}
+
+
+class Script:
+    """Replies one text after the other."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
+        self.seen: list[Request] = []
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        self.seen += requests
+        return [Reply(self.replies.pop(0)) for _ in requests]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        return iter(())
+
+
+def said(*rows: dict[str, Any]) -> str:
+    return json.dumps({"verdicts": rows})
+
+
+def judge(script: Script, **changes: Any) -> LlmJudge:
+    return LlmJudge(script, "Check.", "{question}|{contexts}|{claims}", **changes)
+
+
+def test_claims_are_numbered_and_filled_in_literally() -> None:
+    script = Script(said(YES, NO))
+    (verdict,) = judge(script).judge([CASE])
+    system, user = script.seen[0].messages
+    assert system.content == "Check."
+    assert user.content == "What colour?|[1] A cat.\n\n[2] See: the  Door\nis red.|[1] The door is red.\n\n[2] It has {claims}."
+    assert [claim.support for claim in verdict.claims] == [1.0, 0.0]
+    assert verdict.claims[0].evidence == (Passage(2, 5, 21),)
+    assert verdict.faithfulness == 0.5
+
+
+def test_votes_are_counted() -> None:
+    no = {**YES, "supported": False}
+    script = Script(said(YES, NO), said(no, NO), said(YES, NO))
+    (verdict,) = judge(script, votes=3).judge([CASE])
+    assert [claim.support for claim in verdict.claims] == [pytest.approx(2 / 3), 0.0]
+
+
+def test_what_cannot_be_read_is_asked_again_and_then_counted() -> None:
+    (verdict,) = judge(Script("I think so.", said(YES, NO))).judge([CASE])
+    assert verdict.failures == 0
+    (verdict,) = judge(Script("I think so.", said(YES))).judge([CASE])
+    assert verdict.failures == 2
+    assert verdict.claims[0].failure == "the reply speaks of 1 of 2 claims"
+    assert math.isnan(verdict.faithfulness)
+
+
+def test_an_abstention_is_not_asked_about() -> None:
+    script = Script()
+    (verdict,) = judge(script).judge([Case("I do not know.", ("A cat.",))])
+    assert verdict.abstained
+    assert script.seen == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        said(YES, NO),
+        f"```json\n{said(YES, NO)}\n```",
+        f"Here you are: {said(NO, YES)} Bye.",
+        said(YES, NO).replace("}]}", "},]}").replace('""}', '"",}'),
+    ],
+)
+def test_repairs_change_no_meaning(reply: str) -> None:
+    assert verdicts(reply, 2) == [Said(True, 2, "the door is red"), Said(False)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "wrong"),
+    [
+        ("", "holds no JSON object"),
+        ("yes", "holds no JSON object"),
+        ("{}", "no list of verdicts"),
+        ('{"verdicts": [1]}', "no list of verdicts"),
+        (said(YES, YES), "speaks of claim 1"),
+        (said({**YES, "claim": 3}, NO), "speaks of claim 3"),
+        (said({**YES, "claim": True}, NO), "speaks of claim True"),
+        (said({**YES, "supported": "yes"}, NO), "neither true nor false"),
+        (said({**YES, "supported": math.nan}, NO), "holds NaN"),
+        ("{" * 100_000 + "}", "."),
+    ],
+)
+def test_nothing_is_guessed(reply: str, wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        verdicts(reply, 2)
+
+
+def test_even_votes_point_at_no() -> None:
+    assert majority([Said(True, 1), Said(False, 2)]) == (0.5, Said(False, 2))
+    assert place("", "a") is None
+    assert place("b (c", "a b\n(C d") == (2, 6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"prompt": "{contexts}"}, "judge.prompt"),
+        ({"votes": 0}, "judge.votes"),
+        ({"attempts": 0}, "judge.attempts"),
+        ({"threshold": 2.0}, "judge.threshold"),
+        ({"generator": object()}, "judge.generator"),
+    ],
+)
+def test_bad_parameters(changes: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        LlmJudge(**{"generator": Script(), "instruction": "", "prompt": "{contexts} {claims}"} | changes)
+    assert raised.value.where == where
