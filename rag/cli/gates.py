@@ -65,8 +65,7 @@ def gate_command(
 
     With --json, one object, the same bytes for the same change:
 
-    experiment, split, questions (how many)
-    verdict: PASS, FAIL or INCONCLUSIVE; sentence, exit_code
+    experiment, split, questions (how many), verdict, sentence, exit_code
     baseline, candidate: trial (its id) and name
     changed: key of the config, baseline, candidate
     rows: one per metric and slice, null for what cannot be known. Each has
@@ -76,8 +75,7 @@ def gate_command(
     - advisory: a judge without a calibration card, which fails nothing
     bounds: text, value, low, high, verdict, why, needed, advisory
     lost: query_id, text, kind, scores (was, is) by column, stage
-    losses: how many questions lost, by the stage that lost them
-    error: why the candidate did not run, else empty
+    losses: how many questions lost by stage; error: why nothing ran
     """
     from rag import gate
     from rag.errors import UserError
