@@ -21,8 +21,9 @@ from rag.evaluate import Scores, gold_table, judge
 from rag.experiment import load
 from rag.plan import Plan
 from rag.rankings import Rankings
-from rag.records import Document, Evidence, Example, Query, Span
-from rag.store import Store
+from rag.records import Document, Evidence, Example, Query, Reply, Span
+from rag.runners import replies_of
+from rag.store import Entry, Store
 
 (MISSING, CHUNKER, CANDIDATES, LOW, FUSION, RERANKING, SELECTOR, PROMPT, ANSWER) = STAGES
 
@@ -373,14 +374,28 @@ def test_a_wrong_answer_is_the_readers_where_all_evidence_was_read(ran: tuple[Pl
     assert ANSWER in found.values()
 
 
-def test_wrong_answers_are_below_a_bar_or_below_those_of_another_trial(ran: tuple[Plan, Store]) -> None:
+def test_an_answer_is_wrong_where_no_reference_stands_in_it_and_no_metric_is_content() -> None:
+    example = Example(Query("q", "When?"), (), ("at seven",))
+    assert blame.is_wrong(Reply("It leaves at eight."), example, {"token_f1": 0.4})
+    assert not blame.is_wrong(Reply("It leaves At seven!"), example, {"token_f1": 0.4})
+    assert not blame.is_wrong(Reply("It leaves at eight."), example, {"token_f1": 0.4, "exact_match": 0.5})
+    assert not blame.is_wrong(Reply("It leaves at eight."), example, {})
+
+
+def test_wrong_are_the_answers_that_a_trial_gave_wrongly(ran: tuple[Plan, Store]) -> None:
     made, store = ran
-    scores = scores_of(made, store, 0)
-    f1 = dict(zip(scores.query_ids, scores.column("token_f1"), strict=True))
-    assert blame.wrong_answers(scores, "token_f1", 0.5) == {name for name, value in f1.items() if value < 0.5}
-    assert blame.wrong_answers(scores, "token_f1", {"q1": 2.0, "q2": -1.0}) == {"q1"}
-    with pytest.raises(ConfigError, match="token_f2"):
-        blame.wrong_answers(scores, "token_f2", 0.5)
+    trial = made.trials[0]
+    replies = replies_of(store.read(made.stages[str(trial.ends.generate)].entry) or Entry(meta={"replies": []}))
+    said = {name: reply.text.lower() for name, reply in zip(_ids(trial), replies, strict=True)}
+    references = {"q1": "seven", "q2": "four crowns", "q4": "thirty days", "q6": "no"}
+    f1 = dict(zip(_ids(trial), scores_of(made, store, 0).column("token_f1"), strict=True))
+    wrong = blame.wrong(trial, made, store)
+    assert wrong
+    assert wrong <= references.keys(), "without a reference nothing is known to be wrong"
+    for name in references:
+        words = said[name].replace(".", " ").split()
+        stands = all(word in words for word in references[name].split())
+        assert (name in wrong) == (not stands and f1[name] < 0.5), said[name]
 
 
 def test_counts_follow_the_corridor() -> None:

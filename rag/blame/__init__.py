@@ -25,20 +25,34 @@ here. Trials of controls that give a generator something else to read than what 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from rag.blame.answers import is_wrong, measured, wrong
 from rag.blame.corridor import ANSWER, NOWHERE, STAGES, Ground, Steps, fallen
 from rag.blame.reader import Reader
-from rag.errors import ConfigError, DataError, closest
-from rag.evaluate import Scores
+from rag.errors import ConfigError, DataError
 from rag.loaders.gold import closest_names
 from rag.plan import Plan, PlannedTrial
 from rag.store import Store
 
-__all__ = ["ANSWER", "STAGES", "Ground", "Lost", "Reader", "Steps", "counts", "fallen", "of", "of_all", "wrong_answers"]
+__all__ = [
+    "ANSWER",
+    "STAGES",
+    "Ground",
+    "Lost",
+    "Reader",
+    "Steps",
+    "counts",
+    "fallen",
+    "is_wrong",
+    "measured",
+    "of",
+    "of_all",
+    "wrong",
+]
 
 
 @dataclass(frozen=True)
@@ -61,7 +75,7 @@ def of(
     """The questions that a trial lost, each with its stage, in the order of the golden set.
 
     `questions` are the only ids that are looked at, where given. `wrong` are ids of questions whose answer is known to be wrong
-    (`wrong_answers`): they are lost too, where nothing before the answer lost them. Several trials of a plan may share a
+    (`rag.blame.wrong`): they are lost too, where nothing before the answer lost them. Several trials of a plan may share a
     `reader`. DataError for a trial without scores, ConfigError for an id that no question has.
     """
     if not store.has(made.stages[trial.ends.score].entry):
@@ -89,18 +103,6 @@ def of_all(made: Plan, store: Store) -> dict[str, tuple[Lost, ...]]:
     reader = Reader(made, store)
     scored = [trial for trial in made.trials if store.has(made.stages[trial.ends.score].entry)]
     return {trial.trial_id: of(trial, made, store, reader=reader) for trial in scored}
-
-
-def wrong_answers(scores: Scores, column: str, below: float | Mapping[str, float]) -> frozenset[str]:
-    """Ids of questions whose score in an answer column is below a threshold, or below what a mapping has for the question.
-
-    A question without a score, or that the mapping does not have, is not wrong. ConfigError for a column that is not there.
-    """
-    if column not in scores.columns:
-        raise ConfigError("column", f"{column!r} was not measured", closest(column, scores.columns))
-    bars = below if isinstance(below, Mapping) else dict.fromkeys(scores.query_ids, below)
-    pairs = zip(scores.query_ids, scores.column(column), strict=True)
-    return frozenset(query_id for query_id, value in pairs if value < bars.get(query_id, -np.inf))
 
 
 def counts(lost: Iterable[Lost]) -> dict[str, int]:

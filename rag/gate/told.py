@@ -12,7 +12,7 @@ from rag.errors import ConfigError, DataError
 from rag.gate import bounds, candidate, decide, measure
 from rag.gate.bounds import Kept
 from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
-from rag.gate.measure import Gated
+from rag.gate.measure import Gated, Prepared
 from rag.gate.spec import EXIT_CODES
 from rag.redaction import shown
 
@@ -174,9 +174,14 @@ def _lost(gated: Gated, pair: Pair, rows: Sequence[Row]) -> tuple[tuple[Lost, ..
         return (), ()
     lost = -np.nansum(pair.differences[:, places], axis=1)
     order = [int(row) for row in np.lexsort((np.arange(len(lost)), -lost)) if lost[row] > decide.SLACK]
-    stages = {each.query_id: each.stage for each in blame.of(ready.trial, ready.plan, ready.store)} if order else {}
+    stages = _stages(ready) if order else {}
     found = [_question(pair, row, places, stages) for row in order]
     return tuple(found[:MOST_LOST]), tuple(Counter(each.stage for each in found).most_common())
+
+
+def _stages(ready: Prepared) -> dict[str, str]:
+    wrong = blame.wrong(ready.trial, ready.plan, ready.store)
+    return {each.query_id: each.stage for each in blame.of(ready.trial, ready.plan, ready.store, wrong=wrong)}
 
 
 def _question(pair: Pair, row: int, places: Sequence[int], stages: dict[str, str]) -> Lost:

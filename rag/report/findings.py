@@ -163,7 +163,8 @@ def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
     reader = blame.Reader(scored.made, scored.store)
     counts = []
     for trial in scored.trials:
-        found = blame.of(trial, scored.made, scored.store, reader=reader)
+        wrong = blame.wrong(trial, scored.made, scored.store)
+        found = blame.of(trial, scored.made, scored.store, wrong=wrong, reader=reader)
         lost[trial.trial_id] = {one.query_id: blame.STAGES.index(one.stage) + 1 for one in found}
         counts.append(tuple(blame.counts(found).values()))
     ids = tuple(trial.trial_id for trial in scored.trials)

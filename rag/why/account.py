@@ -9,17 +9,12 @@ from rag import blame, results
 from rag.answering import placed
 from rag.blame import ANSWER, STAGES, Reader, Steps
 from rag.corpus import Corpus
-from rag.evaluate import parse_column
-from rag.metrics.squad import normalised
 from rag.pipeline import Trace
 from rag.rankings import Rankings
 from rag.records import Evidence, Example, Reply, Span
 from rag.runners import replies_of
 from rag.why.asked import Asked, row_of
 from rag.why.words import Whereabouts, told
-
-WRONG = 0.5
-"""An answer is taken for wrong where no reference stands in it and every answer metric is below this."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +145,8 @@ class _Row:
         if trial.ends.generate is None:
             return None
         reply: Reply = replies_of(self.reader.runner.obtain(trial.ends.generate))[self.row]
-        scores = results.of(trial, self.asked.made, self.asked.store).scores
-        answering = [column for column in scores.columns if not parse_column(column, self.config["k"]).unit]
-        values = {name: value for name in answering if (value := float(scores.column(name)[self.row])) == value}
-        references = [normalised(answer) for answer in self.example.answers]
-        stands = any(f" {reference} " in f" {normalised(reply.text)} " for reference in references)
-        wrong = bool(values) and not stands and max(values.values()) < WRONG
+        values = blame.measured(results.of(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"])
+        wrong = blame.is_wrong(reply, self.example, values)
         return {"reply": reply.text, "citations": list(reply.citations), "scores": values, "wrong": wrong}
 
     def _passages(self) -> list[dict[str, Any]]:
