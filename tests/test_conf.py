@@ -16,8 +16,8 @@ from rag.execute import executor_of
 from rag.experiment import load
 from rag.plan import components_for
 from rag.roles import ROLES
-from rag.wiring import check
 from rag.store import Store
+from rag.wiring import check
 
 CONF = shipped("conf")
 FILES = sorted(path.relative_to(CONF).with_suffix("").as_posix() for path in CONF.glob("*/**/*.yaml"))
