@@ -64,7 +64,6 @@ def gate_command(
     A change is given as overrides, which may take the place of what the experiment holds fixed or an axis chose.
 
     With --json, one object, the same bytes for the same change:
-
     experiment, split, questions (how many), verdict, sentence, exit_code
     baseline, candidate: trial (its id) and name
     changed: key of the config, baseline, candidate
