@@ -97,13 +97,15 @@ def test_a_row_reads_as_the_family_says() -> None:
     made, chance = golden(80, per_cluster=2), np.random.default_rng(3)
     base = chance.uniform(0.4, 1, 80)
     candidate = np.clip(base - chance.normal(0.1, 0.1, 80), 0, 1)
-    rows = decide(pair_of(made, base, candidate), [Margin("m", "", 0.03), Margin("m", "kind", 0.05)])
+    pair = pair_of(made, base, candidate)
+    assert len(np.unique(pair.cluster)) == 40
+    rows = decide(pair, [Margin("m", "", 0.03), Margin("m", "kind", 0.05)])
     assert [row.slice for row in rows] == ["", "kind=even", "kind=odd"]
     differences = np.round(candidate, 6) - np.round(base, 6)
     odd = np.arange(80) % 2 == 1
     expected = family(
         np.column_stack([differences, np.where(odd, np.nan, differences), np.where(odd, differences, np.nan)]),
-        np.arange(80) // 2,
+        pair.cluster,
     )
     assert rows[0].verdict == FAIL
     for number, row in enumerate(rows):
