@@ -17,6 +17,7 @@ from rag.paired import Family, family
 from rag.plan import Plan, PlannedTrial
 from rag.rankings import NOTHING, Rankings
 from rag.records import Vectors
+from rag.resampling import cluster_numbers
 from rag.roles import RankingMetric
 from rag.runners import rankings_of
 from rag.stages import Stage
@@ -180,8 +181,7 @@ def _measured(rankings: Rankings, gold: Gold, column: str, trial: PlannedTrial, 
 def _audits(
     searched: Sequence[_Searched], scores: Sequence[tuple[Floats, Floats]], column: str, k: int, trial: PlannedTrial
 ) -> list[Audit]:
-    clusters = np.unique([example.cluster for example in trial.golden.examples], return_inverse=True)[1].astype(np.int64)
-    told = family(np.concatenate([full - found for full, found in scores], axis=1), clusters)
+    told = family(np.concatenate([full - found for full, found in scores], axis=1), cluster_numbers(trial.golden.examples))
     audits = []
     for number, (each, (full, found)) in enumerate(zip(searched, scores, strict=True)):
         recall, metric = (_loss(full[:, part], found[:, part], told, 2 * number + part) for part in (0, 1))

@@ -15,9 +15,10 @@ from rag.experiment import Trial
 from rag.golden import SPLITS
 from rag.objective import Objective
 from rag.plan import Plan, PlannedTrial
+from rag.resampling import cluster_numbers
 from rag.store import Store
 from rag.sweep import REPORTS, Ran, Sweep
-from rag.winner import Field, Holdout, Race, Winner, clusters, scores_of
+from rag.winner import Field, Holdout, Race, Winner, scores_of
 from rag.winner.records import Ints
 
 TUNE, HOLDOUT = SPLITS
@@ -89,7 +90,7 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     found = Field(done.board, done.plan, store)
     if len(found.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
-    cluster = clusters(found.goldens[0])
+    cluster = cluster_numbers(found.goldens[0].examples)
     told = _effects(found, cluster)
     if not found.entrants:
         return Conclusion(effects=told, notes=(_nobody(found),))
@@ -198,7 +199,7 @@ def _unmeasured(again: Again, running: bool) -> list[str]:
 def _holdout(again: Again, objective: Objective, store: Store) -> Holdout:
     scores = {trial_id: scores_of(trial, again.plan, store) for trial_id, trial in again.trials.items()}
     values = {trial_id: objective.per_question(found) for trial_id, found in scores.items() if found}
-    return Holdout(values, clusters(again.plan.trials[0].golden), again.looks)
+    return Holdout(values, cluster_numbers(again.plan.trials[0].golden.examples), again.looks)
 
 
 def _broken_again(again: Again, objective: Objective, recommended: str, store: Store) -> list[str]:

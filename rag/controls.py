@@ -14,6 +14,7 @@ from rag.evaluate import Scores, parse_column
 from rag.execute import Listener, Outcome, executor_of
 from rag.paired import family
 from rag.plan import Plan, PlannedTrial, ends_of
+from rag.resampling import cluster_numbers
 from rag.space import Trial
 from rag.store import Store
 from rag.wiring import OF_READING, control_of
@@ -80,7 +81,7 @@ def of(
     own = results.of(trial, made, store).scores
     outcomes = executor_of(settings).run(ahead, store, listen)
     found = {control_of(each.trial.config): _scores(each, ahead, store, outcomes) for each in ahead.trials}
-    return _compared(own, found, columns, clusters_of(trial))
+    return _compared(own, found, columns, cluster_numbers(trial.golden.examples))
 
 
 def measured(trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> "Controlled":
@@ -118,11 +119,6 @@ def answer_columns(config: Mapping[str, Any]) -> list[str]:
     """The columns of a config that measure answers: those without a cut."""
     parsed = {column: parse_column(column, config["k"], config["metric"]) for column in config["metrics"]}
     return [name for name, column in parsed.items() if not column.unit]
-
-
-def clusters_of(trial: PlannedTrial) -> NDArray[np.int64]:
-    """The number of each question's cluster."""
-    return np.unique([example.cluster for example in trial.golden.examples], return_inverse=True)[1].astype(np.int64)
 
 
 def _scores(trial: PlannedTrial, made: Plan, store: Store, outcomes: Mapping[str, Outcome]) -> Scores | str:

@@ -3,9 +3,13 @@
 Arrays have shape (clusters, columns): `sums` of differences, `counts` of the questions that they are sums of.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
+
+from rag.records import Example
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,6 +23,13 @@ TAIL = 50
 """Draws that must lie beyond a place before they can say how much lies there."""
 TINY = 1e-9
 """Sums of differences that are closer than this share of all of them count as equal."""
+
+
+def cluster_numbers(examples: Sequence[Example]) -> Ints:
+    """The number of each question's cluster, from 0; a question without a cluster is one of its own."""
+    # Marked, so that no question falls together with a cluster called like it.
+    names = [example.cluster or f"\0{example.query.query_id}" for example in examples]
+    return np.unique(np.array(names, np.str_), return_inverse=True)[1].astype(np.int64)
 
 
 def by_cluster(values: Floats, cluster: Ints, groups: int) -> Floats:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from rag.records import Example
+from rag.resampling import cluster_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -103,10 +104,7 @@ def summarise(scores: Table, examples: Sequence[Example]) -> Summary:
 def _interval(
     residuals: Floats, applies: NDArray[np.bool_], mean: Floats, n: Ints, examples: Sequence[Example]
 ) -> tuple[Floats, Floats, Ints]:
-    # Questions without a cluster are numbered behind all names, so that none falls together with a cluster called like it.
-    names = {name: row for row, name in enumerate(sorted({example.cluster for example in examples} - {""}))}
-    numbers = (names.get(example.cluster, len(names) + row) for row, example in enumerate(examples))
-    _, cluster = np.unique(np.fromiter(numbers, np.int64, len(examples)), return_inverse=True)
+    cluster = cluster_numbers(examples)
     sums = _sums(residuals, cluster)
     clusters = (_sums(applies.astype(np.int64), cluster) > 0).sum(axis=0)
     known = clusters > 1

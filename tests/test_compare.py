@@ -16,6 +16,7 @@ from rag.evaluate import Scores
 from rag.golden import Golden
 from rag.paired import family
 from rag.records import Document, Evidence, Example, Query
+from rag.resampling import cluster_numbers
 from rag.results import Result, question_digest
 
 COLUMNS = ("ndcg@10", "recall@5")
@@ -147,7 +148,8 @@ def test_every_figure_is_that_of_the_family() -> None:
     apart = (other - base).T
     looked = [apart[:, 0], apart[:, 1]]
     looked += [np.where(part.members, apart[:, column], np.nan) for column in (0, 1) for part in parts]
-    cluster = np.repeat(np.arange(15), 2)
+    cluster = cluster_numbers(golden.examples)
+    assert np.bincount(cluster).tolist() == [2] * 15
     found = family(np.column_stack(looked), cluster)
     for name in ("low", "high", "corrected_low", "corrected_high", "p", "p_holm", "effect", "detectable", "needed", "n"):
         assert [getattr(row, name) for row in table.rows] == pytest.approx(getattr(found, name).tolist()), name

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from small import AXES, write_experiment, write_golden
 
-from rag import leaderboard, plan, sweep
+from rag import plan, sweep
 from rag.execute import InlineExecutor, Outcome, executor_of
 from rag.experiment import load
 from rag.plan import Plan

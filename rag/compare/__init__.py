@@ -11,6 +11,7 @@ from rag.compare.fits import BRIDGES, check_column, common_columns, comparable, 
 from rag.compare.table import Comparison, Table
 from rag.golden import Golden
 from rag.paired import Family, family
+from rag.resampling import cluster_numbers
 from rag.results import Result
 from rag.slices import Slice, shrunk
 
@@ -50,7 +51,7 @@ def compare(
     ]
     told = [questions(base, candidate) for candidate in candidates]
     added, removed, changed = (tuple(dict.fromkeys(name for each in told for name in each[part])) for part in range(3))
-    size, found = _tested(rows, _clusters(golden))
+    size, found = _tested(rows, cluster_numbers(golden.examples))
     return Table(tuple(_comparisons(rows, found)), size, added, removed, changed)
 
 
@@ -97,13 +98,6 @@ def _rows(
             scores = np.where(part.members[:, None], found[column], np.nan)
             if not np.isnan(scores).all():
                 yield _Row(base, candidate, column, part, scores)
-
-
-def _clusters(golden: Golden) -> NDArray[np.int64]:
-    # A question without a cluster is one of its own, whatever clusters are called.
-    names = [(example.cluster, "" if example.cluster else example.query.query_id) for example in golden.examples]
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return np.array([numbers[name] for name in names], np.int64)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from rag.errors import DataError
 from rag.gate.spec import Margin
 from rag.golden import Golden
 from rag.paired import family
+from rag.resampling import cluster_numbers
 from rag.results import Result
 
 PASS: Final = "PASS"  # noqa: S105
@@ -112,9 +113,7 @@ def paired(base: Result, candidate: Result, golden: Golden, columns: Sequence[st
             raise DataError(
                 f"gate.metrics.{column}", what, "a metric gives NaN by the question alone: mend it, or its baseline"
             )
-    names = {name: number for number, name in enumerate(dict.fromkeys(example.cluster for example in examples))}
-    cluster = np.array([names[example.cluster] for example in examples], np.int64)
-    return Pair(replace(golden, examples=examples), tuple(columns), *sides, cluster)
+    return Pair(replace(golden, examples=examples), tuple(columns), *sides, cluster_numbers(examples))
 
 
 def _rows(result: Result, rows: Sequence[int], columns: Sequence[str]) -> Floats:

@@ -28,6 +28,7 @@ from rag.headroom.order import perfect_order, pool
 from rag.paired import family
 from rag.plan import Plan, PlannedTrial
 from rag.records import Reply
+from rag.resampling import cluster_numbers
 from rag.roles import AnswerMetric, RankingMetric
 from rag.space import Trial
 from rag.standins import uncut
@@ -65,7 +66,7 @@ def of(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Head
     parts = differences(trial, made, store, column)
     if not parts:
         return ()
-    found = family(np.stack(list(parts.values()), axis=1), _clusters(trial))
+    found = family(np.stack(list(parts.values()), axis=1), cluster_numbers(trial.golden.examples))
     rows = zip(parts, found.mean.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return tuple(Headroom(*row) for row in rows)
 
@@ -128,10 +129,6 @@ def _with_reader(trial: PlannedTrial, reader: Reader, own: Floats, metric: Answe
         if all_there[row] and example.evidence and example.answers:
             best[row] = max(own[row], *(metric.measure(example, Reply(answer)) for answer in example.answers))
     return best
-
-
-def _clusters(trial: PlannedTrial) -> NDArray[np.int64]:
-    return np.unique([example.cluster for example in trial.golden.examples], return_inverse=True)[1].astype(np.int64)
 
 
 def sentence(found: Sequence[Headroom]) -> str:

@@ -58,8 +58,7 @@ class Scored:
     @property
     def cluster(self) -> NDArray[np.int64]:
         """The number of each question's cluster."""
-        names = [example.cluster or example.query.query_id for example in self.trials[0].golden.examples]
-        return np.unique(names, return_inverse=True)[1].astype(np.int64)
+        return resampling.cluster_numbers(self.trials[0].golden.examples)
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Which trial of a sweep to take: the set that cannot be told from the best, and the cheapest or fastest member of it."""
 
 from rag.winner.choice import Race, choose, race
-from rag.winner.field import Field, clusters, scores_of
+from rag.winner.field import Field, scores_of
 from rag.winner.records import Entrant, Holdout, Mean, Standing, Winner, read
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "Standing",
     "Winner",
     "choose",
-    "clusters",
     "race",
     "read",
     "scores_of",

@@ -91,8 +91,9 @@ def choose(
 ) -> Winner:
     """The winner of a race among admitted entrants; `cluster` numbers the cluster of each question from 0.
 
-    Tied is who is not significantly worse than the best by mean, after Holm's correction for all comparisons with it. Taken is
-    the cheapest of the tied where any costs, or else the fastest where latency was measured, the best by mean among those that
+    Tied is who is not significantly worse than the best by mean, after Holm's correction for all comparisons with it. That set
+    holds the best of the trials in at least 95 of 100 sweeps; it need not hold every trial that is as good. Taken is the
+    cheapest of the tied where any costs, or else the fastest where latency was measured, the best by mean among those that
     are not shown to be slower than it, or else the one with the smallest indexes. `sign` is that of `rag.objective.Objective`,
     `others` are the trials that are not admitted.
 

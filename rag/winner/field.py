@@ -11,7 +11,7 @@ from rag.leaderboard import Leaderboard, Row
 from rag.objective import Objective
 from rag.plan import Plan, PlannedTrial
 from rag.store import Store
-from rag.winner.records import Entrant, Floats, Ints, Mean, Standing
+from rag.winner.records import Entrant, Floats, Mean, Standing
 
 
 @dataclass
@@ -72,11 +72,6 @@ def scores_of(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
     """What a trial scored, question by question; None where it did not."""
     entry = store.read(made.stages[trial.ends.score].entry)
     return Scores.from_arrays(entry.arrays) if entry else None
-
-
-def clusters(golden: Golden) -> Ints:
-    """The number of each question's cluster."""
-    return np.unique([example.cluster for example in golden.examples], return_inverse=True)[1]
 
 
 def _number(value: Any) -> float:

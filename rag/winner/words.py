@@ -23,7 +23,7 @@ def why(
         return "It is first by what was measured; how sure that is cannot be tested, for it is no score of questions."
     if len(tied) == 1:
         told = f", the next, {nearest[0].name}, by {_shown(_turned(nearest[1]))}" if nearest else ""
-        return f"It is better than each of the {len(entrants) - 1} others{told}."
+        return f"The other {len(entrants) - 1} are ruled out as the best{told}."
     number = f"all {len(tied)}" if len(tied) == len(entrants) else f"{len(tied)} of {len(entrants)}"
     first = f"{number} trials cannot be told from the best by mean"
     if taken is tied[0]:
