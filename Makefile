@@ -19,25 +19,25 @@ $(VENV)/installed: pyproject.toml requirements.lock
 	$(BIN)/pip install --quiet --constraint requirements.lock --editable ".[dev]"
 	@touch $@
 
-sweep: install ## Run an experiment and print its leaderboard      (E=quickstart)
+sweep: install ## Run an experiment and print its leaderboard       (E=quickstart)
 	$(RAG) sweep $(E)
 
 plan: install ## Show what a sweep would run, reuse and take       (E=quickstart)
 	$(RAG) plan $(E)
 
-report: install ## Write a page about a finished experiment        (E=quickstart)
+report: install ## Write a page about a finished experiment          (E=quickstart)
 	$(RAG) report $(E)
 
-baseline: install ## Keep the recommended trial's scores, to commit (E=quickstart)
+baseline: install ## Keep the recommended trial's scores, to commit    (E=quickstart)
 	$(RAG) baseline $(E)
 
-gate: install ## Compare today's conf with the committed baseline (E=quickstart)
+gate: install ## Compare today's conf with the committed baseline  (E=quickstart)
 	$(RAG) gate $(E)
 
 ui: install ## Look at the trials in MLflow on 127.0.0.1:5000
 	$(RAG) ui
 
-ask: install ## Ask a question                                     (Q="How many days of leave do I get?")
+ask: install ## Ask a question                                    (Q="How many days of leave do I get?")
 	$(RAG) ask "$(Q)"
 
 test: install ## Check the code, run all tests

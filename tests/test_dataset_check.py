@@ -1,12 +1,14 @@
 import json
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.dataset_check import Stray, Twins, check_dataset, smallest_difference
+from rag import terminal
+from rag.dataset_check import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
 from rag.golden import Golden
 from rag.loaders.gold import WORD
 from rag.records import Document, Evidence, Example, Query, Span, Turn
@@ -91,3 +93,13 @@ def test_the_result_is_plain_json() -> None:
     assert json.loads(json.dumps(plain)) == plain
     assert plain["twins"] == [{"first": "q1", "second": "q2", "alike": 1.0, "across_splits": True}]
     assert plain["assumed_deviation"] == 0.15
+
+
+def test_too_few_clusters_for_any_test_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    size = SplitSize(questions=40, scored=40, clusters=5, smallest_difference=0.07)
+    splits = {"tune": size, "holdout": replace(size, clusters=6)}
+    found = DatasetCheck(1, 0, 9, 80, 0, 80, 11, False, {}, splits, (), (), ())
+    terminal.dataset("small", found)
+    said = capsys.readouterr().out
+    assert "tune: with fewer than 6 clusters" in said
+    assert "holdout: with fewer" not in said

@@ -5,17 +5,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rag import baseline, plan, results, sweep, winner
+from rag import baseline, looks, plan, results, sweep, winner
 from rag.baseline import Baseline
 from rag.errors import ConfigError, DataError
 from rag.execute import Listener, Outcome, executor_of
 from rag.experiment import Experiment, Trial
 from rag.gate import candidate, spec
 from rag.gate.spec import Gate
+from rag.golden import SPLITS
 from rag.plan import Plan, PlannedTrial
 from rag.redaction import shown
 from rag.results import Result
 from rag.store import Store
+
+HOLDOUT = SPLITS[1]
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,13 @@ def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
 
 
 def run(ready: Prepared, listen: Listener) -> str:
-    """Run what a trial still needs; the error that kept it from its scores, if one did."""
+    """Run what a trial still needs; the error that kept it from its scores, if one did.
+
+    Whoever gates change after change on a holdout has tuned on it in the end: to ask questions of it is a look.
+    """
+    golden = ready.trial.golden
+    if golden.sizes.get(HOLDOUT):
+        looks.look(ready.store, golden.split(HOLDOUT).golden_digest, [ready.trial.trial_id], ready.plan.experiment.name)
     outcomes: dict[str, Outcome] = dict(executor_of(ready.settings).run(ready.plan, ready.store, listen))
     spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
     plan.record_rates(ready.plan, spent, ready.store)

@@ -5,6 +5,7 @@ of the claim's rare words one passage holds, numbers and dates that no context h
 fitted to people's labels. A contradiction counts by a weight that is set by hand, for those labels hold few of them.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from rag.judges.mix import BIAS, fitted, mixed
 from rag.judges.passages import Passages, TokenEncoder
 
 Floats = NDArray[np.float64]
+WORDLESS = "holds no word that could be looked for"
 Found = tuple[int, int, Measured]
 """Start and end of a claim, and what it measures."""
 WEIGHTED = {**SIGNS, CONTRADICTION: -1}
@@ -90,7 +92,8 @@ class LocalJudge:
         Cases without claims and quotations teach nothing. The weight of contradictions stays as it is.
         """
         signs = np.array([*SIGNS.values()], np.float64)
-        known = [(rows, label) for rows, label in zip(measures, labels, strict=True) if len(rows) and not rows[:, -1].all()]
+        pairs = zip(measures, labels, strict=True)
+        known = [(rows, label) for rows, label in pairs if len(rows) and not (rows[:, -1].all() or np.isnan(rows).any())]
         worst = np.array([signs * (signs * rows[:, : len(signs)]).min(axis=0) for rows, _ in known])
         weights = fitted(worst, np.array([label for _, label in known]), SIGNS)
         return replace(self, weights={**self.weights, **weights})
@@ -99,7 +102,11 @@ class LocalJudge:
         values = np.array([measured.values for _, _, measured in found], np.float64).reshape(-1, len(MEASURES))
         supports = self.supports(values).tolist()
         judged = zip(found, supports, strict=True)
-        return Verdict(tuple(Claim(a, b, support, m.evidence, m.lacking) for (a, b, m), support in judged), abstained)
+        made = (
+            Claim(start, end, support, measured.evidence, measured.lacking, WORDLESS if math.isnan(support) else "")
+            for (start, end, measured), support in judged
+        )
+        return Verdict(tuple(made), abstained)
 
     def _measured(self, cases: Sequence[Case]) -> Iterator[tuple[list[Found], bool]]:
         """The claims of each case, and whether it abstains; cases in a row about the same contexts share their vectors."""
@@ -109,4 +116,6 @@ class LocalJudge:
                 passages, contexts = Passages(case.contexts), case.contexts
             spans, abstained = claims(case.text, self._patterns)
             texts = ((start, end, without_markers(case.text[start:end])) for start, end in spans)
-            yield [(start, end, measure(text, passages, self.encoder, self.most)) for start, end, text in texts], abstained
+            found = [(start, end, measure(text, passages, self.encoder, self.most)) for start, end, text in texts]
+            # "Yes." in front of a claim is none; alone it is one that cannot be judged.
+            yield [one for one in found if not math.isnan(one[2].values[0])] or found, abstained

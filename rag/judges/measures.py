@@ -1,5 +1,6 @@
 """What is measured of a claim against its contexts."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,14 +34,17 @@ def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) ->
     """Hold a claim against passages; vectors are compared with the `most` sentences that share the rarest words with it.
 
     Of n numbers (or dates) that no passage has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise.
+    A claim without a word that could be looked for, such as `Yes.`, measures NaN, unless it is quoted.
     """
     said = words(claim)
+    if where := passages.quoting(said):
+        return Measured((1.0, 1.0, 0.0, 0.0, 0.0, 1.0), (where,), ())
+    if not any(word.meaning for word in said):
+        return Measured((math.nan,) * len(MEASURES), (), ())
     if not passages.sentences:
         return Measured((0.0, 0.0, *_absences(said, passages), 0.0, 0.0), (), _lacking(claim, said, passages))
     weights = {word.stem: passages.rarity(word.stem) for word in said if word.meaning}
     recalls = passages.recalls(weights)
-    if where := passages.quoting(said):
-        return Measured((1.0, 1.0, 0.0, 0.0, 0.0, 1.0), (where,), ())
     read = np.sort(np.argsort(-recalls[0], kind="stable")[:most])
     pieces = encoder.token_offsets(claim)
     pooled = similarities(encoder, claim, passages, read.tolist())

@@ -21,7 +21,7 @@ WITHOUT_MEANING = (
     "from get give given had has have having he her here him his how i if in into is it its itself just many may me might "
     "more most much must my no nor not of on one only or other our out over own per s same shall she should so some such t "
     "tell than that the their them then there these they this those through to too under until up us very was we were what "
-    "when where which while who whom whose why will with would you your"
+    "when where which while who whom whose why will with would yes you your"
 )
 STOP = frozenset(WITHOUT_MEANING.split())
 CARDINALS = (

@@ -9,6 +9,9 @@ from rich.table import Table
 from rag.dataset_check import DatasetCheck
 from rag.terminal.output import number, out
 
+FEWEST = 6
+"""Clusters that a difference needs: the smallest p-value of sign flips is 2 ** (1 - clusters)."""
+
 
 def spaces(found: Mapping[str, Any]) -> None:
     """What a store holds."""
@@ -34,6 +37,8 @@ def dataset(name: str, found: DatasetCheck) -> None:
     for split, size in found.splits.items():
         least = "–" if size.smallest_difference is None else number(size.smallest_difference)
         out.print(f"{split}: {size.questions} questions, {size.clusters} clusters; smallest difference it can show: {least}")
+        if size.clusters < FEWEST:
+            out.print(f"{split}: with fewer than {FEWEST} clusters no test at 5 % can find anything, however large.")
     out.print(f"[dim](80 % power, two-sided 5 %, paired differences with standard deviation {found.assumed_deviation})[/dim]")
     for twin in found.twins:
         out.print(

@@ -57,6 +57,15 @@ def test_a_harmful_change_fails_and_names_slice_questions_and_stage(rag: Verb) -
     assert said.json["candidate"]["name"] == "chunker.size=40"
 
 
+def test_a_gate_on_the_holdout_is_a_look_at_it(rag: Verb, here: Path) -> None:
+    before = len(list((here / ".rag/store/looks").rglob("*/*/*")))
+    for _ in range(2):
+        gate(rag, "chunker.size=500")
+        assert len(list((here / ".rag/store/looks").rglob("*/*/*"))) == before + 1
+    gate(rag, "chunker.size=450")
+    assert len(list((here / ".rag/store/looks").rglob("*/*/*"))) == before + 2
+
+
 def test_a_harmless_change_passes(rag: Verb) -> None:
     said = gate(rag, "index.bm25s.k1=1.3")
     assert (said.code, said.json["verdict"]) == (0, "PASS")

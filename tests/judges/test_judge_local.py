@@ -77,6 +77,15 @@ def test_an_abstention_has_no_faithfulness(shipped: Any, text: str) -> None:
     assert verdict.failures == 0
 
 
+def test_what_says_nothing_is_no_claim_and_alone_it_cannot_be_judged(judge: LocalJudge) -> None:
+    beside, alone = judge.judge(
+        [Case("Yes. The door is red.", ("The door is red.",)), Case("It is so.", ("The door is red.",))]
+    )
+    assert [claim.support for claim in beside.claims] == [1.0]
+    assert (alone.failures, alone.abstained) == (1, False)
+    assert math.isnan(alone.faithfulness)
+
+
 def test_no_contexts_carry_nothing(judge: LocalJudge) -> None:
     assert support(judge, "The door is red.") < 0.05
     assert support(judge, "The door is red.", "", " \n") < 0.05
@@ -93,9 +102,10 @@ def test_support_is_a_probability_and_a_quotation_never_lowers_it(claim: str, co
     judge = LocalJudge(WordEncoder(), WEIGHTS)
     (before,) = judge.judge([Case(claim, tuple(contexts))])
     (after,) = judge.judge([Case(claim, (*contexts, claim))])
-    assert len(before.claims) == len(after.claims)
-    for one, two in zip(before.claims, after.claims, strict=True):
-        assert 0 <= one.support <= two.support <= 1
+    ends = {claim.end: claim for claim in after.claims}
+    for one, two in ((claim, ends[claim.end]) for claim in before.claims):
+        assert one.failure or 0 <= one.support <= two.support
+        assert two.failure or 0 <= two.support <= 1
 
 
 @settings(max_examples=60, deadline=None)
