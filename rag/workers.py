@@ -38,7 +38,8 @@ def processes(count: int) -> Iterator[Any]:
             n_workers=count,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            # Its own port and no dashboard: the usual port may be another cluster's.
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
         )
     with cluster, Client(cluster) as client:

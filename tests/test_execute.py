@@ -4,12 +4,13 @@ import json
 import random
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 from small import AXES, write_experiment, write_golden
 
-from rag import plan, sweep
+from rag import plan, sweep, workers
 from rag.execute import InlineExecutor, Outcome, executor_of
 from rag.experiment import load
 from rag.plan import Plan
@@ -69,6 +70,13 @@ def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Pa
         random.Random(seed).shuffle(keys)
         reordered = Plan(planned.experiment, planned.trials, planned.graph, planned.goldens, tuple(keys), planned.estimate)
         assert board(swept(reordered, shuffled)) == expected
+
+
+def test_two_clusters_of_processes_do_not_get_in_each_others_way() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with workers.processes(1) as one, workers.processes(1) as other:
+            assert one.submit(sum, [1, 2]).result() + other.submit(sum, [3]).result() == 6
 
 
 def test_a_cluster_that_runs_already_says_the_same(tmp_path: Path) -> None:
@@ -146,7 +154,7 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
 
 KILLER = """
 import os, random, signal, sys, time
-from rag import plan, sweep
+from rag import plan, sweep, workers
 from rag.experiment import load
 from rag.store import Store
 
