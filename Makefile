@@ -32,7 +32,8 @@ baseline: install ## Keep the recommended trial's scores, to commit    (E=quicks
 	$(RAG) baseline $(E)
 
 gate: install ## Compare today's conf with the committed baseline  (E=quickstart)
-	$(RAG) gate $(E)
+	@# 3 says that these questions cannot tell: a warning, unless the experiment says otherwise.
+	$(RAG) gate $(E) || [ $$? -eq 3 ]
 
 ui: install ## Look at the trials in MLflow on 127.0.0.1:5000
 	$(RAG) ui
