@@ -138,6 +138,18 @@ def test_nothing_that_is_stored_runs_again(
     assert rag("why", "q3", trial, "--json").out == first
 
 
+def test_a_trial_can_be_asked_the_questions_of_another_split_which_is_a_look(rag: Verb, trials: Mapping[str, str]) -> None:
+    trial = named(trials, "whole", "bm25s+dense", "mmr")
+    (usual,) = rag("why", "q2", trial, "--json").json["trials"]
+    (account,) = rag("why", "q2", trial, "split=holdout", "--json").json["trials"]
+    assert account["trial_id"] != usual["trial_id"]
+    assert {**account, "trial_id": usual["trial_id"]} == usual
+    said = rag("why", "q1", trial, "split=holdout")
+    assert said.code == 2
+    assert "add split=tune" in said.err
+    assert len([path for path in Path(".rag/store/looks").rglob("*") if path.is_file()]) == 1
+
+
 def test_a_config_that_never_ran_is_run(rag: Verb) -> None:
     said = rag("why", "q2", *GIVEN, "chunker=whole", "generator=none", "--json")
     assert said.code == 0

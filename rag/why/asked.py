@@ -7,13 +7,13 @@ from difflib import get_close_matches
 from typing import Any
 
 from rag import golden as golden_sets
-from rag import plan, upkeep
+from rag import looks, plan, upkeep
 from rag.answering import config_of
 from rag.blame import Steps
 from rag.errors import ConfigError, DataError
 from rag.execute import Listener, executor_of
 from rag.experiment import Experiment
-from rag.golden import Golden
+from rag.golden import SPLITS, Golden
 from rag.loaders.gold import closest_names
 from rag.plan import Plan, PlannedTrial
 from rag.records import Example
@@ -42,7 +42,9 @@ class Asked:
     settings: Mapping[str, Any]
 
     def run(self, listen: Listener) -> None:
-        """Run what is missing; DataError with the reason where that fails."""
+        """Run what is missing, which is a look where it is the holdout; DataError with the reason where that fails."""
+        if self.trial.trial.config["split"] == SPLITS[1]:
+            looks.look(self.store, self.trial.golden.golden_digest, [self.trial.trial_id], self.made.experiment.name)
         outcomes = executor_of(self.settings).run(self.made, self.store, listen)
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:
@@ -50,7 +52,7 @@ class Asked:
 
 
 def prepare(overrides: Sequence[str]) -> list[Asked]:
-    """The trials that overrides name: `trial=<id>` once or twice, or else one config.
+    """The trials that overrides name: `trial=<id>` once or twice, with another `split=` if need be, or else one config.
 
     ConfigError for anything else, and for a trial whose generator does not read what it finds; DataError for one whose data
     changed since it ran.
@@ -58,15 +60,14 @@ def prepare(overrides: Sequence[str]) -> list[Asked]:
     named = [override for override in overrides if override.startswith("trial=")]
     if len(named) > MOST:
         raise ConfigError("trial", f"is given {len(named)} times", f"at most {MOST} are shown beside each other")
-    if len(named) == MOST == len(overrides):
-        return [_recorded(override) for override in named]
+    splits = [override.partition("=")[2] for override in overrides if override.startswith("split=")]
+    if named and len(named) + len(splits) == len(overrides):
+        return [_recorded(override, splits[-1] if splits else "") for override in named]
     config = config_of(overrides)  # refuses a trial beside other overrides
-    if named:
-        return [_recorded(named[0])]
     return [_planned(shlex.join(overrides), Trial(" ".join(overrides) or "the default config", {}, config))]
 
 
-def _recorded(override: str) -> Asked:
+def _recorded(override: str, split: str) -> Asked:
     prefix = override.partition("=")[2]
     try:
         found = _planned(override, recorded(prefix))
@@ -75,7 +76,10 @@ def _recorded(override: str) -> Asked:
     if not found.trial.trial_id.startswith(prefix):
         what = f"would be {found.trial.trial_id} today: its documents or its questions changed since it ran"
         raise DataError(f"trial {prefix} ({found.trial.trial.name})", what, AGAIN)
-    return found
+    if not split:
+        return found
+    trial = found.trial.trial
+    return _planned(f"{override} split={split}", Trial(trial.name, trial.choices, {**trial.config, "split": split}))
 
 
 def _planned(named: str, trial: Trial) -> Asked:
@@ -119,7 +123,7 @@ def _unknown(question: str, asked: Asked) -> tuple[str, str]:
     other = next((one for one in loaded.examples if question.strip() in (one.query.query_id, one.query.text)), None)
     if other:
         what = f"{other.query.query_id!r} is in the split {other.split!r}, and the trial was asked those of {config['split']!r}"
-        return what, f"name one of these, or a config with split={other.split}"
+        return what, f"name one of these, or add split={other.split}"
     texts = {_plain(example.query.text): example.query.query_id for example in asked.trial.golden.examples}
     near = [texts[text] for text in get_close_matches(_plain(question), texts, n=3, cutoff=0.5)]
     remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else closest_names(question, list(texts.values()))
