@@ -34,10 +34,12 @@ class Family:
     `mean` is that of the differences, [low, high] its 95 % interval by itself, [corrected_low, corrected_high] that at the
     level ALPHA / size, at which the intervals of all members hold together in 95 % of tries. An interval leaves out 0 exactly
     where its p-value, `p` or `p_holm`, is at most ALPHA: where sign flips, which decide, and bootstrap disagree, it is drawn
-    out to 0 or ends just before it. `effect` is mean / standard deviation, `error` the cluster-robust standard error.
-    `detectable` is the smallest mean that a set of this size finds in four of five tries at the level at which Holm's
-    procedure judged the column, `needed` the number of questions at which that would be the mean that was found (infinite for
-    none).
+    out to 0 or ends just before it. Holm's procedure is sharper than ALPHA / size, so that of 20 such intervals all hold in
+    93 % of tries, while one of them leaves out 0 wrongly in at most 5 % (make bench).
+
+    `effect` is mean / standard deviation, `error` the cluster-robust standard error. `detectable` is the smallest mean that a
+    set of this size finds in four of five tries at the level at which Holm's procedure judged the column, `needed` the number
+    of questions at which that would be the mean that was found (infinite for none).
     """
 
     mean: Floats
