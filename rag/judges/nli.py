@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rag.claims import Case, Claim, Verdict
+from rag.cross_encoders import opened
 from rag.errors import ConfigError
 from rag.judges.assertions import claims, refusals, without_markers
 from rag.judges.passages import WINDOW, Passages
@@ -100,27 +101,7 @@ class NliJudge:
 @lru_cache(maxsize=2)
 def _load(folder: Path, device: str, max_length: int) -> tuple[Any, int]:
     """The model, and the number of its label for entailment."""
-    from sentence_transformers import CrossEncoder
-    from torch.nn import Identity
-    from transformers.utils.logging import disable_progress_bar
-
-    disable_progress_bar()  # one bar per load says nothing that the progress of a sweep does not
-    try:
-        model = CrossEncoder(
-            str(folder),
-            device=device,
-            max_length=max_length,
-            activation_fn=Identity(),
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"use_safetensors": True},
-        )
-    except (OSError, ValueError, RuntimeError, AssertionError) as error:
-        reason = f"{folder} cannot be loaded on {device!r}: {str(error).strip().splitlines()[0]}"
-        raise ConfigError("judge", reason, "a cross-encoder without code of its own, and a device") from error
-    most = getattr(model.config, "max_position_embeddings", max_length)
-    if 0 < most < max_length:
-        raise ConfigError("judge.max_length", f"{max_length} is more than the model reads", f"at most {most}")
+    model = opened("judge", folder, device, max_length)
     return model, _entailment(model.config.id2label, folder)
 
 

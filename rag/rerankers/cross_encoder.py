@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
+from rag.cross_encoders import opened
 from rag.errors import ConfigError
 from rag.models import PinnedModel, readable
 
@@ -71,31 +72,7 @@ class CrossEncoderReranker:
 
 @lru_cache(maxsize=2)
 def _load(folder: Path, device: str, max_length: int) -> Any:
-    from sentence_transformers import CrossEncoder
-    from torch.nn import Identity
-    from transformers.utils.logging import disable_progress_bar
-
-    disable_progress_bar()  # one bar per load says nothing that the progress of a sweep does not
-    try:
-        model = CrossEncoder(
-            str(folder),
-            device=device,
-            max_length=max_length,
-            activation_fn=Identity(),
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"use_safetensors": True},
-        )
-    except (OSError, ValueError, RuntimeError, AssertionError) as error:
-        reason = f"{folder} cannot be loaded on {device!r}: {str(error).strip().splitlines()[0]}"
-        raise ConfigError("reranker", reason, "a cross-encoder without code of its own, and a device") from error
-    _check(model, folder, max_length)
-    return model
-
-
-def _check(model: Any, folder: Path, max_length: int) -> None:
+    model = opened("reranker", folder, device, max_length)
     if model.num_labels != 1:
         raise ConfigError("reranker.model", f"{folder} has {model.num_labels} labels", "a model with one label, a relevance")
-    most = getattr(model.config, "max_position_embeddings", max_length)
-    if 0 < most < max_length:
-        raise ConfigError("reranker.max_length", f"{max_length} is more than the model reads", f"at most {most}")
+    return model
