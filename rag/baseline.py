@@ -7,7 +7,6 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from rag import results
 from rag.compose import shipped
 from rag.errors import DataError, StoreError
 from rag.evaluate import Scores
+from rag.files import replace_text
 from rag.identity import without_runtime
 from rag.plan import ELSEWHERE, Plan, PlannedTrial
 from rag.redaction import plain
@@ -159,14 +159,9 @@ def _json(value: Any) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one; StoreError where that cannot be."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, "utf-8")
-        temporary.replace(path)
+        replace_text(path, text)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "check its folder and its permissions") from error
 
 

@@ -1,7 +1,6 @@
 """Plan, run, rank, write down, track: what `rag sweep` and `rag run` do."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from rag import leaderboard, plan, upkeep
 from rag.errors import ConfigError, DataError, StoreError, closest
 from rag.execute import Listener, Outcome, executor_of
 from rag.experiment import Experiment, Trial
+from rag.files import replace_text
 from rag.leaderboard import Leaderboard
 from rag.plan import Plan
 from rag.store import Store
@@ -146,22 +146,16 @@ def write_report(path: Path, content: Any) -> None:
 
 def write_json(path: Path, content: Any) -> None:
     """Write one JSON file so that a reader sees the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, sort_keys=False, ensure_ascii=False, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    replace_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def recorded(trial_id: str, folder: Path = REPORTS) -> Trial:
     """A trial that some sweep wrote down; a prefix of its id will do if it is the only one."""
+    return looked_up(trial_id, folder)[1]
+
+
+def looked_up(trial_id: str, folder: Path = REPORTS) -> tuple[str, Trial]:
+    """As `recorded`, with the whole id."""
     known: dict[str, Trial] = {}
     for path in sorted(folder.glob("*/trials.json")):
         try:
@@ -173,4 +167,4 @@ def recorded(trial_id: str, folder: Path = REPORTS) -> Trial:
     if len(found) != 1:
         what = f"{trial_id!r} names {len(found)} trials" if found else f"there is no trial {trial_id!r}"
         raise ConfigError("trial", what, f"{closest(trial_id, known)}; a sweep prints the ids")
-    return known[found[0]]
+    return found[0], known[found[0]]

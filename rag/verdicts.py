@@ -17,7 +17,7 @@ from rag.plan import PlannedTrial
 from rag.results import Result, question_digest
 from rag.slices import Slice
 from rag.slices import of as slices_of
-from rag.sweep import REPORTS, recorded
+from rag.sweep import REPORTS, looked_up
 
 AGAIN = "run its sweep again: what has not changed is reused"
 
@@ -87,20 +87,14 @@ def _parts(questions: Golden, dimensions: Sequence[str] | None) -> tuple[Slice, 
 def sides(names: Sequence[str], folder: Path = REPORTS) -> list[Side]:
     """Read what was named: prefixes of trial ids that some sweep wrote down below `folder`, or paths of baselines."""
     paths = {name: Path(name) for name in names if name.endswith(".json") or Path(name).is_file()}
-    ids = {name: _id(name, folder) for name in names if name not in paths}
+    found = {name: looked_up(name, folder) for name in names if name not in paths}
+    ids = {name: trial_id for name, (trial_id, _) in found.items()}
     places = [paths[name].resolve() if name in paths else ids[name] for name in names]
     for number, place in enumerate(places):
         if place in places[:number]:
             raise ConfigError("compare", f"{names[number]} names the same as {names[places.index(place)]}", "name it once")
-    trials = _measured({ids[name]: recorded(name, folder) for name in ids}, folder)
+    trials = _measured(dict(found.values()), folder)
     return [Side(baseline.read(paths[name])) if name in paths else trials[ids[name]] for name in names]
-
-
-def _id(prefix: str, folder: Path) -> str:
-    """The whole id of the trial that `recorded` finds, which says so where there is none, or more than one."""
-    recorded(prefix, folder)
-    known = (trial["trial"] for path in folder.glob("*/trials.json") for trial in json.loads(path.read_text("utf-8")))
-    return next(str(name) for name in known if name.startswith(prefix))
 
 
 def _measured(trials: Mapping[str, Trial], folder: Path) -> dict[str, Side]:

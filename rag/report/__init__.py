@@ -1,11 +1,11 @@
 """A sweep → one page that opens from a disk, and the same findings as text."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rag.errors import StoreError
+from rag.files import replace_text
 from rag.plan import Plan
 from rag.report import markdown, page, wording
 from rag.report.gather import gather
@@ -69,12 +69,9 @@ def _writable(place: Path) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(text, encoding="utf-8", errors="replace")
-        temporary.replace(path)
+        replace_text(path, text, errors="replace")
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise _unwritable(path, error) from error
 
 

@@ -1,0 +1,24 @@
+"""Files that people keep, written so that a reader sees the old one or the new one."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def replace_text(path: Path, text: str, errors: str = "strict") -> None:
+    """Write a text in UTF-8 and sync it, its folder made where there is none; `errors` is that of `open`.
+
+    OSError where that cannot be, UnicodeEncodeError for what UTF-8 cannot hold: the old file then stands as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8", errors=errors) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
