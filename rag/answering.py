@@ -1,6 +1,7 @@
 """A config → an opened pipeline, its chunks and indexes taken from the store or built into it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rag import golden as golden_sets
@@ -10,17 +11,14 @@ from rag.corpus import Corpus
 from rag.errors import ConfigError, UserError
 from rag.execute import Runner
 from rag.golden import Golden
-from rag.opening import open_pipeline
+from rag.opening import SINGLE, layers, open_pipeline
 from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
-from rag.records import Query, Reply
-from rag.roles import changes_nothing
+from rag.records import Query
 from rag.runners import corpus_of
-from rag.stages import Graph, add_corpus
+from rag.stages import Graph, add_corpus, reading_values
 from rag.sweep import recorded
 from rag.wiring import check, check_fusion, control_of
-
-ROLES = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
 
 
 def asked(question: str) -> Query:
@@ -58,14 +56,16 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     graph = Graph(components_for(store))
     documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
     golden = Golden(documents, ())
-    for role in ROLES:
+    for role in (*SINGLE, "memory", "prompt"):
         graph.components.role(role, config[role])
+    parts = layers(config, graph.components)
     check_fusion(graph.components, config)
     corpus, indexes = add_corpus(graph, config, golden)
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
-    nodes = {role: config[role] for role in ROLES} | {"indexes": config["index"]}
+    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
+    values = reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth")}
     opened = {name: runner.obtain(key) for name, key in indexes.items()}
-    return open_pipeline(nodes, config, corpus_of(runner.obtain(corpus), golden), opened, graph.components.plain)
+    return open_pipeline(nodes, values, corpus_of(runner.obtain(corpus), golden), opened, graph.components.plain)
 
 
 def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
@@ -96,18 +96,12 @@ def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
 
 
 def answered(pipeline: Pipeline, query: Query, hear: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Question, answer, cited contexts, passages with their provenance; `hear` gets the answer in pieces as they come."""
+    """Question, answer, cited contexts, passages with their provenance; `hear` gets the answer in pieces as they come.
+
+    `findings` are what checks and guards noticed.
+    """
     trace = pipeline.trace(query)
-    request = pipeline.request(query, trace)
-    reply = Reply("")
-    if not changes_nothing(pipeline.generator):
-        if hear is None:
-            (reply,) = pipeline.generator.generate([request])
-        else:
-            pieces = []
-            for piece in pipeline.generator.stream(request):
-                pieces.append(piece)
-                hear(piece)
-            reply = Reply("".join(pieces))
-    passages = provenance(pipeline, trace)
-    return {"question": query.text, "answer": reply.text, "citations": list(reply.citations), "passages": passages}
+    answer = pipeline.answer_from(query, trace, hear)
+    told: dict[str, Any] = {"question": query.text, "answer": answer.reply.text, "citations": list(answer.reply.citations)}
+    told |= {"abstained": answer.abstained, "findings": [asdict(finding) for finding in answer.findings]}
+    return told | {"passages": provenance(pipeline, trace)}

@@ -8,7 +8,7 @@ from typing import Any
 from rag.errors import ConfigError, UserError, closest
 from rag.identity import code_identity, digest
 from rag.parameters import check, shown
-from rag.roles import ROLES, AnswerMetric, RankingMetric, fingerprint
+from rag.roles import ROLES, SEVERAL, fingerprint
 
 TARGET, RUNTIME = "_target_", "runtime"
 Inner = Callable[[Any, str], Any]
@@ -57,7 +57,7 @@ class Components:
         """A component that must fit the Protocol of `role`."""
         where = where or role
         component = self.build(node, where)
-        protocols = (RankingMetric, AnswerMetric) if role == "metric" else (ROLES[role],)
+        protocols = SEVERAL.get(role) or (ROLES[role],)
         if not isinstance(component, protocols):
             names = " or ".join(protocol.__name__ for protocol in protocols)
             raise ConfigError(where, f"{node[TARGET]} is no {names}", f"name a class with the methods of rag.roles.{names}")

@@ -79,3 +79,39 @@ class Verdict:
 
     def _known(self) -> list[float]:
         return [claim.support for claim in self.claims if not claim.failure]
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A sentence of a reply, the characters [start, end) of it, held against the contexts that it cites.
+
+    `support` is that of its weakest claim by all the cited contexts together, NaN if it cites none or could not be judged;
+    `needed` says, for each of `contexts`, whether it carries the sentence alone or the others do not without it.
+    """
+
+    start: int
+    end: int
+    contexts: tuple[int, ...]
+    support: float
+    needed: tuple[bool, ...] = ()
+
+
+PARTS = ("verdict", "relevance", "contexts", "citations")
+"""What a judge can be asked about an answer; a metric names those that it reads in `needs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What a judge says of an answer, as far as it was asked.
+
+    `verdict` holds its claims against its contexts; `relevance` is how far it speaks to the question, `contexts` how far each
+    context does, in [0, 1], NaN where that could not be judged; `citations` has one entry per sentence.
+    """
+
+    threshold: float
+    verdict: Verdict | None = None
+    relevance: float = math.nan
+    contexts: tuple[float, ...] = ()
+    citations: tuple[Cited, ...] = ()
+    tokens: int = 0
+    cost: float = 0.0

@@ -11,13 +11,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.claims import Assessment
 from rag.corpus import Corpus
 from rag.errors import ConfigError, closest
 from rag.judging import Judged, judge
 from rag.rankings import Rankings
-from rag.records import Arrays, Example, Reply
+from rag.records import Answer, Arrays, Example, Reply
 from rag.relevance import Gold, gold_table
-from rag.roles import AnswerMetric, Judgements, RankingMetric
+from rag.roles import AnswerMetric, AssessedMetric, Judgements, RankingMetric
 from rag.summary import Summary, summarise
 
 __all__ = [
@@ -35,7 +36,7 @@ __all__ = [
     "summarise",
 ]
 
-Metric = RankingMetric | AnswerMetric
+Metric = RankingMetric | AnswerMetric | AssessedMetric
 
 CUT = re.compile(r"0*(?P<size>[1-9][0-9]*)(?P<chars>chars)?")
 FORMS = "write metric@5, metric@k (the trial's own k) or metric@2000chars, or an answer metric without a cut"
@@ -115,20 +116,21 @@ def check_column(column: Column, metric: Metric) -> None:
 
 def score(
     judged: Judgements,
-    replies: Sequence[Reply | None] | None,
+    answers: Sequence[Answer | None] | None,
     examples: Sequence[Example],
     metrics: Mapping[str, Metric],
     columns: Sequence[str],
     k: int,
     failed: NDArray[np.bool_] | None = None,
+    assessments: Sequence[Assessment] | None = None,
 ) -> Scores:
-    """Score every question in every column; `replies` None means that nothing was generated, one that is None that it failed.
+    """Score every question in every column; `answers` None means that nothing was generated, one that is None that it failed.
 
     Raises ConfigError for columns that cannot be read.
     """
     lost = np.zeros(len(examples), np.bool_) if failed is None else failed.copy()
-    if replies is not None:
-        lost |= np.array([reply is None for reply in replies], np.bool_)
+    if answers is not None:
+        lost |= np.array([answer is None for answer in answers], np.bool_)
     values = np.full((len(examples), len(columns)), np.nan)
     for number, name in enumerate(columns):
         column = parse_column(name, k, metrics)
@@ -136,15 +138,29 @@ def score(
         check_column(column, metric)
         if isinstance(metric, RankingMetric):
             values[:, number] = metric.score(judged, column.cut(judged))
-        elif replies is not None:
-            values[:, number] = _measured(metric, examples, replies)
+        elif answers is not None and isinstance(metric, AnswerMetric):
+            values[:, number] = _measured(metric, examples, answers)
+        elif answers is not None and assessments is not None and isinstance(metric, AssessedMetric):
+            values[:, number] = _assessed(metric, examples, answers, assessments)
     values[lost] = np.where(np.isnan(values[lost]), np.nan, 0.0)
     return Scores(tuple(example.query.query_id for example in examples), tuple(columns), values, lost)
 
 
-def _measured(metric: AnswerMetric, examples: Sequence[Example], replies: Sequence[Reply | None]) -> list[float]:
-    pairs = zip(examples, replies, strict=True)
-    return [metric.measure(example, reply or Reply("")) for example, reply in pairs]
+def _measured(metric: AnswerMetric, examples: Sequence[Example], answers: Sequence[Answer | None]) -> list[float]:
+    return [metric.measure(example, answer) for example, answer in zip(examples, _all(examples, answers), strict=True)]
+
+
+def _assessed(
+    metric: AssessedMetric, examples: Sequence[Example], answers: Sequence[Answer | None], assessments: Sequence[Assessment]
+) -> list[float]:
+    pairs = zip(_all(examples, answers), assessments, strict=True)
+    return [metric.assess(answer, assessment) for answer, assessment in pairs]
+
+
+def _all(examples: Sequence[Example], answers: Sequence[Answer | None]) -> list[Answer]:
+    """An empty answer for every one that failed."""
+    pairs = zip(examples, answers, strict=True)
+    return [answer or Answer(example.query, (), Reply("")) for example, answer in pairs]
 
 
 def document_rankings(rankings: Rankings, corpus: Corpus) -> list[list[tuple[str, float]]]:

@@ -6,15 +6,14 @@ are shared by every chunker and every trial.
 
 import hashlib
 import inspect
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.errors import ConfigError
+from rag.kept import meta_of, reply_of
 from rag.records import Reply, Request, Vectors
 from rag.roles import Embedder, Generator, Reranker
 from rag.store import Entry, Store
@@ -177,17 +176,6 @@ class StoredGenerator:
 def _said(request: Request) -> Iterator[str]:
     for message in request.messages:
         yield from (message.role, message.content)
-
-
-def meta_of(reply: Reply) -> dict[str, Any]:
-    """A reply as JSON values; an unknown cost is null."""
-    return {**asdict(reply), "cost": None if math.isnan(reply.cost) else reply.cost}
-
-
-def reply_of(meta: Mapping[str, Any]) -> Reply:
-    """A stored reply as a record."""
-    cost = math.nan if meta["cost"] is None else meta["cost"]
-    return Reply(**{**meta, "citations": tuple(meta["citations"]), "cost": cost})
 
 
 def whole_rows(role: str, rows: Table, expected: int) -> Table:

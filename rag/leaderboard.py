@@ -171,11 +171,11 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         "cpu_seconds": round(sum(found.get("cpu", 0.0) for found in kept), 4),
         "index_bytes": float(sum(cost(key).get("bytes", 0) for key in trial.ends.indexes.values())),
     }
-    if not trial.ends.generate:
+    if not trial.ends.check:
         # Beside trials that generate, one that does not has spent nothing; where none does, nothing is said of it.
         measured |= dict.fromkeys(SPENT if any(other.ends.generate for other in plan.trials) else (), 0.0)
     else:
-        replies = replies_of(store.read(plan.stages[trial.ends.generate].entry) or Entry(meta={"replies": []}))
+        replies = replies_of(store.read(plan.stages[trial.ends.check].entry) or Entry(meta={"answers": [], "read": []}))
         measured["tokens"] = float(sum(reply.prompt_tokens + reply.completion_tokens for reply in replies))
         measured |= {} if math.isnan(cost_usd := sum(reply.cost for reply in replies)) else {"cost_usd": round(cost_usd, 6)}
     entry = store.read(plan.stages[trial.ends.latency].entry) if trial.ends.latency else None

@@ -1,12 +1,50 @@
 """The objects of a config around indexes that were built before."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.build import Components
 from rag.corpus import Corpus
+from rag.errors import ConfigError, closest
 from rag.pipeline import Pipeline
+from rag.reading import Reading
+from rag.records import Document
+from rag.roles import Framing, Inspection, Screen
 from rag.store import Entry
+
+SINGLE = ("queries", "embedder", "fusion", "reranker", "selector", "generator")
+
+
+def layers(config: Mapping[str, Any], components: Components) -> dict[str, dict[str, Any]]:
+    """The checks and guards of a config by what they do: `screens`, `framings`, `inspections`; one may do several."""
+    chosen = {f"{group}.{name}": node for group in ("check", "guard") for name, node in (config.get(group) or {}).items()}
+    built = {name: components.role(name.partition(".")[0], node, name) for name, node in chosen.items()}
+    kinds = {"screens": Screen, "framings": Framing, "inspections": Inspection}
+    return {kind: {name: chosen[name] for name in chosen if isinstance(built[name], fits)} for kind, fits in kinds.items()}
+
+
+def several(nodes: Mapping[str, Any], components: Components) -> dict[str, Any]:
+    """Components by name."""
+    return {name: components.build(node, name) for name, node in nodes.items()}
+
+
+def reading_of(
+    nodes: Mapping[str, Any], values: Mapping[str, Any], documents: Sequence[Document], components: Components
+) -> Reading:
+    """What lays out passages; ConfigError for a pinned document that is not there."""
+    by_name = {document.doc_id: document for document in documents} if values["pinned"] else {}
+    for name in values["pinned"]:
+        if name not in by_name:
+            raise ConfigError("pinned", f"there is no document {name!r}", closest(str(name), by_name))
+    return Reading(
+        components.build(nodes["prompt"], "prompt"),
+        components.build(nodes["memory"], "memory"),
+        values["k"],
+        values["context_tokens"],
+        several(nodes["screens"], components),
+        several(nodes["framings"], components),
+        tuple(by_name[name] for name in values["pinned"]),
+    )
 
 
 def open_pipeline(
@@ -14,11 +52,12 @@ def open_pipeline(
 ) -> Pipeline:
     """The objects of a config around opened indexes."""
     built = {name: components.build(node, f"index.{name}") for name, node in nodes["indexes"].items()}
-    roles = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
     return Pipeline(
         corpus,
         {name: index.open(indexes[name].arrays) for name, index in built.items()},
         {name: index.uses_vectors for name, index in built.items()},
-        **{role: components.build(nodes[role], role) for role in roles},
-        **{name: values[name] for name in ("depth", "rerank_depth", "k")},
+        reading=reading_of(nodes, values, corpus.documents, components),
+        inspections=several(nodes["inspections"], components),
+        **{role: components.build(nodes[role], role) for role in SINGLE},
+        **{name: values[name] for name in ("depth", "rerank_depth")},
     )

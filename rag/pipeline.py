@@ -4,16 +4,34 @@ The stage graph keys, stores and batches these functions; `Pipeline.answer` runs
 was measured is what is served.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rag import checking
 from rag.corpus import Corpus
 from rag.errors import ConfigError
-from rag.rankings import DIGITS, NOTHING, Rankings
-from rag.records import Answer, Document, Hit, Query, Ranking, Reply, Request, Span, Vectors
-from rag.roles import Chunker, Embedder, Fusion, Generator, Memory, Prompt, Reranker, Searcher, Selector, changes_nothing
+from rag.rankings import DIGITS, NOTHING, Rankings, merged
+from rag.reading import Hits, Prepared, Reading
+from rag.records import Answer, Document, Hit, Query, Ranking, Reply, Sought, Span, Vectors
+from rag.roles import (
+    Chunker,
+    Embedder,
+    Fusion,
+    Generator,
+    Inspection,
+    Reranker,
+    Rewriter,
+    Searcher,
+    Selector,
+    changes_nothing,
+)
+
+SUBQUERY_K = 60
+"""The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""
 
 
 def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
@@ -49,6 +67,42 @@ def _normalised(vectors: Vectors, expected: int) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
     return unit
+
+
+def rewrite(rewriter: Rewriter, queries: Sequence[Query]) -> list[Sought]:
+    """What is searched for; ConfigError where a rewriter leaves a question without a text."""
+    found = rewriter.rewrite(queries)
+    if len(found) != len(queries) or not all(sought.texts for sought in found):
+        raise ConfigError("queries", "gave no text for a question", "one text or more for each")
+    return found
+
+
+def gathered(rankings: Rankings, sought: Sequence[Sought], depth: int) -> Rankings:
+    """One ranking per question from one per text, those of several texts fused by reciprocal rank."""
+    counts = [len(one.texts) for one in sought]
+    if max(counts, default=1) == 1:
+        return rankings
+    first = np.cumsum([0, *counts[:-1]])
+    most = max(counts)
+    parts, points = [], []
+    for place in range(most):
+        rows = np.where(place < np.array(counts), first + place, 0)
+        own = Rankings(rankings.positions[rows].copy(), rankings.scores[rows].copy())
+        own.positions[place >= np.array(counts)] = NOTHING
+        own.scores[place >= np.array(counts)] = -np.inf
+        parts.append(own)
+        points.append(np.broadcast_to(1 / (SUBQUERY_K + np.arange(1, own.positions.shape[1] + 1)), own.positions.shape))
+    several = merged(parts, points, depth)
+    # A question with one text keeps the scores of its index.
+    alone = np.array(counts)[:, None] == 1
+    width = max(several.positions.shape[1], rankings.positions.shape[1])
+    mixed = np.where(alone, _wide(rankings.positions[first], width, NOTHING), _wide(several.positions, width, NOTHING))
+    scores = np.where(alone, _wide(rankings.scores[first], width, -np.inf), _wide(several.scores, width, -np.inf))
+    return Rankings.ordered(mixed, scores, width)
+
+
+def _wide(values: NDArray[Any], width: int, fill: float) -> NDArray[Any]:
+    return np.pad(values, ((0, 0), (0, width - values.shape[1])), constant_values=fill)
 
 
 def fuse(fusion: Fusion, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
@@ -88,21 +142,11 @@ def select(selector: Selector, rankings: Rankings, corpus: Corpus) -> Rankings:
     return selector.select(rankings, corpus)
 
 
-def requests(prompt: Prompt, queries: Sequence[Query], rankings: Rankings, corpus: Corpus, k: int) -> list[Request]:
-    """What the generator is given: the first k passages of every ranking, and the rendered messages."""
-    return [request(prompt, query, rankings.first(k).row(number), corpus) for number, query in enumerate(queries)]
-
-
-def request(prompt: Prompt, query: Query, hits: Sequence[tuple[int, float]], corpus: Corpus) -> Request:
-    """What the generator is given for one question."""
-    contexts = corpus.chunks([position for position, _ in hits])
-    return Request(query, contexts, prompt.render(query, [context.text for context in contexts]))
-
-
 @dataclass(frozen=True)
 class Trace:
-    """Where each passage came from: rankings of one question after every step."""
+    """What was searched for, and where each passage came from: rankings of one question after every step."""
 
+    sought: Sought
     indexes: Mapping[str, Rankings]
     fused: Rankings
     reranked: Rankings
@@ -116,41 +160,88 @@ class Pipeline:
     corpus: Corpus
     searchers: Mapping[str, Searcher]
     uses_vectors: Mapping[str, bool]
-    memory: Memory
+    queries: Rewriter
     embedder: Embedder
     fusion: Fusion
     reranker: Reranker
     selector: Selector
-    prompt: Prompt
+    reading: Reading
     generator: Generator
+    inspections: Mapping[str, Inspection] = field(default_factory=dict)
     depth: int = 100
     rerank_depth: int = 20
-    k: int = 5
+
+    @property
+    def k(self) -> int:
+        """How many passages are read."""
+        return self.reading.k
 
     def trace(self, query: Query) -> Trace:
-        """Search, fuse, rerank and select for one question."""
-        texts = self.memory.contextualize([query])
-        vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
+        """Rewrite, search, fuse, rerank and select for one question."""
+        (sought,) = rewrite(self.queries, [query])
+        vectors = embed_queries(self.embedder, sought.texts) if any(self.uses_vectors.values()) else None
         found = {
-            name: searcher.search(texts, vectors if self.uses_vectors[name] else None, self.depth)
+            name: gathered(
+                searcher.search(sought.texts, vectors if self.uses_vectors[name] else None, self.depth), [sought], self.depth
+            )
             for name, searcher in self.searchers.items()
         }
         fused = fuse(self.fusion, found, self.depth)
-        reranked = rerank(self.reranker, texts, fused, self.corpus, self.rerank_depth)
-        return Trace(found, fused, reranked, select(self.selector, reranked, self.corpus))
+        reranked = rerank(self.reranker, [sought.question], fused, self.corpus, self.rerank_depth)
+        return Trace(sought, found, fused, reranked, select(self.selector, reranked, self.corpus))
 
-    def request(self, query: Query, trace: Trace) -> Request:
+    def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """What the generator would be given."""
-        return request(self.prompt, query, trace.selected.first(self.k).row(0), self.corpus)
+        screened = self.reading.screen([query], trace.selected, self.corpus)
+        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references])
+        return prepared
 
     def contexts(self, trace: Trace) -> Ranking:
-        """The passages that are read, best first."""
-        return tuple(Hit(self.corpus.chunk(position), score) for position, score in trace.selected.first(self.k).row(0))
+        """The passages that were found for reading, best first."""
+        return hits(self.corpus, trace.selected.first(self.k).row(0))
 
-    def answer(self, query: Query) -> Answer:
-        """Answer one question."""
-        trace = self.trace(query)
+    def answer(self, query: Query, hear: Callable[[str], None] | None = None) -> Answer:
+        """Answer one question; `hear` gets the reply in pieces as they come."""
+        return self.answer_from(query, self.trace(query), hear)
+
+    def answer_from(self, query: Query, trace: Trace, hear: Callable[[str], None] | None = None) -> Answer:
+        """Answer one question from what was found for it.
+
+        Where inspections could change a reply, it is heard when they are done: what a guard takes out is never shown.
+        """
         if changes_nothing(self.generator):
-            return Answer(query, self.contexts(trace), Reply(""))
-        (reply,) = self.generator.generate([self.request(query, trace)])
-        return Answer(query, self.contexts(trace), reply)
+            return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
+        prepared = self.prepare(query, trace)
+        checked = self._checked(prepared, None if self.inspections else hear)
+        if hear and (self.inspections or prepared.request is None):
+            hear(checked.reply.text)
+        return answered(query, prepared, checked, trace.sought, self.corpus)
+
+    def _checked(self, prepared: Prepared, hear: Callable[[str], None] | None) -> checking.Checked:
+        refusal = self.reading.prompt.refusal
+        if prepared.request is None:
+            return checking.unasked(refusal, ())
+        if hear is None:
+            (reply,) = self.generator.generate([prepared.request])
+        else:
+            reply = Reply("".join(_heard(self.generator.stream(prepared.request), hear)))
+        (checked,) = checking.check(self.inspections, [prepared.request], [reply], self.generator, refusal)
+        return checked
+
+
+def _heard(pieces: Iterable[str], hear: Callable[[str], None]) -> Iterator[str]:
+    for piece in pieces:
+        hear(piece)
+        yield piece
+
+
+def hits(corpus: Corpus, found: Hits) -> Ranking:
+    """Positions as passages."""
+    return tuple(Hit(corpus.chunk(position), score) for position, score in found)
+
+
+def answered(query: Query, prepared: Prepared, checked: checking.Checked, sought: Sought | None, corpus: Corpus) -> Answer:
+    """The answer that a person gets, with all that was noticed on the way."""
+    findings = (*prepared.screened.findings, *checked.findings)
+    read, left_out = hits(corpus, prepared.read), hits(corpus, prepared.left_out)
+    return Answer(query, read, checked.reply, findings, checked.abstained, sought, left_out)

@@ -56,11 +56,41 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a person asks now, with the turns before it, oldest first."""
+    """What a person asks now, with the turns before it, oldest first.
+
+    `rewrite` is the question as a person wrote it to be understood alone, where a golden set has one, else empty: the choice
+    `human` of `queries` searches for it, nothing else reads it.
+    """
 
     query_id: str
     text: str
     history: tuple[Turn, ...] = ()
+    rewrite: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is searched for on behalf of a question.
+
+    `question` can be understood alone: what rerankers compare passages with. Indexes are asked for each of `texts`, one or
+    more. `note` says what was fallen back to, empty if nothing; `tokens` and `cost` (US dollars) are what a model took.
+    """
+
+    question: str
+    texts: tuple[str, ...]
+    note: str = ""
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What a model is shown of a conversation: a `summary` of what is further back, and `turns` as they were said."""
+
+    turns: tuple[Turn, ...] = ()
+    summary: str = ""
+    tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +114,37 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Framed:
+    """Contexts as a guard wants them shown, and what it has to say before them and after them."""
+
+    contexts: tuple[str, ...]
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a prompt is made of. `contexts` are numbered from 1; `pinned` documents go in whole; the rest as in Framed."""
+
+    query: Query
+    contexts: tuple[str, ...]
+    recalled: Recalled = Recalled()
+    pinned: tuple[Document, ...] = ()
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """What a generator is given: the question, the contexts that it may read, best first, and the rendered messages."""
+    """What a generator is given: the question, the contexts that it may read, best first, and the rendered messages.
+
+    `references` are the gold answers of a golden question: only a generator with `reads_gold` looks at them.
+    """
 
     query: Query
     contexts: tuple[Chunk, ...]
     messages: tuple[Message, ...]
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +158,42 @@ class Reply:
     cost: float = 0.0
 
 
+Action = Literal["flag", "quarantine", "abstain", "remove", "refuse", "regenerate"]
+"""What a finding asks for: tell the reader, take a context out, ask no model, cut from the reply, replace it, ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a check or a guard, named `source`, noticed.
+
+    It concerns the characters [start, end) of context number `context`, or of the reply where that is 0. `advice` is what the
+    model is told when it is asked again.
+    """
+
+    source: str
+    what: str
+    action: Action = "flag"
+    context: int = 0
+    start: int = 0
+    end: int = 0
+    advice: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question answered: what was replied, and the contexts it was answered from."""
+    """A question answered: the reply as a person reads it, and the contexts that it was answered from, numbered from 1.
+
+    `abstained` says that the reply declines to answer; `sought` is what was searched for, `left_out` what was found and not
+    shown to the model.
+    """
 
     query: Query
     contexts: Ranking
     reply: Reply
+    findings: tuple[Finding, ...] = ()
+    abstained: bool = False
+    sought: Sought | None = None
+    left_out: Ranking = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +209,7 @@ class Example:
     """A golden question. `evidence` groups are all needed; none means that the corpus cannot answer it.
 
     `cluster` is the unit that is resampled when trials are compared; `judged` names documents that were looked at for this
-    question, relevant or not.
+    question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1).
     """
 
     query: Query
@@ -136,3 +220,5 @@ class Example:
     split: str = ""
     cluster: str = ""
     judged: frozenset[str] = frozenset()
+    dialogue: str = ""
+    turn: int = 0

@@ -6,7 +6,8 @@ loaded at the first call. Batches go in and come out; one question is a batch of
 Class attributes that any component may set: `changes_nothing = True` marks the choice `none` of a role, which has no stage of
 its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). A Fusion
 may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
-sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars).
+sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars). One that
+looks at reference answers sets `reads_gold = True`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +16,27 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.claims import Case, Verdict
+from rag.claims import Assessment, Case, Verdict
 from rag.corpus import Corpus
 from rag.rankings import Rankings
-from rag.records import Arrays, Document, Example, Message, Query, Reply, Request, Span, Vectors
+from rag.records import (
+    Answer,
+    Arrays,
+    Document,
+    Example,
+    Finding,
+    Framed,
+    Material,
+    Message,
+    Query,
+    Ranking,
+    Recalled,
+    Reply,
+    Request,
+    Sought,
+    Span,
+    Vectors,
+)
 
 
 @runtime_checkable
@@ -116,19 +134,60 @@ class Selector(Protocol):
 
 
 @runtime_checkable
-class Memory(Protocol):
-    """Brings earlier turns into the text that is searched for."""
+class Rewriter(Protocol):
+    """Says what is searched for on behalf of a question and the turns before it."""
 
-    def contextualize(self, queries: Sequence[Query]) -> list[str]:
-        """The text to search for, one per query."""
+    def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
+        """One per query; what depends on a model falls back to the question as it was typed, and says so."""
+        ...
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """Chooses what a model is shown of the turns before a question."""
+
+    def recall(self, queries: Sequence[Query]) -> list[Recalled]:
+        """One per query; it depends on nothing but the query and its history."""
+        ...
+
+
+@runtime_checkable
+class Screen(Protocol):
+    """A check or guard that looks at what was found before a model does."""
+
+    def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
+        """Findings per question; `quarantine` takes a context out, `abstain` keeps the model from being asked."""
+        ...
+
+
+@runtime_checkable
+class Framing(Protocol):
+    """A guard that changes how contexts are shown to a model."""
+
+    def frame(self, query: Query, contexts: Sequence[str]) -> Framed:
+        """As many contexts as were given, in their order."""
+        ...
+
+
+@runtime_checkable
+class Inspection(Protocol):
+    """A check or guard that looks at replies."""
+
+    def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
+        """Findings per reply: `flag`, `remove` (a span of the reply), `refuse` or `regenerate`."""
         ...
 
 
 @runtime_checkable
 class Prompt(Protocol):
-    """Lays out a question and its contexts for a model."""
+    """Lays out a question and its material for a model."""
 
-    def render(self, query: Query, contexts: Sequence[str]) -> tuple[Message, ...]:
+    @property
+    def refusal(self) -> str:
+        """The sentence that says that there is no answer; empty for none."""
+        ...
+
+    def render(self, material: Material) -> tuple[Message, ...]:
         """The exact messages; contexts are numbered from 1."""
         ...
 
@@ -215,10 +274,21 @@ class RankingMetric(Protocol):
 
 @runtime_checkable
 class AnswerMetric(Protocol):
-    """Measures one answer against the reference answers."""
+    """Measures one answer against what the golden set says of its question."""
 
-    def measure(self, example: Example, reply: Reply) -> float:
+    def measure(self, example: Example, answer: Answer) -> float:
         """A value in [0, 1]; NaN where it does not apply."""
+        ...
+
+
+@runtime_checkable
+class AssessedMetric(Protocol):
+    """Measures one answer by what a judge says of it. Its class sets `needs`, those of `rag.claims.PARTS` that it reads."""
+
+    needs: ClassVar[tuple[str, ...]]
+
+    def assess(self, answer: Answer, assessment: Assessment) -> float:
+        """A value in [0, 1]; NaN where it does not apply, or where the judge failed."""
         ...
 
 
@@ -235,6 +305,10 @@ class Judge(Protocol):
         """One verdict per case, which depends on nothing but that case. What cannot be judged is counted, never left out."""
         ...
 
+    def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """How far the text of each (question, text) speaks to the question, in [0, 1]; NaN for a failure."""
+        ...
+
 
 ROLES: Mapping[str, type] = {
     "loader": Loader,
@@ -245,12 +319,20 @@ ROLES: Mapping[str, type] = {
     "fusion": Fusion,
     "reranker": Reranker,
     "selector": Selector,
+    "queries": Rewriter,
     "memory": Memory,
     "prompt": Prompt,
     "generator": Generator,
     "judge": Judge,
 }
-"""Config group → the Protocol that its choices fit. `metric` holds RankingMetric and AnswerMetric choices."""
+"""Config group → the Protocol that its choices fit."""
+
+SEVERAL: Mapping[str, tuple[type, ...]] = {
+    "metric": (RankingMetric, AnswerMetric, AssessedMetric),
+    "check": (Screen, Inspection),
+    "guard": (Screen, Framing, Inspection),
+}
+"""Config groups of which a trial chooses any number by name → the Protocols of which their choices fit one or more."""
 
 
 def changes_nothing(component: object) -> bool:

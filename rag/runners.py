@@ -2,19 +2,23 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rag import evaluate, pipeline, standins
+from rag import checking, evaluate, pipeline, standins
+from rag.assessing import assess
 from rag.build import Components
+from rag.claims import Assessment
 from rag.corpus import Corpus
 from rag.golden import Golden
-from rag.items import StoredEmbedder, StoredGenerator, StoredReranker, meta_of, reply_of
-from rag.opening import open_pipeline
+from rag.items import StoredEmbedder, StoredGenerator, StoredReranker
+from rag.kept import answer_parts, assessment_of, meta_of, plain, reply_of, screened_of, sought_of
+from rag.opening import open_pipeline, reading_of, several
 from rag.rankings import Rankings
-from rag.records import Reply, Vectors
+from rag.reading import Prepared, screen
+from rag.records import Answer, Query, Reply, Sought, Vectors
 from rag.roles import Embedder, Generator, Reranker
 from rag.store import Entry, Store
 
@@ -41,10 +45,20 @@ class Job:
         return rankings_of(self.inputs["ranking"])
 
     @property
-    def texts(self) -> list[str]:
-        """What is searched for: a memory's words, or the questions as they were asked."""
+    def queries(self) -> list[Query]:
+        """The questions as they were asked."""
+        return [example.query for example in self.golden.examples]
+
+    @property
+    def sought(self) -> list[Sought]:
+        """What is searched for: what a rewriter made of the questions, or the questions as they were asked."""
         entry = self.inputs.get("queries")
-        return list(entry.meta["texts"]) if entry else [example.query.text for example in self.golden.examples]
+        return sought_of(entry.meta) if entry else [Sought(query.text, (query.text,)) for query in self.queries]
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts that are searched for, those of one question in a row."""
+        return [text for sought in self.sought for text in sought.texts]
 
     def embedder(self) -> Embedder:
         """The embedder, its vectors kept by text."""
@@ -67,9 +81,20 @@ class Job:
             return generator
         return StoredGenerator(generator, self.store, self.components.identity(node, "generator"))
 
-    def replies(self) -> list[Reply] | None:
-        """The replies that this stage reads, if any were generated."""
-        return replies_of(self.inputs["generate"]) if "generate" in self.inputs else None
+    def prepared(self) -> list[Prepared]:
+        """What the generator is given for every question."""
+        reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
+        entry = self.inputs.get("screen")
+        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus)
+        return reading.prepare(self.queries, screened, self.corpus, [example.answers for example in self.golden.examples])
+
+    def answers(self) -> list[Answer | None] | None:
+        """The answers that this stage reads, if any were generated."""
+        return answers_of(self.inputs["check"], self.corpus, self.queries) if "check" in self.inputs else None
+
+    def assessments(self) -> list[Assessment] | None:
+        """What a judge said of the answers, if one was asked."""
+        return assessment_of(self.inputs["assess"].meta) if "assess" in self.inputs else None
 
 
 def corpus_of(entry: Entry, golden: Golden) -> Corpus:
@@ -83,8 +108,17 @@ def rankings_of(entry: Entry) -> Rankings:
 
 
 def replies_of(entry: Entry) -> list[Reply]:
-    """Stored replies."""
-    return [reply_of(meta) for meta in entry.meta["replies"]]
+    """The replies of stored answers, as people read them; an empty one for a question that failed."""
+    return [part.reply if part else Reply("") for part in answer_parts(entry.meta)]
+
+
+def answers_of(entry: Entry, corpus: Corpus, queries: Sequence[Query]) -> list[Answer | None]:
+    """Stored answers of questions; None for one that failed."""
+    rows = zip(queries, answer_parts(entry.meta), strict=True)
+    return [
+        None if part is None else Answer(query, pipeline.hits(corpus, part.read), part.reply, part.findings, part.abstained)
+        for query, part in rows
+    ]
 
 
 def _of_rankings(rankings: Rankings) -> Entry:
@@ -116,10 +150,10 @@ def run_embed(job: Job) -> Entry:
     return Entry({"vectors": pipeline.embed_documents(job.embedder(), job.corpus.texts)})
 
 
-def run_remember(job: Job) -> Entry:
+def run_rewrite(job: Job) -> Entry:
     """Questions with their earlier turns → what is searched for."""
-    memory = job.components.build(job.nodes["memory"], "memory")
-    return Entry(meta={"texts": memory.contextualize([example.query for example in job.golden.examples])})
+    rewriter = job.components.build(job.nodes["queries"], "queries")
+    return Entry(meta={"sought": plain(pipeline.rewrite(rewriter, job.queries))})
 
 
 def run_embed_queries(job: Job) -> Entry:
@@ -143,7 +177,8 @@ def run_search(job: Job) -> Entry:
     """An index and questions → rankings."""
     searcher = job.components.build(job.nodes["index"], "index").open(job.inputs["index"].arrays)
     vectors = job.inputs["vectors"].arrays["vectors"] if "vectors" in job.inputs else None
-    return _of_rankings(searcher.search(job.texts, vectors, job.values["depth"]))
+    found = searcher.search(job.texts, vectors, job.values["depth"])
+    return _of_rankings(pipeline.gathered(found, job.sought, job.values["depth"]))
 
 
 def run_fuse(job: Job) -> Entry:
@@ -155,7 +190,11 @@ def run_fuse(job: Job) -> Entry:
 
 def run_rerank(job: Job) -> Entry:
     """Rankings → rankings, their heads in a new order."""
-    return _of_rankings(pipeline.rerank(job.reranker(), job.texts, job.ranking, job.corpus, job.values["rerank_depth"]))
+    return _of_rankings(
+        pipeline.rerank(
+            job.reranker(), [sought.question for sought in job.sought], job.ranking, job.corpus, job.values["rerank_depth"]
+        )
+    )
 
 
 def run_select(job: Job) -> Entry:
@@ -179,13 +218,38 @@ def run_gold_contexts(job: Job) -> Entry:
     return _of_contexts(*standins.gold_contexts(job.corpus, job.golden.examples, job.values["depth"]))
 
 
+def run_screen(job: Job) -> Entry:
+    """The first k passages → those that a model may read, and what screens found in them."""
+    screens = several(job.nodes["screens"], job.components)
+    return Entry(meta={"screened": plain(screen(screens, job.queries, job.ranking.first(job.values["k"]), job.corpus))})
+
+
 def run_generate(job: Job) -> Entry:
-    """The first k passages → replies."""
-    prompt = job.components.build(job.nodes["prompt"], "prompt")
-    queries = [example.query for example in job.golden.examples]
-    asked = pipeline.requests(prompt, queries, job.ranking, job.corpus, job.values["k"])
-    replies = job.generator().generate(asked)
-    return Entry(meta={"replies": [meta_of(reply) for reply in replies]})
+    """What may be read → replies, and the passages that they were made from; none where a screen abstains."""
+    prepared = job.prepared()
+    replies = iter(job.generator().generate([one.request for one in prepared if one.request]))
+    told = [meta_of(next(replies)) if one.request else None for one in prepared]
+    return Entry(meta={"replies": told, "read": plain([one.read for one in prepared])})
+
+
+def run_check(job: Job) -> Entry:
+    """Replies → answers as people read them, with what checks and guards found."""
+    prepared, replies = job.prepared(), job.inputs["generate"].meta["replies"]
+    refusal = job.components.build(job.nodes["prompt"], "prompt").refusal
+    asked = [(one.request, reply_of(reply)) for one, reply in zip(prepared, replies, strict=True) if one.request and reply]
+    requests, given = [request for request, _ in asked], [reply for _, reply in asked]
+    checked = iter(checking.check(several(job.nodes["inspections"], job.components), requests, given, job.generator(), refusal))
+    done = [next(checked) if one.request else checking.unasked(refusal, ()) for one in prepared]
+    pairs = zip(prepared, done, strict=True)
+    told = [replace(one, findings=(*before.screened.findings, *one.findings)) for before, one in pairs]
+    return Entry(meta={"answers": plain(told), "read": job.inputs["generate"].meta["read"]})
+
+
+def run_assess(job: Job) -> Entry:
+    """Answers → what a judge says of them."""
+    judge = job.components.build(job.nodes["judge"], "judge")
+    answers = job.answers() or ()
+    return Entry(meta={"assessments": plain(assess(judge, answers, job.values["needs"]))})
 
 
 def run_gold(job: Job) -> Entry:
@@ -204,7 +268,7 @@ def run_score(job: Job) -> Entry:
     metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
     judged = evaluate.Judged.from_arrays(job.inputs["judge"].arrays)
     columns, k = job.values["columns"], job.values.get("k", 1)
-    scores = evaluate.score(judged, job.replies(), job.golden.examples, metrics, columns, k)
+    scores = evaluate.score(judged, job.answers(), job.golden.examples, metrics, columns, k, assessments=job.assessments())
     return Entry(scores.to_arrays(), {"summary": evaluate.summarise(scores, job.golden.examples).to_json()})
 
 
@@ -228,7 +292,7 @@ RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
     "chunk": run_chunk,
     "uncut": run_uncut,
     "embed": run_embed,
-    "remember": run_remember,
+    "rewrite": run_rewrite,
     "embed queries": run_embed_queries,
     "index": run_index,
     "search": run_search,
@@ -238,7 +302,10 @@ RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
     "shuffle": run_shuffle,
     "no contexts": run_no_contexts,
     "gold contexts": run_gold_contexts,
+    "screen": run_screen,
     "generate": run_generate,
+    "check": run_check,
+    "assess": run_assess,
     "gold": run_gold,
     "judge": run_judge,
     "score": run_score,

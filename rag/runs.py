@@ -125,7 +125,7 @@ def _table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
     if entry is None:
         return None
     scores = Scores.from_arrays(entry.arrays)
-    generated = store.read(made.stages[trial.ends.generate].entry) if trial.ends.generate else None
+    generated = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
     answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
     rows = [
         [

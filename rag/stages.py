@@ -16,10 +16,12 @@ from typing import Any
 
 from rag import runners
 from rag.build import Components
+from rag.claims import PARTS
 from rag.evaluate import check_column, parse_column
 from rag.golden import Golden
 from rag.identity import code_identity, digest
-from rag.roles import changes_nothing
+from rag.opening import SINGLE, layers
+from rag.roles import AssessedMetric, changes_nothing
 from rag.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fusion, control_of
 
 DOCUMENTS, QUESTIONS, GOLD = "documents", "questions", "gold answers"
@@ -27,6 +29,7 @@ DOCUMENTS, QUESTIONS, GOLD = "documents", "questions", "gold answers"
 STEPS = dict.fromkeys(("gold", "judge", "score"), "rag.evaluate") | dict.fromkeys(
     ("no contexts", "shuffle", "gold contexts", "uncut"), "rag.standins"
 )
+STEPS |= dict.fromkeys(("screen", "generate"), "rag.reading") | {"check": "rag.checking", "assess": "rag.assessing"}
 """The module whose steps a stage runs, where that is not the pipeline."""
 
 
@@ -71,8 +74,9 @@ class Graph:
     def _identity(self, role: str, node: Any) -> Any:
         if role == "metrics":
             return {name: self.components.identity(part, f"metric.{name}") for name, part in node.items()}
-        if role == "indexes":
-            return [(name, self.components.identity(part, f"index.{name}")) for name, part in node.items()]
+        if role in ("indexes", "screens", "framings", "inspections"):
+            group = "index." if role == "indexes" else ""
+            return [(name, self.components.identity(part, f"{group}{name}")) for name, part in node.items()]
         return self.components.identity(node, role)
 
     def ancestors(self, *keys: str) -> Iterator[str]:
@@ -113,13 +117,15 @@ class Ends:
     corpus: str
     indexes: Mapping[str, str]
     generate: str | None
+    check: str | None
+    assess: str | None
     latency: str | None
 
 
 def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     """Add all stages of one resolved config; ConfigError for whatever in it cannot be built."""
     check(config)
-    roles = ("fusion", "reranker", "selector", "memory", "generator")
+    roles = ("fusion", "reranker", "selector", "queries", "generator")
     silent = {role: changes_nothing(graph.components.role(role, config[role])) for role in roles}
     check_fusion(graph.components, config)
     check_control(config, silent["generator"], len(golden.examples))
@@ -132,12 +138,12 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
         ranking = _ranking(graph, config, golden, corpus, indexes, silent)
     if control == "shuffled_contexts":
         ranking = graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: golden.golden_digest})
-    generate = None if silent["generator"] else _generate(graph, config, golden, corpus, ranking)
+    generate, checked, assess = (None, None, None) if silent["generator"] else _answer(graph, config, golden, corpus, ranking)
     judge = _judge(graph, config, golden, corpus, ranking)
-    score = _score(graph, config, golden, judge, generate)
+    score = _score(graph, config, golden, {"judge": judge, "check": checked, "assess": assess, "corpus": corpus})
     timed = config["latency"] and control == "none"
     latency = _latency(graph, config, golden, corpus, indexes) if timed else None
-    return Ends(score, judge, ranking, corpus, indexes, generate, latency)
+    return Ends(score, judge, ranking, corpus, indexes, generate, checked, assess, latency)
 
 
 def _ranking(
@@ -150,8 +156,8 @@ def _ranking(
 ) -> str:
     """Add what finds and orders chunks; `silent` says which roles change nothing."""
     queries = golden.queries_digest
-    if not silent["memory"]:
-        queries = graph.add("remember", {"memory": config["memory"]}, {}, {QUESTIONS: queries})
+    if not silent["queries"]:
+        queries = graph.add("rewrite", {"queries": config["queries"]}, {}, {QUESTIONS: queries})
     searches = {name: _search(graph, config, name, key, queries) for name, key in indexes.items()}
     values = {"depth": config["depth"], "names": list(searches)}
     ranking = graph.add("fuse", {"fusion": config["fusion"]}, values, searches)
@@ -204,12 +210,44 @@ def _search(graph: Graph, config: Mapping[str, Any], name: str, index: str, quer
     return graph.add("search", {"index": node}, {"depth": config["depth"]}, inputs)
 
 
-def _generate(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, ranking: str) -> str:
-    nodes = {"prompt": config["prompt"], "generator": config["generator"]}
-    graph.components.role("prompt", config["prompt"])
-    # A generator may read the reference answers (an upper bound does), so the gold stands in its key.
+def _answer(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, ranking: str) -> tuple[str, str, str | None]:
+    """Add what generates, checks and, where a metric asks for it, judges answers."""
+    for role in ("memory", "prompt"):
+        graph.components.role(role, config[role])
+    parts = layers(config, graph.components)
     inputs = {"ranking": ranking, "corpus": corpus, QUESTIONS: golden.queries_digest}
-    return graph.add("generate", nodes, {"k": config["k"]}, inputs)
+    if parts["screens"]:
+        inputs["screen"] = graph.add("screen", {"screens": parts["screens"]}, {"k": config["k"]}, inputs)
+    if getattr(graph.components.role("generator", config["generator"]), "reads_gold", False):
+        inputs[GOLD] = golden.golden_digest
+    nodes = {**{name: config[name] for name in ("memory", "prompt", "generator")}, **parts}
+    inspections = nodes.pop("inspections")
+    values = reading_values(config)
+    generate = graph.add("generate", nodes, values, inputs)
+    check = graph.add("check", {**nodes, "inspections": inspections}, values, {**inputs, "generate": generate})
+    return generate, check, _assess(graph, config, golden, corpus, check)
+
+
+def _assess(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, check: str) -> str | None:
+    needs = needed(graph.components, config)
+    if not needs:
+        return None
+    graph.components.role("judge", config["judge"])
+    inputs = {"check": check, "corpus": corpus, QUESTIONS: golden.queries_digest}
+    return graph.add("assess", {"judge": config["judge"]}, {"needs": list(needs)}, inputs)
+
+
+def needed(components: Components, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parts of an assessment that the columns of a config read, in a fixed order."""
+    names = {parse_column(column, config["k"], config["metric"]).metric for column in config["metrics"]}
+    metrics = [components.role("metric", config["metric"][name], f"metric.{name}") for name in names]
+    read = {part for metric in metrics if isinstance(metric, AssessedMetric) for part in metric.needs}
+    return tuple(part for part in PARTS if part in read)
+
+
+def reading_values(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the wiring that a request depends on."""
+    return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": list(config.get("pinned") or ())}
 
 
 def _judge(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, ranking: str) -> str:
@@ -217,7 +255,7 @@ def _judge(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str,
     return graph.add("judge", {}, {}, {"ranking": ranking, "gold": table, "corpus": corpus, GOLD: golden.golden_digest})
 
 
-def _score(graph: Graph, config: Mapping[str, Any], golden: Golden, judge: str, generate: str | None) -> str:
+def _score(graph: Graph, config: Mapping[str, Any], golden: Golden, sources: Mapping[str, str | None]) -> str:
     columns = [parse_column(column, config["k"], config["metric"]) for column in config["metrics"]]
     nodes = {column.metric: config["metric"][column.metric] for column in columns}
     for column in columns:
@@ -225,12 +263,15 @@ def _score(graph: Graph, config: Mapping[str, Any], golden: Golden, judge: str, 
     values = {"columns": list(config["metrics"])}
     if any(column.endswith("@k") for column in config["metrics"]):
         values["k"] = config["k"]
-    inputs = {"judge": judge, GOLD: golden.golden_digest} | ({"generate": generate} if generate else {})
+    # The questions of a holdout are those of its golden set, and answers are laid over the chunks that they were made from.
+    read = {name: key for name, key in sources.items() if key and (name != "corpus" or sources["check"])}
+    inputs = {**read, GOLD: golden.golden_digest}
     return graph.add("score", {"metrics": nodes}, values, inputs)
 
 
 def _latency(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, indexes: Mapping[str, str]) -> str:
-    roles = ("memory", "embedder", "fusion", "reranker", "selector", "prompt", "generator")
-    nodes = {role: config[role] for role in roles} | {"indexes": config["index"]}
-    values = {name: config[name] for name in ("depth", "rerank_depth", "k", "latency")} | {"machine": machine()}
+    parts = layers(config, graph.components)
+    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
+    values = reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth", "latency")}
+    values["machine"] = machine()
     return graph.add("latency", nodes, values, {"corpus": corpus, QUESTIONS: golden.queries_digest, **indexes})

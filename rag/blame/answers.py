@@ -32,7 +32,7 @@ def is_wrong(reply: Reply, example: Example, values: Mapping[str, float]) -> boo
 
 def wrong(trial: PlannedTrial, made: Plan, store: Store) -> frozenset[str]:
     """Ids of questions that a trial answered wrongly; none where it generates nothing. DataError without scores."""
-    entry = store.read(made.stages[trial.ends.generate].entry) if trial.ends.generate else None
+    entry = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
     if entry is None:
         return frozenset()
     scores, k = results.of(trial, made, store).scores, trial.trial.config["k"]

@@ -1,21 +1,17 @@
 """Reads what trials left in a store, and judges it: what several trials share is read and judged once."""
 
-from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag import pipeline
 from rag.blame.corridor import Flags, Ground, Ints, Steps, fallen
 from rag.corpus import Corpus
 from rag.evaluate import Gold, judge
 from rag.execute import Runner
 from rag.plan import Plan, PlannedTrial
 from rag.rankings import Rankings
-from rag.records import Span
 from rag.runners import corpus_of, rankings_of
 from rag.store import Store
 
@@ -68,11 +64,7 @@ class Reader:
         """The groups that the contexts of a trial satisfy; None where nothing is generated."""
         if trial.ends.generate is None:
             return None
-        corpus, config = self.corpus(trial), trial.trial.config
-        prompt = self.made.graph.components.build(config["prompt"], "prompt")
-        queries = [example.query for example in trial.golden.examples]
-        asked = pipeline.requests(prompt, queries, self.rankings(trial.ends.ranking), corpus, config["k"])
-        contexts = positions_of(corpus, [[chunk.span for chunk in request.contexts] for request in asked])
+        contexts = Rankings.pack(self.runner.obtain(trial.ends.generate).meta["read"])
         return judge(contexts, self.gold(trial)).group_ranks > 0
 
     def stages(self, trial: PlannedTrial) -> Ints | None:
@@ -85,19 +77,3 @@ class Reader:
 
     def _gold_key(self, trial: PlannedTrial) -> str:
         return self.made.stages[trial.ends.judge].inputs["gold"]
-
-
-def positions_of(corpus: Corpus, rows: Sequence[Sequence[Span]]) -> Rankings:
-    """Rankings of chunks that are given by their spans, best first."""
-    edges = np.searchsorted(corpus.doc, np.arange(len(corpus.documents) + 1)).tolist()
-    first = {document.doc_id: edge for document, edge in zip(corpus.documents, edges, strict=False)}
-    last = dict(zip(first, edges[1:], strict=True))
-    starts, ends = corpus.start.tolist(), corpus.end.tolist()
-
-    def place(span: Span) -> int:
-        position = bisect_left(starts, span.start, first[span.doc_id], last[span.doc_id])
-        while ends[position] != span.end:  # chunks that start together stand in the order of their ends
-            position += 1
-        return position
-
-    return Rankings.pack([[(place(span), float(-rank)) for rank, span in enumerate(row)] for row in rows])

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
+from rag.citations import cited
 from rag.errors import ConfigError, ServiceError
-from rag.generators.citations import cited
 from rag.records import Message, Reply, Request
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from rag.execute import Runner
 from rag.headroom.order import perfect_order, pool
 from rag.paired import family
 from rag.plan import Plan, PlannedTrial
-from rag.records import Reply
+from rag.records import Answer, Reply
 from rag.resampling import cluster_numbers
 from rag.roles import AnswerMetric, RankingMetric
 from rag.space import Trial
@@ -85,7 +85,7 @@ def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> d
     found: dict[str, Floats | None] = {CHUNKER: _with_chunker(trial, reader, own, column, metric)}
     if isinstance(metric, RankingMetric):
         found[ORDER] = np.fmax(_with_order(trial, steps, reader, column, metric), own)
-    else:
+    elif isinstance(metric, AnswerMetric):
         found[READER] = _with_reader(trial, reader, own, metric)
     return {part: values - own for part in CALLED if (values := found.get(part)) is not None}
 
@@ -127,7 +127,8 @@ def _with_reader(trial: PlannedTrial, reader: Reader, own: Floats, metric: Answe
     best = own.copy()
     for row, example in enumerate(trial.golden.examples):
         if all_there[row] and example.evidence and example.answers:
-            best[row] = max(own[row], *(metric.measure(example, Reply(answer)) for answer in example.answers))
+            perfect = (Answer(example.query, (), Reply(answer)) for answer in example.answers)
+            best[row] = max(own[row], *(metric.measure(example, answer) for answer in perfect))
     return best
 
 

@@ -1,1 +1,1 @@
-"""Ways to bring earlier turns into a question, one per file."""
+"""What a model is shown of the turns before a question, one way per file."""

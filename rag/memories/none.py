@@ -1,16 +1,16 @@
-"""No memory: every question is searched for as if it were the first."""
+"""No memory: every question is answered as if it were the first."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rag.records import Query
+from rag.records import Query, Recalled
 
 
 class NoMemory:
-    """Searches for the question as it was typed; earlier turns are not read."""
+    """Recalls nothing."""
 
     changes_nothing: ClassVar[bool] = True
 
-    def contextualize(self, queries: Sequence[Query]) -> list[str]:
-        """The text of every query."""
-        return [query.text for query in queries]
+    def recall(self, queries: Sequence[Query]) -> list[Recalled]:
+        """Nothing, for every query."""
+        return [Recalled() for _ in queries]

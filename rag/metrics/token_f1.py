@@ -4,17 +4,17 @@ from collections import Counter
 from dataclasses import dataclass
 
 from rag.metrics.squad import normalised
-from rag.records import Example, Reply
+from rag.records import Answer, Example
 
 
 @dataclass(frozen=True)
 class TokenF1:
     """Harmonic mean of precision and recall of words, SQuAD's F1; the best over the reference answers."""
 
-    def measure(self, example: Example, reply: Reply) -> float:
+    def measure(self, example: Example, answer: Answer) -> float:
         """A value in [0, 1]; NaN where there is no reference answer, as for questions that the corpus cannot answer."""
-        given = normalised(reply.text).split()
-        return max((_f1(given, normalised(answer).split()) for answer in example.answers), default=float("nan"))
+        given = normalised(answer.reply.text).split()
+        return max((_f1(given, normalised(wanted).split()) for wanted in example.answers), default=float("nan"))
 
 
 def _f1(given: list[str], wanted: list[str]) -> float:

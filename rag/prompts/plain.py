@@ -1,11 +1,11 @@
 """A prompt whose every word stands in its config."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rag.errors import ConfigError, closest
-from rag.records import Message, Query
+from rag.records import Material, Message
 
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -32,19 +32,22 @@ class PlainPrompt:
     question_format: str
     context_separator: str = "\n\n"
     no_contexts: str = ""
+    refusal: str = ""
 
     def __post_init__(self) -> None:
         for field, wanted in FIELDS.items():
             _check(field, getattr(self, field), wanted)
 
-    def render(self, query: Query, contexts: Sequence[str]) -> tuple[Message, ...]:
+    def render(self, material: Material) -> tuple[Message, ...]:
         """Lay out the messages; contexts are numbered from 1 in the order given."""
+        numbered = enumerate(material.contexts, 1)
         sources = self.context_separator.join(
-            _fill(self.context_format, {"number": str(number), "text": text}) for number, text in enumerate(contexts, 1)
+            _fill(self.context_format, {"number": str(number), "text": text}) for number, text in numbered
         )
-        asked = _fill(self.question_format, {"contexts": sources or self.no_contexts, "question": query.text})
+        asked = _fill(self.question_format, {"contexts": sources or self.no_contexts, "question": material.query.text})
         opening = (Message("system", self.system),) if self.system else ()
-        return (*opening, *(Message(turn.role, turn.text) for turn in query.history), Message("user", asked))
+        turns = (Message(turn.role, turn.text) for turn in material.recalled.turns)
+        return (*opening, *turns, Message("user", asked))
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:

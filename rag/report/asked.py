@@ -55,7 +55,7 @@ class _Reading:
         return None if entry is None else Judged.from_arrays(entry.arrays)
 
     def replies(self, trial: PlannedTrial) -> list[str]:
-        entry = self.entry(trial.ends.generate) if trial.ends.generate else None
+        entry = self.entry(trial.ends.check) if trial.ends.check else None
         return [reply.text for reply in replies_of(entry)] if entry else []
 
     def ranked(self, trial: PlannedTrial, judged: Judged) -> Ranked | None:

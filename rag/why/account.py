@@ -11,7 +11,7 @@ from rag.blame import ANSWER, STAGES, Reader, Steps
 from rag.corpus import Corpus
 from rag.pipeline import Trace
 from rag.rankings import Rankings
-from rag.records import Evidence, Example, Reply, Span
+from rag.records import Evidence, Example, Reply, Sought, Span
 from rag.runners import replies_of
 from rag.why.asked import Asked, row_of
 from rag.why.words import Whereabouts, told
@@ -142,9 +142,9 @@ class _Row:
 
     def _answer(self) -> dict[str, Any] | None:
         trial = self.asked.trial
-        if trial.ends.generate is None:
+        if trial.ends.check is None:
             return None
-        reply: Reply = replies_of(self.reader.runner.obtain(trial.ends.generate))[self.row]
+        reply: Reply = replies_of(self.reader.runner.obtain(trial.ends.check))[self.row]
         values = blame.measured(results.of(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"])
         wrong = blame.is_wrong(reply, self.example, values)
         return {"reply": reply.text, "citations": list(reply.citations), "scores": values, "wrong": wrong}
@@ -153,7 +153,9 @@ class _Row:
         fused = self._ranking(self.steps.fused)
         reranked = fused if self.steps.reranked == self.steps.fused else self._ranking(self.steps.reranked)
         selected = reranked if self.steps.selected == self.steps.reranked else self._ranking(self.steps.selected)
-        trace = Trace({name: self._ranking(key) for name, key in self.steps.indexes.items()}, fused, reranked, selected)
+        query = self.example.query
+        sought = Sought(query.text, (query.text,))
+        trace = Trace(sought, {name: self._ranking(key) for name, key in self.steps.indexes.items()}, fused, reranked, selected)
         corpus, k = self.reader.corpus(self.asked.trial), self.config["k"]
         positions = [position for position, _ in selected.first(k).row(0)]
         found = zip(placed(corpus, trace, k), positions, strict=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.generators.citations import cited
+from rag.citations import cited
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Defences against documents that give orders, one layer per file."""

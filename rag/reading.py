@@ -1,0 +1,93 @@
+"""From what was found to what a model is given: screens, the token budget, memory, guards, prompt.
+
+The steps between selection and generation, for many questions or for one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rag.corpus import Corpus
+from rag.packing import pack
+from rag.rankings import Rankings
+from rag.records import Document, Finding, Hit, Material, Query, Ranking, Recalled, Request
+from rag.roles import Framing, Memory, Prompt, Screen
+
+Hits = Sequence[tuple[int, float]]
+"""Positions of chunks with their scores, best first."""
+
+
+@dataclass(frozen=True)
+class Screened:
+    """What screens left of the first k passages of a question, and what they found."""
+
+    kept: tuple[tuple[int, float], ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def abstains(self) -> bool:
+        """Whether the model is not to be asked."""
+        return any(finding.action == "abstain" for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request, the passages that are read, and those that had no room. A question that abstains has no request."""
+
+    request: Request | None
+    read: tuple[tuple[int, float], ...]
+    left_out: tuple[tuple[int, float], ...]
+    screened: Screened
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The parts that lay out what was found. `pinned` documents go in whole; `context_tokens` limits the contexts, None not."""
+
+    prompt: Prompt
+    memory: Memory
+    k: int
+    context_tokens: int | None = None
+    screens: Mapping[str, Screen] = field(default_factory=dict)
+    framings: Mapping[str, Framing] = field(default_factory=dict)
+    pinned: tuple[Document, ...] = ()
+
+    def screen(self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus) -> list[Screened]:
+        """Look at the first k passages of every question; what is quarantined is not replaced by what stands behind it."""
+        return screen(self.screens, queries, rankings.first(self.k), corpus)
+
+    def prepare(
+        self, queries: Sequence[Query], screened: Sequence[Screened], corpus: Corpus, references: Sequence[tuple[str, ...]] = ()
+    ) -> list[Prepared]:
+        """The requests; `references` are the gold answers, one tuple per query, where they are known."""
+        recalled = self.memory.recall(queries)
+        known = references or [()] * len(queries)
+        rows = zip(queries, screened, recalled, known, strict=True)
+        return [self._one(query, seen, memory, corpus, gold) for query, seen, memory, gold in rows]
+
+    def _one(self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]) -> Prepared:
+        packed = pack(screened.kept, corpus, self.context_tokens)
+        if screened.abstains:
+            return Prepared(None, packed.read, packed.left_out, screened)
+        texts, before, after = packed.texts, list[str](), list[str]()
+        for framing in self.framings.values():
+            framed = framing.frame(query, texts)
+            texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
+        said = "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after))
+        messages = self.prompt.render(Material(query, texts, recalled, self.pinned, *said))
+        return Prepared(Request(query, packed.chunks, messages, gold), packed.read, packed.left_out, screened)
+
+
+def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:
+    """What is left of the heads of rankings; contexts in findings are numbered as they stand in those heads."""
+    rows = [heads.row(number) for number in range(len(heads))]
+    shown: list[Ranking] = [tuple(Hit(corpus.chunk(place), score) for place, score in row) for row in rows] if screens else []
+    found: list[list[Finding]] = [[] for _ in queries]
+    for one in screens.values():
+        for gathered, findings in zip(found, one.screen(queries, shown), strict=True):
+            gathered += findings
+    return [_left(row, findings) for row, findings in zip(rows, found, strict=True)]
+
+
+def _left(row: Hits, findings: Sequence[Finding]) -> Screened:
+    gone = {finding.context for finding in findings if finding.action == "quarantine"}
+    return Screened(tuple(hit for rank, hit in enumerate(row, 1) if rank not in gone), tuple(findings))
