@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.citations import cited
+from rag.finals import concluded
 from rag.records import Finding, Message, Reply, Request
 from rag.roles import Generator, Inspection
 
@@ -31,15 +32,19 @@ def check(
     replies: Sequence[Reply],
     generator: Generator,
     refusal: str,
+    final: str = "",
 ) -> list[Checked]:
-    """Inspect replies; those that a finding wants again are asked for once more, and refused if they fail again."""
-    found = inspected(inspections, requests, replies)
-    kept = list(replies)
+    """Inspect replies; those that a finding wants again are asked for once more, and refused if they fail again.
+
+    `final` are the words that announce the answer where a prompt asks for reasoning before it, which no inspection reads.
+    """
+    kept, unannounced = concluded(replies, final)
+    found = _joined(unannounced, inspected(inspections, requests, kept))
     again = [number for number, findings in enumerate(found) if any(one.action == "regenerate" for one in findings)]
     if again:
         asked = [_again(requests[number], kept[number], found[number]) for number in again]
-        second = generator.generate(asked)
-        looked = inspected(inspections, [requests[number] for number in again], second)
+        second, missing = concluded(generator.generate(asked), final)
+        looked = _joined(missing, inspected(inspections, [requests[number] for number in again], second))
         for number, reply, findings in zip(again, second, looked, strict=True):
             first = [replace(one, action="flag") for one in found[number]]  # its places are those of a reply that is gone
             kept[number], found[number] = _both(kept[number], reply), [*first, *map(_final, findings)]
@@ -56,6 +61,10 @@ def inspected(
         for gathered, findings in zip(found, one.inspect(requests, replies), strict=True):
             gathered += findings
     return found
+
+
+def _joined(first: Sequence[list[Finding]], second: Sequence[list[Finding]]) -> list[list[Finding]]:
+    return [[*one, *other] for one, other in zip(first, second, strict=True)]
 
 
 def _again(request: Request, reply: Reply, findings: Sequence[Finding]) -> Request:

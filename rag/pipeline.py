@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rag import checking
 from rag.corpus import Corpus
 from rag.errors import ConfigError
+from rag.finals import awaited
 from rag.rankings import DIGITS, NOTHING, Rankings, merged
 from rag.reading import Hits, Prepared, Reading
 from rag.records import Answer, Document, Hit, Query, Ranking, Reply, Sought, Span, Vectors
@@ -207,13 +208,15 @@ class Pipeline:
     def answer_from(self, query: Query, trace: Trace, hear: Callable[[str], None] | None = None) -> Answer:
         """Answer one question from what was found for it.
 
-        Where inspections could change a reply, it is heard when they are done: what a guard takes out is never shown.
+        Where inspections could change a reply, it is heard when they are done: what a guard takes out is never shown, nor is
+        reasoning that a prompt asks for before the answer.
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
         prepared = self.prepare(query, trace)
-        checked = self._checked(prepared, None if self.inspections else hear)
-        if hear and (self.inspections or prepared.request is None):
+        late = bool(self.inspections or awaited(self.reading.prompt, self.generator))
+        checked = self._checked(prepared, None if late else hear)
+        if hear and (late or prepared.request is None):
             hear(checked.reply.text)
         return answered(query, prepared, checked, trace.sought, self.corpus)
 
@@ -225,7 +228,8 @@ class Pipeline:
             (reply,) = self.generator.generate([prepared.request])
         else:
             reply = Reply("".join(_heard(self.generator.stream(prepared.request), hear)))
-        (checked,) = checking.check(self.inspections, [prepared.request], [reply], self.generator, refusal)
+        final = awaited(self.reading.prompt, self.generator)
+        (checked,) = checking.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
         return checked
 
 

@@ -12,6 +12,7 @@ from rag.assessing import assess
 from rag.build import Components
 from rag.claims import Assessment
 from rag.corpus import Corpus
+from rag.finals import awaited
 from rag.golden import Golden
 from rag.items import StoredEmbedder, StoredGenerator, StoredReranker
 from rag.kept import answer_parts, assessment_of, meta_of, plain, reply_of, screened_of, sought_of
@@ -235,11 +236,12 @@ def run_generate(job: Job) -> Entry:
 def run_check(job: Job) -> Entry:
     """Replies → answers as people read them, with what checks and guards found."""
     prepared, replies = job.prepared(), job.inputs["generate"].meta["replies"]
-    refusal = job.components.build(job.nodes["prompt"], "prompt").refusal
+    prompt, generator = (job.components.build(job.nodes[role], role) for role in ("prompt", "generator"))
     asked = [(one.request, reply_of(reply)) for one, reply in zip(prepared, replies, strict=True) if one.request and reply]
     requests, given = [request for request, _ in asked], [reply for _, reply in asked]
-    checked = iter(checking.check(several(job.nodes["inspections"], job.components), requests, given, job.generator(), refusal))
-    done = [next(checked) if one.request else checking.unasked(refusal, ()) for one in prepared]
+    inspections, final = several(job.nodes["inspections"], job.components), awaited(prompt, generator)
+    checked = iter(checking.check(inspections, requests, given, job.generator(), prompt.refusal, final))
+    done = [next(checked) if one.request else checking.unasked(prompt.refusal, ()) for one in prepared]
     pairs = zip(prepared, done, strict=True)
     told = [replace(one, findings=(*before.screened.findings, *one.findings)) for before, one in pairs]
     return Entry(meta={"answers": plain(told), "read": job.inputs["generate"].meta["read"]})
