@@ -1,6 +1,7 @@
 """The BEIR layout: corpus.jsonl, queries.jsonl, qrels/<split>.tsv (Thakur et al., 2021)."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -9,6 +10,9 @@ from rag.loaders.files import read_lines
 from rag.loaders.gold import closest_names, find_document
 from rag.loaders.rows import Row, read_rows
 from rag.records import Document, Evidence, Example, Query, Turn
+
+CONVERSATIONS = "conversations.jsonl"
+"""The file of earlier turns that is read without being asked for."""
 
 Grades = dict[str, tuple[int, str]]
 """doc_id → (grade, `file:line` of the judgement)."""
@@ -52,7 +56,10 @@ class BeirQuestions:
 
     `split` names the file in qrels/ and may be left out when there is only one. `queries` is the file of questions, for
     collections that offer several wordings. `conversations` names a JSONL file with the earlier turns of each question
-    (`_id`, `conversation_id`, `history` of `speaker` and `text`): the conversation is then the cluster, else the question.
+    (`_id`, `conversation_id`, `history` of `speaker` and `text`, and, where they are known, `rewrite`, the question as a person
+    wrote it to be understood alone, and `collection`, a tag): the conversation is then the cluster, else the question. None
+    takes conversations.jsonl where there is one, "" none. A question has its `turn` but no dialogue to be asked in: questions
+    that nobody judged are missing between those that are asked.
     """
 
     def __init__(
@@ -94,9 +101,10 @@ class BeirQuestions:
         return next(iter(files.values()))
 
     def _conversations(self) -> dict[str, Row]:
-        if self.conversations is None:
+        path = self.path / (CONVERSATIONS if self.conversations is None else self.conversations)
+        if self.conversations == "" or (self.conversations is None and not path.is_file()):
             return {}
-        return {row.name("_id"): row for row in read_rows(self.path / self.conversations)}
+        return {row.name("_id"): row for row in read_rows(path)}
 
 
 def read_judgements(path: Path) -> dict[str, Grades]:
@@ -130,16 +138,21 @@ def _example(row: Row, grades: Grades, conversation: Row | None, documents: Mapp
     relevant = {doc_id: (grade, where) for doc_id, (grade, where) in grades.items() if grade > 0}
     for doc_id, (_, where) in relevant.items():
         find_document(doc_id, documents, where)
-    return Example(
-        query=Query(query_id, row.name("text"), _history(conversation)),
-        evidence=tuple(Evidence((doc_id,), grade) for doc_id, (grade, _) in relevant.items()),
-        cluster=conversation.name("conversation_id") if conversation else query_id,
-        judged=frozenset(grades),
+    evidence = tuple(Evidence((doc_id,), grade) for doc_id, (grade, _) in relevant.items())
+    example = Example(Query(query_id, row.name("text")), evidence, cluster=query_id, judged=frozenset(grades))
+    return _in_conversation(example, conversation) if conversation else example
+
+
+def _in_conversation(example: Example, conversation: Row) -> Example:
+    history = tuple(_turn(turn) for turn in conversation.rows("history"))
+    tag = conversation.text("collection", "")
+    return replace(
+        example,
+        query=replace(example.query, history=history, rewrite=conversation.text("rewrite", "")),
+        tags=(tag,) if tag else (),
+        cluster=conversation.name("conversation_id"),
+        turn=1 + sum(turn.role == "user" for turn in history),
     )
-
-
-def _history(conversation: Row | None) -> tuple[Turn, ...]:
-    return tuple(_turn(turn) for turn in conversation.rows("history")) if conversation else ()
 
 
 def _turn(row: Row) -> Turn:

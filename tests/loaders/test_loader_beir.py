@@ -64,6 +64,18 @@ def test_earlier_turns_come_from_the_conversations(collection: Collection) -> No
         read(path, conversations="conversations.jsonl")
 
 
+def test_conversations_are_read_where_there_are_any(collection: Collection) -> None:
+    path = collection("beir")
+    row = {"_id": "a", "conversation_id": "c", "history": [{"speaker": "user", "text": "Hm?"}]}
+    (path / "conversations.jsonl").write_text(json.dumps(row | {"rewrite": "All of A?", "collection": "x"}), encoding="utf-8")
+    b, a = read(path)
+    assert (b.query, b.turn, b.tags) == (Query("b", "B?"), 0, ())
+    assert (a.query, a.turn, a.tags, a.dialogue) == (Query("a", "A?", (Turn("user", "Hm?"),), "All of A?"), 2, ("x",), "")
+    assert [example.query for example in read(path, conversations="")] == [Query("b", "B?"), Query("a", "A?")]
+    with pytest.raises(DataError, match="talks"):
+        read(path, conversations="talks.jsonl")
+
+
 @pytest.mark.parametrize(
     ("file", "line", "said"),
     [
@@ -136,6 +148,8 @@ def test_cranfield_keeps_its_grades_and_its_empty_documents(installed: Callable[
 
 def test_mtrag_brings_its_conversations(installed: Callable[[str], Path]) -> None:
     path = str(installed("beir/mtrag-human-179"))
-    loaded = golden.load(BeirLoader(path), BeirQuestions(path, conversations="conversations.jsonl"))
+    loaded = golden.load(BeirLoader(path), BeirQuestions(path))
     assert sum(bool(example.query.history) for example in loaded.examples) == 154
     assert len({example.cluster for example in loaded.examples}) == 42
+    assert all(example.query.rewrite for example in loaded.examples)
+    assert [example.turn for example in loaded.examples].count(1) == 25
