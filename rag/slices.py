@@ -110,10 +110,11 @@ DIMENSIONS: Mapping[str, Callable[[Example], Labels]] = {
     "words": _words,
     "answerable": lambda example: ["yes" if example.evidence else "no"],
     "turns": _turns,
+    "turn": lambda example: [str(example.turn)] if example.turn else [],
     "split": lambda example: [example.split] if example.split else [],
 }
 """What every golden set can be sliced by: the values of a question. `doc` are its gold documents, `turns` counts what the
-person has said, this question included."""
+person has said, this question included, `turn` is its place in its dialogue."""
 
 
 def shrunk(means: Floats, errors: Floats, n: NDArray[np.int64], overall: float) -> Floats:

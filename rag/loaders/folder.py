@@ -14,7 +14,9 @@ from rag.records import Document, Evidence, Example, Query, Span, Turn
 TITLE = re.compile(r"^#{1,6}[ \t]+(\S.{0,199})", re.MULTILINE)
 """The first Markdown heading, no more than 200 characters of it: a file may be one line of many megabytes."""
 
-QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "history", "answers", "evidence"})
+QUESTION = frozenset(
+    {"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite", "answers", "evidence"}
+)
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
 ALTERNATIVE = frozenset({"doc", "start", "end", "quote"})
@@ -66,27 +68,35 @@ class FolderLoader:
 
 
 class NativeQuestions:
-    """Golden questions from `path`/questions.jsonl, one JSON object a line.
+    """Golden questions from `questions`, a file in the folder `path`, one JSON object a line.
 
-    `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (its own id unless given), `history`
-    (`role`, `text`), `answers` and `evidence` are not. Evidence is a list of groups, all of them needed: `grade` (1 unless
-    given) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it. `start` and `end`
-    decide between several occurrences of a quote and follow it when the document has changed.
+    `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (its dialogue or its own id unless
+    given), `history` (`role`, `text`), `answers` and `evidence` are not. Evidence is a list of groups, all of them needed:
+    `grade` (1 unless given) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it.
+    `start` and `end` decide between several occurrences of a quote and follow it when the document has changed.
+
+    Questions of one conversation name it in `dialogue` and their place in it in `turn`, from 1; `rewrite` is such a question
+    as a person would ask it without the turns before it.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, questions: str = "questions.jsonl") -> None:
         self.path = Path(path)
+        self.questions = questions
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
         """Yield every question in file order; raise DataError naming file, line and quote."""
-        path = self.path / "questions.jsonl"
+        path = self.path / self.questions
         places: dict[str, str] = {}
+        turns: dict[tuple[str, int], str] = {}
         for row in read_rows(path):
             example = _example(row.only(QUESTION), documents)
             query_id = example.query.query_id
             if query_id in places:
                 raise DataError(row.where, f"the question {query_id!r} stands at {places[query_id]} too", "give it its own id")
             places[query_id] = row.where
+            if example.dialogue and (stands := turns.setdefault((example.dialogue, example.turn), row.where)) != row.where:
+                found = f"turn {example.turn} of the dialogue {example.dialogue!r} stands at {stands} too"
+                raise DataError(row.where, found, "give every turn its own number")
             yield example
         if not places:
             raise DataError(str(path), "holds no question", 'write one a line: {"id": …, "text": …, "evidence": […]}')
@@ -94,15 +104,31 @@ class NativeQuestions:
 
 def _example(row: Row, documents: Mapping[str, Document]) -> Example:
     query_id = row.name("id")
+    history = tuple(_turn(turn.only(TURN)) for turn in row.rows("history"))
+    dialogue, turn = _placed(row, history)
     return Example(
-        query=Query(query_id, row.name("text"), tuple(_turn(turn.only(TURN)) for turn in row.rows("history"))),
+        query=Query(query_id, row.name("text"), history, row.text("rewrite", "")),
         evidence=tuple(_group(group.only(GROUP), documents) for group in row.rows("evidence")),
         answers=row.texts("answers"),
         kind=row.text("kind", ""),
         tags=row.texts("tags"),
         split=_one_of(row, "split", row.text("split", ""), ("", *SPLITS)),
-        cluster=row.text("cluster", "") or query_id,
+        cluster=row.text("cluster", "") or dialogue or query_id,
+        dialogue=dialogue,
+        turn=turn,
     )
+
+
+def _placed(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
+    """The conversation that a question belongs to and its place in it, which the turns before it must bear out."""
+    dialogue, turn = row.text("dialogue", ""), row.whole("turn", 0)
+    if bool(dialogue) != bool(turn):
+        raise DataError(row.where, "'dialogue' and 'turn' stand together", "give both, or neither")
+    asked = 1 + sum(said.role == "user" for said in history)
+    if dialogue and turn != asked:
+        found = f"'turn' is {turn}, and its history makes it question {asked} of the dialogue"
+        raise DataError(row.where, found, "a turn's history holds all questions and answers before it")
+    return dialogue, turn
 
 
 def _turn(row: Row) -> Turn:

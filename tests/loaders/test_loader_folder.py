@@ -191,3 +191,57 @@ def test_the_handbook_loads() -> None:
     assert {"tune", "holdout"} <= set(loaded.sizes)
     assert checked.clusters_across_splits == ()
     assert not [twins for twins in checked.twins if twins.across_splits]
+
+
+TURNS: list[dict[str, object]] = [
+    {"id": "d-1", "text": "When does it leave?", "dialogue": "d", "turn": 1},
+    {
+        "id": "d-2",
+        "text": "And on Sunday?",
+        "dialogue": "d",
+        "turn": 2,
+        "rewrite": "When does the ferry leave on Sunday?",
+        "history": [{"role": "user", "text": "When does it leave?"}, {"role": "assistant", "text": "At seven."}],
+    },
+]
+
+
+def test_a_dialogue_is_a_cluster_of_turns(tmp_path: Path) -> None:
+    first, second = read(tmp_path, *TURNS)
+    assert (first.dialogue, first.turn, first.cluster, first.query.rewrite) == ("d", 1, "d", "")
+    assert (second.turn, second.query.rewrite) == (2, "When does the ferry leave on Sunday?")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"turn": 3}, "its history makes it question 2"),
+        ({"turn": None}, "stand together"),
+        ({"dialogue": None}, "stand together"),
+        ({"turn": 1, "history": []}, "stands at"),
+    ],
+)
+def test_turns_that_make_no_dialogue_are_refused(tmp_path: Path, changed: dict[str, object], says: str) -> None:
+    with pytest.raises(DataError, match=says) as caught:
+        read(tmp_path, TURNS[0], TURNS[1] | changed)
+    assert caught.value.where.endswith("questions.jsonl:2")
+
+
+def test_questions_come_from_the_file_that_is_named(tmp_path: Path) -> None:
+    read(tmp_path, *TURNS)
+    (tmp_path / "questions.jsonl").rename(tmp_path / "talks.jsonl")
+    assert len(list(NativeQuestions(str(tmp_path), "talks.jsonl").read(DOCUMENTS))) == 2
+
+
+def test_every_dialogue_of_the_handbook_is_whole() -> None:
+    loaded = golden.load(FolderLoader(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK), "dialogues.jsonl"))
+    turns: dict[str, list[int]] = {}
+    asked: dict[tuple[str, int], str] = {}
+    for example in loaded.examples:
+        turns.setdefault(example.dialogue, []).append(example.turn)
+        asked[example.dialogue, example.turn] = example.query.text
+        users = [turn.text for turn in example.query.history if turn.role == "user"]
+        assert users == [asked[example.dialogue, turn] for turn in range(1, example.turn)]
+        assert bool(example.query.rewrite) == (example.turn > 1)
+    assert len(turns) >= 12
+    assert all(numbers == list(range(1, len(numbers) + 1)) and 3 <= len(numbers) <= 5 for numbers in turns.values())
