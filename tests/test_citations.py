@@ -1,10 +1,15 @@
 """Markers become citations; markers to nothing do not."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.citations import cited
+from rag.citations import Marker, citations, cited, markers, said, to_nothing, unmarked, without_markers
+from rag.records import Chunk, Hit, Span
+
+MARKED = st.text(alphabet="[]12, ;x.A\n`(")
 
 
 @pytest.mark.parametrize(
@@ -14,6 +19,8 @@ from rag.citations import cited
         ("Yes [3][1], no [ 3 ; 2 ].", (3, 1, 2)),
         ("Yes [0], [4], [-1], [1.5], [x], (2), [], [1 2].", ()),
         ("Yes [" + "9" * 5000 + "].", ()),
+        ("Take `rows[1]`, or ``rows[2]``.\n```\nrows[3]\n```\nDone [2].", (2,)),
+        ("See [1](https://example.org).", ()),
         ("", ()),
     ],
 )
@@ -21,8 +28,68 @@ def test_markers(text: str, numbers: tuple[int, ...]) -> None:
     assert cited(text, 3) == numbers
 
 
-@given(st.text(alphabet="[]12, ;x"), st.integers(0, 5))
+@given(MARKED, st.integers(0, 5))
 def test_only_contexts_are_cited_and_none_twice(text: str, contexts: int) -> None:
     numbers = cited(text, contexts)
     assert set(numbers) <= set(range(1, contexts + 1))
     assert len(set(numbers)) == len(numbers)
+
+
+def attributed(text: str) -> list[tuple[str, tuple[int, ...]]]:
+    return [(text[one.start : one.end], one.cites(9)) for one in said(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("It leaves at seven [1]. It costs nine [2].", [("It leaves at seven [1].", (1,)), ("It costs nine [2].", (2,))]),
+        ("It leaves at seven. [1] It costs nine. [2, 3]", [("It leaves at seven.", (1,)), ("It costs nine.", (2, 3))]),
+        ("It leaves at seven.[1] It costs nine.[2]", [("It leaves at seven.", (1,)), ("It costs nine.", (2,))]),
+        ("[1] says so. And more.", [("says so.", (1,)), ("And more.", ())]),
+        ("# Fares [4]\n- Dogs [1]\n2. Cats [2]", [("Dogs", (1,)), ("Cats", (2,))]),
+        ("It leaves at seven.\n\n[1]\n\nIt costs nine.", [("It leaves at seven.", (1,)), ("It costs nine.", ())]),
+        ("One [2] and two [2][1].", [("One [2] and two [2][1].", (2, 1))]),
+        ("[1]", []),
+        ("", []),
+    ],
+)
+def test_sentences_own_the_markers_in_them_and_right_behind_them(text: str, sentences: object) -> None:
+    assert attributed(text) == sentences
+
+
+@given(MARKED)
+def test_every_marker_but_those_of_headings_has_one_sentence(text: str) -> None:
+    found = said(text)
+    owned = [marker for one in found for marker in one.markers]
+    assert len(owned) == len(set(owned))
+    if found and text[found[0].start : found[0].end]:
+        assert {marker for marker in markers(text) if marker.start >= found[0].start} <= set(owned)
+    assert all(one.end <= two.start for one, two in pairwise(found))
+
+
+@given(MARKED)
+def test_blanking_markers_moves_nothing(text: str) -> None:
+    plain = unmarked(text)
+    assert len(plain) == len(text)
+    assert all(new in (old, " ") for old, new in zip(text, plain, strict=True))
+
+
+def test_taking_markers_out_takes_the_blank_before_them() -> None:
+    assert without_markers("Yes [1]. No  [2, 3] at all[4].") == "Yes. No at all."
+
+
+def test_markers_to_nothing_keep_what_they_have_to_something() -> None:
+    text = "Yes [1]. No [1, 9]. So [8]."
+    assert to_nothing(text, 2) == [(Marker(12, 18, (1, 9)), "[1]"), (Marker(22, 26, (8,)), "")]
+    assert to_nothing(text, 9) == []
+
+
+def test_a_citation_knows_its_context_its_place_and_its_sentence() -> None:
+    contexts = tuple(Hit(Chunk(Span("d", start, start + 5), "12345"), 1.0) for start in (0, 10))
+    text = "Yes [2]. No [1, 2, 3]."
+    found = citations(text, contexts)
+    assert [(one.number, one.span, text[one.start : one.end], one.sentence) for one in found] == [
+        (2, Span("d", 10, 15), "[2]", (0, 8)),
+        (1, Span("d", 0, 5), "[1, 2, 3]", (9, 22)),
+        (2, Span("d", 10, 15), "[1, 2, 3]", (9, 22)),
+    ]

@@ -1,0 +1,75 @@
+"""What a text claims, and whether it declines to answer: its sentences without questions, headings and refusals.
+
+The patterns are English; a refusal in another language is known by the sentence that the prompt asks for (`refused`).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from rag.citations import said, without_markers
+from rag.errors import ConfigError
+from rag.sentences import Piece
+
+ASSERTS = re.compile(r"\w")
+REFUSALS = (
+    r"\b(?:i|we) (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t) (?:know|answer|find|say|tell)\b",
+    r"\b(?:unable|not able) to (?:answer|find|say|tell)\b",
+    r"\b(?:cannot|can['’]t|could not) be (?:answered|determined|found)\b",
+    r"\b(?:contexts?|passages?|sources?|documents?|texts?) (?:do|does|did) not "
+    r"(?:say|state|mention|answer|contain|provide|tell)\b",
+    r"\bnot (?:mentioned|stated|found|given|provided|answered|specified) in the (?:given |provided )?"
+    r"(?:contexts?|passages?|sources?|documents?|texts?)\b",
+    r"\b(?:no|not enough|insufficient) (?:relevant )?information\b",
+)
+"""How English sentences say that nothing can be said."""
+WORDS = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def refusals(further: Sequence[str] = (), where: str = "judge.abstentions") -> tuple[re.Pattern[str], ...]:
+    """REFUSALS and further regular expressions, case ignored; ConfigError, with `where` they stand, for what is none."""
+    try:
+        return tuple(re.compile(phrase, re.IGNORECASE) for phrase in (*REFUSALS, *further))
+    except re.error as error:
+        raise ConfigError(where, f"holds {error.pattern!r}: {error}", "regular expressions") from error
+
+
+SAYING_NOTHING = refusals()
+
+
+def claims(text: str, abstentions: Sequence[re.Pattern[str]] = SAYING_NOTHING) -> tuple[list[Piece], bool]:
+    """The claims of a text as [start, end), and whether it abstains: it says nothing, or nothing but that it cannot say."""
+    found, declined = _divided(text, lambda sentence: any(pattern.search(sentence) for pattern in abstentions))
+    return found, not ASSERTS.search(text) or (declined and not found)
+
+
+def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
+    """Whether a reply declines to answer: it says nothing, or `refusal` but for marks, or only that it cannot say.
+
+    A sentence that reads like a refusal and stands word for word in one of `contexts` is a quotation, and declines nothing.
+    """
+    known = {_words(refusal), *(_words(refusal[part.start : part.end]) for part in said(refusal))} - {()}
+    read = [" ".join(context.split()) for context in contexts]
+
+    def declines(sentence: str) -> bool:
+        quoted = any(" ".join(sentence.split()) in context for context in read)
+        return _words(sentence) in known or (not quoted and any(pattern.search(sentence) for pattern in SAYING_NOTHING))
+
+    plain = without_markers(text)
+    found, declined = _divided(plain, declines)
+    return not ASSERTS.search(plain) or _words(plain) in known or (declined and not found)
+
+
+def _divided(text: str, declines: Callable[[str], bool]) -> tuple[list[Piece], bool]:
+    """The sentences that claim something, and whether one of the others declines; questions do neither."""
+    found, declined = list[Piece](), False
+    for sentence in said(text):
+        words = without_markers(text[sentence.start : sentence.end])
+        if declines(words):
+            declined = True
+        elif words.rstrip("\"'”’)*_ ")[-1:] != "?" and ASSERTS.search(words):
+            found.append((sentence.start, sentence.end))
+    return found, declined
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold().replace("’", "'") for word in WORDS.findall(text))

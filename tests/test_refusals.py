@@ -1,0 +1,60 @@
+"""What declines to answer, and what only looks like it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.errors import ConfigError
+from rag.refusals import refusals, refused
+
+REFUSAL = "That is not in this book. Ask the harbour."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n",
+        "[1]",
+        "I don't know.",
+        "I don’t know [1].",
+        "I do not know. Would you like to ask something else?",
+        "The sources do not mention dogs.",
+        "**That is not in this book.** Ask the harbour!",
+        "That is not in this book.",
+        "that is not in this book [2]",
+    ],
+)
+def test_refusals(text: str) -> None:
+    assert refused(text, REFUSAL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dogs travel free [1].",
+        "I don't know the price. Dogs travel free [1].",
+        "That is not in this book. Dogs travel free.",
+        "Who knows?",
+        "No.",
+    ],
+)
+def test_what_claims_something_declines_nothing(text: str) -> None:
+    assert not refused(text, REFUSAL)
+
+
+def test_a_quotation_declines_nothing() -> None:
+    text = "We cannot answer the telephone on Sundays. [1]"
+    assert refused(text)
+    assert not refused(text, contexts=["# Hours\n\nWe cannot answer the telephone\non Sundays. Write to us."])
+
+
+@given(st.text(max_size=40))
+def test_a_prompts_own_refusal_is_one(text: str) -> None:
+    assert refused(text, text) or "[" in text or not any(character.isalnum() for character in text) or "?" in text
+
+
+def test_further_patterns_must_be_regular_expressions() -> None:
+    assert any(pattern.search("No idea!") for pattern in refusals(["no idea"]))
+    with pytest.raises(ConfigError, match=r"judge\.abstentions"):
+        refusals(["("])
