@@ -14,7 +14,6 @@ from small import write_experiment, write_golden
 
 from rag import blame, sweep
 from rag.blame import STAGES, Ground, Steps, fallen
-from rag.blame.reader import positions_of
 from rag.corpus import Corpus
 from rag.errors import ConfigError, DataError
 from rag.evaluate import Scores, gold_table, judge
@@ -301,13 +300,6 @@ def test_a_selector_that_mends_what_fusion_broke_clears_it() -> None:
     assert blamed(replace(case, contexts=[1, 2])) == [PROMPT]
 
 
-def test_chunks_are_found_again_by_their_spans() -> None:
-    spans = [Span("a", 0, 4), Span("a", 0, 9), Span("a", 2, 9), Span("b", 0, 4), Span("b", 0, 12)]
-    corpus = Corpus.of(DOCUMENTS, spans)
-    found = positions_of(corpus, [[spans[1], spans[4]], [], [spans[0], spans[3], spans[2]]])
-    assert found.positions.tolist() == [[1, 4, -1], [-1, -1, -1], [0, 3, 2]]
-
-
 AXES = """\
   chunker: ["chunker=fixed chunker.size=10 chunker.overlap=0", "chunker=recursive chunker.size=80"]
   search: ["index=[bm25s] fusion=single", "index=[bm25s,dense]"]
@@ -385,7 +377,7 @@ def test_an_answer_is_wrong_where_no_reference_stands_in_it_and_no_metric_is_con
 def test_wrong_are_the_answers_that_a_trial_gave_wrongly(ran: tuple[Plan, Store]) -> None:
     made, store = ran
     trial = made.trials[0]
-    replies = replies_of(store.read(made.stages[str(trial.ends.generate)].entry) or Entry(meta={"replies": []}))
+    replies = replies_of(store.read(made.stages[str(trial.ends.check)].entry) or Entry(meta={"answers": [], "read": []}))
     said = {name: reply.text.lower() for name, reply in zip(_ids(trial), replies, strict=True)}
     references = {"q1": "seven", "q2": "four crowns", "q4": "thirty days", "q6": "no"}
     f1 = dict(zip(_ids(trial), scores_of(made, store, 0).column("token_f1"), strict=True))

@@ -106,7 +106,7 @@ def test_sweep_as_json(rag: Verb, study: str) -> None:
 def test_answers_and_passages_as_json(rag: Verb) -> None:
     given = (*GIVEN, "generator=extractive", "k=2", "chunker.size=60")
     told = rag("ask", "What does a bus ticket cost?", *given, "--json").json
-    assert set(told) == {"question", "answer", "citations", "passages"}
+    assert set(told) == {"question", "answer", "citations", "abstained", "findings", "passages"}
     assert "four crowns" in told["answer"]
     assert told["citations"]
     assert len(told["passages"]) == 2
@@ -137,7 +137,7 @@ def test_a_failed_trial_ends_with_1_and_is_told_in_json(rag: Verb) -> None:
     assert said.code == 1
     assert said.json["stages"]["failed"] == 1
     assert "127.0.0.1:9" in said.json["errors"]["default"]
-    assert said.err.startswith("failed generate PlainPrompt OpenAiGenerator: http://127.0.0.1:9")
+    assert said.err.startswith("failed generate BufferMemory PlainPrompt OpenAiGenerator: http://127.0.0.1:9")
     assert len(said.err.splitlines()) == 1
     assert rag(*RUN).code == 0
 

@@ -24,7 +24,7 @@ from rag.metrics.exact_match import ExactMatch
 from rag.metrics.judged import JudgedShare
 from rag.metrics.recall import Recall
 from rag.rankings import Rankings
-from rag.records import Document, Evidence, Example, Query, Reply, Span
+from rag.records import Answer, Document, Evidence, Example, Query, Reply, Span
 from rag.roles import Judgements
 
 CORPUS = Corpus.of(
@@ -106,10 +106,14 @@ def test_a_budget_of_characters_counts_what_is_read_to_its_end() -> None:
     ]
 
 
+def answer(text: str) -> Answer:
+    return Answer(Query("q", "?"), (), Reply(text))
+
+
 def test_a_table_holds_every_question_in_every_column() -> None:
     asked = [example("a", 0, 50, answers=("Yes!",)), example("b", 0, answers=("no",)), example("c")]
     table = judged(asked, [0, 5], [3, 0], [1])
-    replies = [Reply("yes"), Reply("yes"), Reply("yes")]
+    replies = [answer("yes")] * 3
     columns = ["recall@1", "recall@k", "recall@10chars", "exact_match"]
     scores = score(table, replies, asked, METRICS, columns, k=2)
     assert scores.query_ids == ("a", "b", "c")
@@ -130,7 +134,7 @@ def test_what_failed_scores_0_where_it_could_have_scored_and_is_counted() -> Non
     asked = [example("a", 0, answers=("",)), example("b", 0), example("c")]
     table = judged(asked, [0], [0], [0])
     columns = ["recall@1", "judged@1", "char_recall@1", "exact_match"]
-    scores = score(table, [None, Reply(""), Reply("")], asked, METRICS, columns, 1, failed=np.array([False, True, True]))
+    scores = score(table, [None, answer(""), answer("")], asked, METRICS, columns, 1, failed=np.array([False, True, True]))
     nan = float("nan")
     np.testing.assert_array_equal(scores.values, [[0, 0, 0, 0], [0, 0, 0, nan], [nan, nan, nan, nan]])
     assert scores.failed.tolist() == [True, True, True]
@@ -147,7 +151,7 @@ def test_unknown_columns_are_refused_before_they_are_scored() -> None:
 def test_as_many_replies_as_questions() -> None:
     asked = [example("a", 0, answers=("x",)), example("b", 0)]
     with pytest.raises(ValueError):  # noqa: PT011
-        score(judged(asked, [0], [1]), [Reply("x")], asked, METRICS, ["exact_match"], 5)
+        score(judged(asked, [0], [1]), [answer("x")], asked, METRICS, ["exact_match"], 5)
 
 
 def test_scores_come_back_from_their_arrays() -> None:

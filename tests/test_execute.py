@@ -98,7 +98,7 @@ def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: P
     done = swept(made(tmp_path, store, f'  generator: {{quoting: generator=extractive, dead: "{dead}"}}'), store)
     assert [(row.name, row.status) for row in done.board.rows] == [("quoting", "done"), ("dead", "failed")]
     counts = done.counts()
-    assert (counts["failed"], counts["blocked"]) == (1, 1)
+    assert (counts["failed"], counts["blocked"]) == (1, 2)  # generate; check and score
     assert "127.0.0.1:9" in done.board.rows[1].error
     json.dumps(done.to_json(), allow_nan=False)
 

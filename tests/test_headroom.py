@@ -231,8 +231,8 @@ def test_replies_that_cost_are_not_asked_for(ran: tuple[Plan, Store], tmp_path: 
     made, store = ran[0], Store(str(shutil.copytree(ran[1].root, tmp_path / "copy")))
     monkeypatch.setattr("rag.generators.extractive.ExtractiveGenerator.costly", True, raising=False)
     assert set(headroom.differences(made.trials[0], made, store, "ndcg@10")) == {ORDER, CHUNKER}
-    gone = made.trials[1].ends.generate
-    store.remove(made.stages[str(gone)].entry)
+    for gone in (made.trials[1].ends.generate, made.trials[1].ends.check):
+        store.remove(made.stages[str(gone)].entry)
     store.remove(made.stages[made.trials[1].ends.score].entry)
     assert set(headroom.differences(made.trials[0], made, store, "exact_match")) == {READER}
 

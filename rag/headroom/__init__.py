@@ -110,9 +110,11 @@ def _with_chunker(trial: PlannedTrial, reader: Reader, own: Floats, column: str,
         varied["generator"] = SILENT
     made, store = reader.made, reader.store
     ahead = plan.assemble(made.experiment, [Trial(trial.trial.name, trial.trial.choices, varied)], store)
-    key, waiting = ahead.trials[0].ends.generate, ahead.to_run
-    if key in waiting and getattr(made.graph.components.role("generator", config["generator"]), "costly", False):
-        return None
+    ends, components = ahead.trials[0].ends, made.graph.components
+    asked = {"generator": (ends.generate, ends.check), "judge": (ends.assess,)}
+    for role, keys in asked.items():
+        if set(keys) & set(ahead.to_run) and getattr(components.role(role, config[role]), "costly", False):
+            return None
     entry = Runner(ahead.graph, ahead.goldens, store).obtain(ahead.trials[0].ends.score)
     return Scores.from_arrays(entry.arrays).column(column)
 
