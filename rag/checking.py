@@ -6,15 +6,23 @@ The steps behind generation, for many questions or for one.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rag.citations import cited
+from rag.citations import Marker, cited, to_nothing
+from rag.edits import Cut, Edited
 from rag.finals import concluded
 from rag.records import Finding, Message, Reply, Request
+from rag.refusals import refused
 from rag.roles import Generator, Inspection
+
+MARKERS = "markers"
+"""The source of findings about citation markers to nothing, which are dropped whatever is checked."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A reply as a person reads it, what was found on the way, and whether it declines to answer."""
+    """A reply as a person reads it, what was found on the way, and whether it declines to answer.
+
+    Places of findings are those in that reply; what was cut out of it has the place where it stood, and no length.
+    """
 
     reply: Reply
     findings: tuple[Finding, ...] = ()
@@ -46,7 +54,7 @@ def check(
         second, missing = concluded(generator.generate(asked), final)
         looked = _joined(missing, inspected(inspections, [requests[number] for number in again], second))
         for number, reply, findings in zip(again, second, looked, strict=True):
-            first = [replace(one, action="flag") for one in found[number]]  # its places are those of a reply that is gone
+            first = [_placeless(replace(one, action="flag")) for one in found[number]]
             kept[number], found[number] = _both(kept[number], reply), [*first, *map(_final, findings)]
     rows = zip(requests, kept, found, strict=True)
     return [_finished(request, reply, findings, refusal) for request, reply, findings in rows]
@@ -84,11 +92,31 @@ def _final(finding: Finding) -> Finding:
 
 
 def _finished(request: Request, reply: Reply, findings: Sequence[Finding], refusal: str) -> Checked:
-    text = reply.text
     if any(one.action == "refuse" for one in findings):
-        return Checked(replace(reply, text=refusal, citations=()), tuple(findings), True)
-    for one in sorted((one for one in findings if one.action == "remove" and not one.context), key=lambda one: -one.start):
-        text = text[: one.start] + text[one.end :]
-    numbers = cited(text, len(request.contexts))
-    declined = not text.strip() or (bool(refusal) and text.strip() == refusal)
-    return Checked(replace(reply, text=text, citations=numbers), tuple(findings), declined)
+        return Checked(replace(reply, text=refusal, citations=()), tuple(map(_placeless, findings)), True)
+    contexts = [chunk.text for chunk in request.contexts]
+    removed = [Cut(one.start, one.end) for one in findings if one.action == "remove" and not one.context]
+    text, placed = _moved(reply.text, removed, findings)
+    while nothing := to_nothing(text, len(contexts)):
+        # What closes up around a marker can be one itself, as in [[9]8].
+        placed += [_cites_nothing(marker, len(contexts)) for marker, _ in nothing]
+        text, placed = _moved(text, [Cut(marker.start, marker.end, left) for marker, left in nothing], placed)
+    numbers = cited(text, len(contexts))
+    return Checked(replace(reply, text=text, citations=numbers), tuple(placed), refused(text, refusal, contexts))
+
+
+def _moved(text: str, cuts: Sequence[Cut], findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
+    """A text after cuts, and findings with the places that they have in it; those in contexts stay."""
+    edited = Edited.of(text, cuts)
+    moved = [one if one.context else replace(one, start=edited.place(one.start), end=edited.place(one.end)) for one in findings]
+    return edited.text, moved
+
+
+def _cites_nothing(marker: Marker, contexts: int) -> Finding:
+    gone = ", ".join(str(number) for number in marker.numbers if not 1 <= number <= contexts)
+    return Finding(MARKERS, f"cites {gone}, and there are {contexts} contexts", start=marker.start, end=marker.end)
+
+
+def _placeless(finding: Finding) -> Finding:
+    """A finding about a reply that nobody reads: it has no place."""
+    return finding if finding.context else replace(finding, start=0, end=0)
