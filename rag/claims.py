@@ -82,6 +82,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What a judgement took: tokens of prompts and replies, and US dollars, NaN if unknown."""
+
+    tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        """Both."""
+        return Spent(self.tokens + other.tokens, self.cost + other.cost)
+
+
+@dataclass(frozen=True, slots=True)
 class Cited:
     """A sentence of a reply, the characters [start, end) of it, held against the contexts that it cites.
 

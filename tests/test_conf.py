@@ -32,9 +32,6 @@ GIVEN = {
 }
 """What a choice must be given because it has no default; a new `???` that does not stand here fails its test."""
 
-ASIDE = ("judge",)
-"""Groups that the wiring of a trial has no place for."""
-
 WHERE_AND_HOW = (
     "device",
     "threads",
@@ -64,7 +61,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def composed(name: str) -> dict[str, Any]:
     group, _, choice = name.partition("/")
-    override = f"{group}=[{choice}]" if group in LISTS else f"{'+' * (group in ASIDE)}{group}={choice}"
+    override = f"{group}=[{choice}]" if group in LISTS else f"{group}={choice}"
     return resolve(compose([override, *GIVEN.get(name, ())]))
 
 

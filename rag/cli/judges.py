@@ -64,6 +64,5 @@ def _chosen(chosen: Sequence[str]) -> "tuple[str, Any, Components, Labelled]":
     others = [part for part in chosen if not part.startswith(("judge=", "data="))]
     name = known.get("judge", "local")
     with hydra_ready():
-        # The wiring of a trial has no judge: it is added.
-        config = resolve(compose([f"+judge={name}", *others]))
+        config = resolve(compose([f"judge={name}", *others]))
     return name, config["judge"], Components(plugins()), labelled(known.get("data", "wice"))

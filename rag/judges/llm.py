@@ -4,50 +4,44 @@ Zheng et al. 2023, "Judging LLM-as-a-Judge". What it is told stands in the confi
 retries, limits, prices and stored replies are those of answering.
 """
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from rag.claims import Case, Claim, Passage, Verdict
+from rag.claims import Case, Claim, Passage, Spent, Verdict
 from rag.errors import ConfigError
+from rag.judges.asking import Asked, ask
 from rag.judges.assertions import claims, refusals, without_markers
-from rag.judges.replies import Said, majority, place, verdicts
-from rag.records import Chunk, Message, Query, Request, Span
+from rag.judges.replies import Said, majority, place, relevance, verdicts
+from rag.records import Message
 from rag.roles import Generator, fingerprint
 from rag.sentences import Piece
 
-PLACES = ("question", "contexts", "claims")
-FILLED = re.compile("|".join(rf"\{{{name}\}}" for name in PLACES))
-
-
-@dataclass
-class _Asked:
-    """A case while it is judged: its claims, what every vote said, and what was wrong with the last reply that failed."""
-
-    case: Case
-    spans: list[Piece]
-    abstained: bool
-    votes: list[list[Said]] = field(default_factory=list)
-    wrong: str = ""
+PLACES: Mapping[str, tuple[str, ...]] = {"prompt": ("contexts", "claims"), "relevance": ("question", "text")}
+"""What stands in braces in each prompt."""
+FILLED = re.compile(r"\{(question|contexts|claims|text)\}")
 
 
 @dataclass(frozen=True)
 class LlmJudge:
-    """Support is the share of `votes` that call a claim supported.
+    """Support is the share of `votes` that call a claim supported, relevance the mean of the grades.
 
     Votes differ only where the generator's temperature is above 0.
 
-    `instruction` is the system message, `prompt` the user's, with the places {question}, {contexts} and {claims}. A reply that
-    is not the JSON it asks for is asked for again, up to `attempts` times per vote; claims without a single vote are failures.
-    Of the question the model sees what the config shows it. `abstentions` are further regular expressions for sentences that
-    say that nothing can be said.
+    `instruction` is the system message, `prompt` the user's, with the places {question}, {contexts} and {claims}; `relevance`,
+    with {question} and {text}, asks for a grade from 0 to 3. A reply that is not the JSON it asks for is answered with `again`,
+    up to `attempts` replies per vote; what has no vote is a failure. `abstentions` are further regular expressions for
+    sentences that say that nothing can be said.
     """
 
     generator: Generator
     instruction: str
     prompt: str
+    relevance: str
+    again: str
     votes: int = 1
     attempts: int = 2
     threshold: float = 0.5
@@ -57,8 +51,10 @@ class LlmJudge:
     def __post_init__(self) -> None:
         if not isinstance(self.generator, Generator):
             raise ConfigError("judge.generator", f"{type(self.generator).__name__} generates nothing", "a generator")
-        if missing := [name for name in ("contexts", "claims") if f"{{{name}}}" not in self.prompt]:
-            raise ConfigError("judge.prompt", f"has no place for {missing[0]}", f"write {{{missing[0]}}} where they belong")
+        for prompt, places in PLACES.items():
+            if missing := [name for name in places if f"{{{name}}}" not in getattr(self, prompt)]:
+                remedy = f"write {{{missing[0]}}} where they belong"
+                raise ConfigError(f"judge.{prompt}", f"has no place for {missing[0]}", remedy)
         for name in ("votes", "attempts"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"judge.{name}", f"is {getattr(self, name)}", "1 or more")
@@ -76,47 +72,53 @@ class LlmJudge:
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case; a ServiceError of the generator ends the batch."""
-        asked = [_Asked(case, *claims(case.text, self._patterns)) for case in cases]
-        for vote in range(self.votes):
-            waiting = [one for one in asked if one.spans]
-            for attempt in range(self.attempts):
-                waiting = self._again(waiting, f"{vote}.{attempt}") if waiting else []
-        return [_verdict(one) for one in asked]
+        return [verdict for verdict, _ in self.judge_spending(cases)]
 
-    def _again(self, waiting: Sequence[_Asked], name: str) -> list[_Asked]:
-        """Ask for one vote on each case; those whose reply cannot be read are returned."""
-        replies = self.generator.generate([self._request(one, name) for one in waiting])
-        unread = []
-        for one, reply in zip(waiting, replies, strict=True):
-            try:
-                one.votes.append(verdicts(reply.text, len(one.spans)))
-            except ValueError as error:
-                one.wrong = f"the reply {error}"
-                unread.append(one)
-        return unread
+    def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The mean grade of each text."""
+        return [value for value, _ in self.relate_spending(pairs)]
 
-    def _request(self, one: _Asked, name: str) -> Request:
-        case = one.case
-        texts = [without_markers(case.text[start:end]) for start, end in one.spans]
+    def judge_spending(self, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
+        """The verdicts, and what each took."""
+        found = [claims(case.text, self._patterns) for case in cases]
+        asked = [self._about(case, spans) for case, (spans, _) in zip(cases, found, strict=True)]
+        ask(self.generator, [one for one in asked if one], self.votes, self.attempts, self.again)
+        rows = zip(cases, found, asked, strict=True)
+        return [
+            (Verdict(tuple(_claim(one, case, number, *span) for number, span in enumerate(spans)), abstained), one.spent)
+            if one
+            else (Verdict((), abstained), Spent())
+            for case, (spans, abstained), one in rows
+        ]
+
+    def relate_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
+        """The relevance of each text, NaN without a vote, and what it took."""
+        asked = [Asked(self._messages(self.relevance, question=question, text=text), relevance) for question, text in pairs]
+        ask(self.generator, asked, self.votes, self.attempts, self.again)
+        return [(math.fsum(one.votes) / len(one.votes) if one.votes else math.nan, one.spent) for one in asked]
+
+    def _about(self, case: Case, spans: Sequence[Piece]) -> Asked[list[Said]] | None:
+        """What is asked of a case; nothing where it claims nothing."""
+        if not spans:
+            return None
+        texts = [without_markers(case.text[start:end]) for start, end in spans]
         parts = {"question": case.question, "contexts": _numbered(case.contexts), "claims": _numbered(texts)}
+        return Asked(self._messages(self.prompt, **parts), lambda reply: verdicts(reply, len(spans)))
+
+    def _messages(self, prompt: str, **parts: str) -> tuple[Message, Message]:
         # In one pass: what a context holds in braces is text.
-        prompt = FILLED.sub(lambda found: parts[found[0][1:-1]], self.prompt)
-        chunks = tuple(Chunk(Span(str(n), 0, len(text)), text) for n, text in enumerate(case.contexts, 1))
-        return Request(Query(name, case.question), chunks, (Message("system", self.instruction), Message("user", prompt)))
+        told = FILLED.sub(lambda found: parts.get(found[1], found[0]), prompt)
+        return Message("system", self.instruction), Message("user", told)
 
 
 def _numbered(texts: Sequence[str]) -> str:
     return "\n\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
 
 
-def _verdict(one: _Asked) -> Verdict:
-    return Verdict(tuple(_claim(one, number, *span) for number, span in enumerate(one.spans)), one.abstained)
-
-
-def _claim(one: _Asked, number: int, start: int, end: int) -> Claim:
+def _claim(one: Asked[list[Said]], case: Case, number: int, start: int, end: int) -> Claim:
     if not one.votes:
-        return Claim(start, end, float("nan"), failure=one.wrong)
+        return Claim(start, end, math.nan, failure=one.wrong)
     support, said = majority([vote[number] for vote in one.votes])
-    contexts = one.case.contexts
+    contexts = case.contexts
     where = place(said.quote, contexts[said.context - 1]) if 1 <= said.context <= len(contexts) else None
     return Claim(start, end, support, (Passage(said.context, *where),) if where else ())

@@ -20,6 +20,7 @@ from rag.judges.assertions import claims, refusals, without_markers
 from rag.judges.measures import CONTRADICTION, MEASURES, QUOTED, SIGNS, Measured, measure
 from rag.judges.mix import BIAS, fitted, mixed
 from rag.judges.passages import Passages, TokenEncoder
+from rag.judges.relevance import NAMES, related
 
 Floats = NDArray[np.float64]
 WORDLESS = "holds no word that could be looked for"
@@ -35,11 +36,13 @@ class LocalJudge:
     `weights` are the log-odds of each measure, which lies in [0, 1] (`rag.judges.measures`), and a `bias`. A claim that a
     context holds word for word has support 1. Vectors are compared with at most `most` sentences. `abstentions` are further
     regular expressions for sentences that say that nothing can be said. `fitted_on` is the sha256 of the labels that the
-    weights come from: on those a card is made out of fold. The question is not looked at. For English.
+    weights come from: on those a card is made out of fold. Claims are judged without a look at the question. `relevance` are
+    the log-odds by which a text speaks to a question (`rag.judges.relevance`), and a bias. For English.
     """
 
     encoder: TokenEncoder
     weights: Mapping[str, float]
+    relevance: Mapping[str, float]
     threshold: float = 0.5
     abstentions: Sequence[str] = ()
     most: int = 32
@@ -59,6 +62,8 @@ class LocalJudge:
         for name, sign in WEIGHTED.items():
             if not self.weights.get(name, 0.0) * sign >= 0:
                 yield f"weights.{name}", f"is {self.weights[name]}", f"a number {'>' if sign > 0 else '<'}= 0"
+        if set(self.relevance) != {BIAS, *NAMES}:
+            yield "relevance", f"names {', '.join(self.relevance)}", f"a number each for {', '.join((BIAS, *NAMES))}"
         if not 0 <= self.threshold <= 1:
             yield "threshold", f"is {self.threshold}", "a support from 0 to 1"
         if self.most < 1:
@@ -75,6 +80,10 @@ class LocalJudge:
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""
         return [self._verdict(*found) for found in self._measured(cases)]
+
+    def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """How far the text of each (question, text) is about what the question asks."""
+        return related(pairs, self.encoder, self.relevance)
 
     def measure(self, cases: Sequence[Case]) -> list[Floats]:
         """For every case what its claims measure, shape (claims, MEASURES): all that supports are made of."""

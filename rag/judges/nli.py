@@ -32,11 +32,13 @@ class NliJudge:
 
     `model` is a folder or a hub id, which needs a `revision`; one of its labels begins with `entail`. A passage is three
     sentences in a row; passage and claim together are cut to `max_length` tokens. A claim that a context holds word for word
-    has support 1. `abstentions` are further regular expressions for sentences that say that nothing can be said. The question
-    is not looked at. `batch_size` is 1 because pairs that are padded to each other differ in their last bits.
+    has support 1. `abstentions` are further regular expressions for sentences that say that nothing can be said. The relevance
+    of a text is the entailment of `relevance` with the question in it (Yin et al. 2019, classification by entailment).
+    `batch_size` is 1 because pairs that are padded to each other differ in their last bits.
     """
 
     model: str
+    relevance: str
     revision: str | None = None
     threshold: float = 0.5
     most: int = 8
@@ -52,6 +54,8 @@ class NliJudge:
                 raise ConfigError(f"judge.{where}", f"is {value}", "a whole number of at least 1")
         if not 0 <= self.threshold <= 1:
             raise ConfigError("judge.threshold", f"is {self.threshold}", "a support from 0 to 1")
+        if "{question}" not in self.relevance:
+            raise ConfigError("judge.relevance", "has no place for the question", "write {question} where it belongs")
         self.source, self._patterns  # noqa: B018 - checks the model and the expressions
 
     @cached_property
@@ -70,6 +74,13 @@ class NliJudge:
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case."""
         return [self._verdict(case) for case in cases]
+
+    def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """How far each text entails that it answers the question; 0 for an empty one."""
+        return [self._related(question, text) if text.strip() else 0.0 for question, text in pairs]
+
+    def _related(self, question: str, text: str) -> float:
+        return self._entailed([(text, self.relevance.replace("{question}", question))])[0]
 
     def _verdict(self, case: Case) -> Verdict:
         spans, abstained = claims(case.text, self._patterns)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rag.claims import Passage
 from rag.judges.words import Word, words
+from rag.records import Vectors
 from rag.sentences import blocks, sentences
 
 WINDOW = 3
@@ -20,6 +21,14 @@ WINDOW = 3
 
 class TokenEncoder(Protocol):
     """What a judge needs of an embedder."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One row per text."""
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """One row per question."""
+        ...
 
     def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """One array of shape (tokens, dimensions) per text, rows of length 1, without special tokens."""

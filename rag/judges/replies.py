@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+RELEVANT = 3
+"""The best grade of relevance."""
 TRAILING = re.compile(r",\s*(?=[}\]])")
 
 
@@ -38,6 +40,14 @@ def verdicts(reply: str, claims: int) -> list[Said]:
     if len(found) != claims:
         raise ValueError(f"speaks of {len(found)} of {claims} claims")
     return [found[number] for number in range(1, claims + 1)]
+
+
+def relevance(reply: str) -> float:
+    """A grade from 0 to RELEVANT as a share of RELEVANT; ValueError says what is wrong with the reply."""
+    grade = _object(reply).get("relevance")
+    if type(grade) is not int or not 0 <= grade <= RELEVANT:
+        raise ValueError(f"gives {grade!r}, which is no whole number from 0 to {RELEVANT}")
+    return grade / RELEVANT
 
 
 def place(quote: str, context: str) -> tuple[int, int] | None:

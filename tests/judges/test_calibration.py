@@ -35,6 +35,9 @@ class Reader:
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         return [self._verdict(case.text.split()[0]) for case in cases]
 
+    def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        raise AssertionError("labels are about claims")
+
     def _verdict(self, said: str) -> Verdict:
         if said == "?":
             return Verdict(abstained=True)
@@ -107,6 +110,9 @@ class Leak:
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         raise AssertionError("its own labels are judged out of fold")
 
+    def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        raise AssertionError("labels are about claims")
+
     def measure(self, cases: Sequence[Case]) -> list[Any]:
         return [np.array([[float(case.text)]]) for case in cases]
 
@@ -146,7 +152,7 @@ def test_claims_of_wikipedia_are_told_apart_out_of_fold(shipped: Any, monkeypatc
         labels=tuple(found.labels[row] for row in short),
         clusters=tuple(found.clusters[row] for row in short),
     )
-    judge = LocalJudge(WordEncoder(), shipped.weights, fitted_on=found.digest)
+    judge = LocalJudge(WordEncoder(), shipped.weights, shipped.relevance, fitted_on=found.digest)
     card = calibrate(judge, part, draws=200)
     assert card.folds == 10
     assert card.auc.value > 0.7

@@ -26,6 +26,7 @@ CASES = [
     Case(UNSUPPORTED[0], ()),
     Case("Ein Satz \ud800 ohne Sinn " * 60, ("", "…")),
 ]
+PAIRS = [("How many days?", SUPPORTED[0]), ("How many days?", ""), ("", CONTEXTS[1]), ("\ud800?", "Ein Satz \ud800 " * 60)]
 
 
 @pytest.fixture
@@ -60,6 +61,16 @@ def test_laws_of_verdicts(node: dict[str, Any]) -> None:
     assert [judge.judge([case])[0] for case in CASES] == found
     assert judge.judge(CASES[::-1]) == found[::-1]
     assert judge.judge([]) == []
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_laws_of_relevance(node: dict[str, Any]) -> None:
+    judge: Judge = Components(TRUSTED).role("judge", node)
+    found = judge.relate(PAIRS)
+    assert all(0 <= value <= 1 for value in found)
+    assert [judge.relate([pair])[0] for pair in PAIRS] == found
+    assert judge.relate(PAIRS[::-1]) == found[::-1]
+    assert judge.relate([]) == []
 
 
 @pytest.mark.parametrize("choice", CHOICES)

@@ -27,7 +27,7 @@ class Script:
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         self.seen += requests
-        return [Reply(self.replies.pop(0)) for _ in requests]
+        return [Reply(self.replies.pop(0), (), 3, 4, 0.5) for _ in requests]
 
     def stream(self, request: Request) -> Iterator[str]:
         return iter(())
@@ -38,7 +38,7 @@ def said(*rows: dict[str, Any]) -> str:
 
 
 def judge(script: Script, **changes: Any) -> LlmJudge:
-    return LlmJudge(script, "Check.", "{question}|{contexts}|{claims}", **changes)
+    return LlmJudge(script, "Check.", "{question}|{contexts}|{claims}", "{question}|{text}", "No: {problem}", **changes)
 
 
 def test_claims_are_numbered_and_filled_in_literally() -> None:
@@ -66,6 +66,23 @@ def test_what_cannot_be_read_is_asked_again_and_then_counted() -> None:
     assert verdict.failures == 2
     assert verdict.claims[0].failure == "the reply speaks of 1 of 2 claims"
     assert math.isnan(verdict.faithfulness)
+
+
+def test_what_was_wrong_is_told_and_everything_is_paid_for() -> None:
+    script = Script("I think so.", said(YES, NO))
+    ((verdict, spent),) = judge(script).judge_spending([CASE])
+    assert [message.content for message in script.seen[1].messages[2:]] == ["I think so.", "No: the reply holds no JSON object"]
+    assert script.seen[1].messages[:2] == script.seen[0].messages
+    assert (verdict.failures, spent.tokens, spent.cost) == (0, 2 * (3 + 4), 1.0)
+
+
+def test_relevance_is_the_mean_grade() -> None:
+    script = Script('{"relevance": 3}', '{"relevance": 1}', "none", '{"relevance": 4}', '{"relevance": 0}')
+    assert judge(script, votes=2, attempts=1).relate([("{text}?", "A {question}.")]) == [pytest.approx(2 / 3)]
+    assert script.seen[0].messages[1].content == "{text}?|A {question}."
+    (value,) = judge(script).relate([("a", "b")])
+    assert math.isnan(value)
+    assert judge(script).relate([("a", "b")]) == [0.0]
 
 
 def test_an_abstention_is_not_asked_about() -> None:
@@ -118,6 +135,7 @@ def test_even_votes_point_at_no() -> None:
     ("changes", "where"),
     [
         ({"prompt": "{contexts}"}, "judge.prompt"),
+        ({"relevance": "{text}"}, "judge.relevance"),
         ({"votes": 0}, "judge.votes"),
         ({"attempts": 0}, "judge.attempts"),
         ({"threshold": 2.0}, "judge.threshold"),
@@ -125,6 +143,7 @@ def test_even_votes_point_at_no() -> None:
     ],
 )
 def test_bad_parameters(changes: dict[str, Any], where: str) -> None:
+    given = {"instruction": "", "prompt": "{contexts} {claims}", "relevance": "{question} {text}", "again": ""}
     with pytest.raises(ConfigError) as raised:
-        LlmJudge(**{"generator": Script(), "instruction": "", "prompt": "{contexts} {claims}"} | changes)
+        LlmJudge(**{"generator": Script(), **given, **changes})
     assert raised.value.where == where

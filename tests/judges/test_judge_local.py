@@ -15,13 +15,14 @@ from rag.errors import ConfigError
 from rag.judges.local import LocalJudge
 
 WEIGHTS = {"bias": -4.0, "clause": 6.0, "passage": 1.0, "numbers": -4.0, "names": -2.0, "contradiction": -3.0}
+RELEVANCE = {"bias": -6.0, "cosine": 8.0, "words": 7.0}
 PLACES = ("office", "boiler", "garden", "train", "kitchen")
 VERBS = ("holds", "needs", "costs", "moves")
 
 
 @pytest.fixture
 def judge(words_only: Any) -> LocalJudge:
-    return LocalJudge(words_only, WEIGHTS)
+    return LocalJudge(words_only, WEIGHTS, RELEVANCE)
 
 
 def support(judge: LocalJudge, text: str, *contexts: str) -> float:
@@ -99,7 +100,7 @@ facts = st.builds(
 @settings(max_examples=60, deadline=None)
 @given(claim=st.text(max_size=60) | facts, contexts=st.lists(st.text(max_size=80) | facts, max_size=3))
 def test_support_is_a_probability_and_a_quotation_never_lowers_it(claim: str, contexts: list[str]) -> None:
-    judge = LocalJudge(WordEncoder(), WEIGHTS)
+    judge = LocalJudge(WordEncoder(), WEIGHTS, RELEVANCE)
     (before,) = judge.judge([Case(claim, tuple(contexts))])
     (after,) = judge.judge([Case(claim, (*contexts, claim))])
     ends = {claim.end: claim for claim in after.claims}
@@ -111,7 +112,7 @@ def test_support_is_a_probability_and_a_quotation_never_lowers_it(claim: str, co
 @settings(max_examples=60, deadline=None)
 @given(place=st.sampled_from(PLACES), number=st.integers(2, 40), further=st.integers(1, 40), others=st.lists(facts, max_size=3))
 def test_a_changed_number_lowers_support(place: str, number: int, further: int, others: list[str]) -> None:
-    judge = LocalJudge(WordEncoder(), WEIGHTS)
+    judge = LocalJudge(WordEncoder(), WEIGHTS, RELEVANCE)
     context = f"For the winter, {number} windows were ordered by the owner of the {place}."
     claim = "The owner of the {} ordered {} windows."
     wrong = 50 + further
@@ -135,3 +136,15 @@ def test_bad_parameters(judge: LocalJudge, change: dict[str, Any], where: str) -
     with pytest.raises(ConfigError) as raised:
         replace(judge, **change)
     assert raised.value.where == where
+
+
+def test_relevance_is_a_mix_of_meaning_and_words(judge: LocalJudge) -> None:
+    pairs = [
+        ("Who inspects the boiler?", "The office is closed. Anna inspects the boiler."),
+        ("Who inspects the boiler?", "Receipts are handed in within 60 days."),
+        ("Who inspects the boiler?", "…"),
+        ("", "Anna inspects the boiler."),
+    ]
+    about, elsewhere, wordless, unasked = judge.relate(pairs)
+    assert about > 0.9 > 0.1 > elsewhere > 0
+    assert (wordless, unasked) == (0, 0)

@@ -10,6 +10,7 @@ from rag.claims import Case
 from rag.errors import ConfigError
 from rag.judges.nli import NliJudge
 
+ASKED = "This answers: {question}"
 CONTEXTS = ("Cats sleep all day long. Dogs bark at night.", "A door was red.")
 
 
@@ -17,7 +18,7 @@ def test_support_is_the_best_entailment(tiny_nli: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    (claim,) = NliJudge(str(tiny_nli), max_length=64).judge([Case("The red door sleeps.", CONTEXTS)])[0].claims
+    (claim,) = NliJudge(str(tiny_nli), ASKED, max_length=64).judge([Case("The red door sleeps.", CONTEXTS)])[0].claims
     model = AutoModelForSequenceClassification.from_pretrained(tiny_nli).eval()
     tokenizer = AutoTokenizer.from_pretrained(tiny_nli)
     passages = [CONTEXTS[0], "Dogs bark at night.", CONTEXTS[1]]
@@ -31,27 +32,44 @@ def test_support_is_the_best_entailment(tiny_nli: Path) -> None:
     assert CONTEXTS[where.context - 1][where.start : where.end] == passages[int(np.argmax(entailed))]
 
 
+def test_relevance_is_entailment_by_the_text(tiny_nli: Path) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    (value, empty) = NliJudge(str(tiny_nli), ASKED, max_length=64).relate([("who barks?", CONTEXTS[0]), ("who barks?", " ")])
+    model = AutoModelForSequenceClassification.from_pretrained(tiny_nli).eval()
+    pair = AutoTokenizer.from_pretrained(tiny_nli)([[CONTEXTS[0], "This answers: who barks?"]], return_tensors="pt")
+    with torch.inference_mode():
+        assert value == pytest.approx(model(**pair).logits.softmax(-1)[0, 1].item(), abs=1e-5)
+    assert empty == 0
+
+
 def test_a_quotation_needs_no_model(tiny_nli: Path) -> None:
-    (verdict,) = NliJudge(str(tiny_nli), max_length=64).judge([Case("a door was red", CONTEXTS)])
+    (verdict,) = NliJudge(str(tiny_nli), ASKED, max_length=64).judge([Case("a door was red", CONTEXTS)])
     assert verdict.faithfulness == 1.0
 
 
 def test_a_model_without_entailment_is_refused(save_nli: Callable[[tuple[str, ...]], Path]) -> None:
     with pytest.raises(ConfigError, match=r"judge\.model: .* has the labels bad, good"):
-        NliJudge(str(save_nli(("bad", "good"))), max_length=64).judge([Case("A cat.", CONTEXTS)])
+        NliJudge(str(save_nli(("bad", "good"))), ASKED, max_length=64).judge([Case("A cat.", CONTEXTS)])
 
 
 def test_more_tokens_than_the_model_reads(tiny_nli: Path) -> None:
     with pytest.raises(ConfigError, match=r"judge\.max_length: 512 .*\n.*at most 64"):
-        NliJudge(str(tiny_nli)).judge([Case("A cat.", CONTEXTS)])
+        NliJudge(str(tiny_nli), ASKED).judge([Case("A cat.", CONTEXTS)])
 
 
 def test_a_hub_id_must_be_pinned() -> None:
     with pytest.raises(ConfigError, match=r"judge\.revision: .*\n.*pin it"):
-        NliJudge("cross-encoder/nli-MiniLM2-L6-H768")
+        NliJudge("cross-encoder/nli-MiniLM2-L6-H768", ASKED)
+
+
+def test_relevance_is_asked_of_a_question(tiny_nli: Path) -> None:
+    with pytest.raises(ConfigError, match=r"judge\.relevance: has no place for the question"):
+        NliJudge(str(tiny_nli), "This is an answer.")
 
 
 @pytest.mark.parametrize(("name", "value"), [("most", 0), ("max_length", 0), ("threshold", 2.0), ("abstentions", ["("])])
 def test_bad_parameters(tiny_nli: Path, name: str, value: object) -> None:
     with pytest.raises(ConfigError, match=rf"judge\.{name}: "):
-        NliJudge(str(tiny_nli), **{name: value})  # type: ignore[arg-type]
+        NliJudge(str(tiny_nli), ASKED, **{name: value})  # type: ignore[arg-type]

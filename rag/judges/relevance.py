@@ -1,0 +1,63 @@
+"""How far a text speaks to a question, by what both are about: vectors of its sentences, and the words that they share.
+
+It tells texts on the matter from texts on another one; whether the text gives the answer it cannot tell.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.judges.mix import mixed
+from rag.judges.passages import TokenEncoder
+from rag.judges.words import words
+from rag.records import Vectors
+from rag.sentences import blocks, sentences
+
+Floats = NDArray[np.float64]
+NAMES = ("cosine", "words")
+"""What is measured: the greatest cosine of the question with the text or a sentence of it, and the share of its words there."""
+
+
+def related(pairs: Sequence[tuple[str, str]], encoder: TokenEncoder, weights: Mapping[str, float]) -> list[float]:
+    """The relevance of each text to its question, in [0, 1]: 0 where either has no word to compare."""
+    measures = measured(pairs, encoder)
+    values = np.where(np.isnan(measures).any(axis=1), 0.0, mixed(np.nan_to_num(measures), NAMES, weights))
+    return [float(value) for value in values]
+
+
+def measured(pairs: Sequence[tuple[str, str]], encoder: TokenEncoder) -> Floats:
+    """What is measured of each (question, text), shape (pairs, NAMES), in [0, 1]; NaN where one of them says nothing."""
+    asked = list(dict.fromkeys(question for question, _ in pairs))
+    parts = {text: pieces(text) for _, text in pairs}
+    told = list(dict.fromkeys(piece for found in parts.values() for piece in found))
+    if not told:
+        return np.full((len(pairs), len(NAMES)), np.nan)
+    # All at once: an embedder whose vectors are stored writes one entry per call.
+    ours, theirs = _unit(encoder.embed_queries(asked)), _unit(encoder.embed_documents(told))
+    question_row, piece_row = ({text: row for row, text in enumerate(texts)} for texts in (asked, told))
+    found = np.full((len(pairs), len(NAMES)), np.nan)
+    for number, (question, text) in enumerate(pairs):
+        wanted = _stems(question)
+        if wanted and parts[text]:
+            cosines = theirs[[piece_row[piece] for piece in parts[text]]] @ ours[question_row[question]]
+            found[number] = max(0.0, min(1.0, float(cosines.max()))), len(wanted & _stems(text)) / len(wanted)
+    return found
+
+
+def pieces(text: str) -> list[str]:
+    """The text and its sentences, each once; nothing of a text without a word."""
+    if not words(text):
+        return []
+    spans = (span for block in blocks(text) for span in sentences(text, block))
+    return list(dict.fromkeys([text, *(text[start:end] for start, end in spans)]))
+
+
+def _stems(text: str) -> set[str]:
+    return {word.stem for word in words(text) if word.meaning}
+
+
+def _unit(vectors: Vectors) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Floats = vectors / np.maximum(lengths, 1e-12)
+    return unit

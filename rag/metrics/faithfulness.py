@@ -1,0 +1,21 @@
+"""How far an answer follows from the contexts that it was made from."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rag.claims import Assessment
+from rag.records import Answer
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """The mean support of the claims of an answer: what Es et al. 2024, "RAGAs", count, without the cut at yes or no."""
+
+    needs: ClassVar[tuple[str, ...]] = ("verdict",)
+    judge: ClassVar[bool] = True
+
+    def assess(self, answer: Answer, assessment: Assessment) -> float:
+        """A value in [0, 1]; NaN for an abstention, which is not unfaithful, and where no claim could be judged."""
+        if answer.abstained or assessment.verdict is None:
+            return float("nan")
+        return assessment.verdict.faithfulness
