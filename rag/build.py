@@ -102,13 +102,14 @@ class Components:
     def _parameter(self, value: Any, where: str) -> Any:
         if isinstance(value, Mapping):
             return (
-                self._nested(value, where)
+                self.handed(value, where)
                 if TARGET in value
                 else {key: self._parameter(part, where) for key, part in value.items()}
             )
         return [self._parameter(part, where) for part in value] if isinstance(value, list) else value
 
-    def _nested(self, node: Mapping[str, Any], where: str) -> Any:
+    def handed(self, node: Any, where: str) -> Any:
+        """A component as another one is given it: wrapped by `inner`, so that what it computes is kept."""
         component = self.build(node, where)
         return self.inner(component, self.identity(node, where)) if self.inner else component
 

@@ -34,6 +34,14 @@ class ServiceError(UserError):
     """A model endpoint or a tracking server cannot be used as configured."""
 
 
+class ReplayError(ConfigError):
+    """Only stored replies may be used, and one is missing."""
+
+
+class BudgetError(ConfigError):
+    """What may be spent on models is spent. Nobody falls back from this: what would be stored then is no result."""
+
+
 class MissingExtraError(UserError):
     """A choice needs packages that are not installed."""
 

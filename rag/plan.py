@@ -7,19 +7,20 @@ from functools import partial
 from typing import Any
 
 from rag import golden as golden_sets
+from rag.budget import Ledger, Terms
 from rag.build import Components
 from rag.compose import plugins
 from rag.errors import ProblemsError, UserError
 from rag.experiment import Experiment, Trial
 from rag.golden import Golden
 from rag.identity import digest, without_runtime
-from rag.items import StoredEmbedder
-from rag.roles import Embedder
+from rag.items import StoredEmbedder, StoredGenerator
+from rag.roles import Embedder, Generator
 from rag.stages import Ends, Graph, Stage, add_trial
 from rag.store import Entry, Store
 from rag.wiring import control_of
 
-ELSEWHERE = ("store", "execute", "latency", "data")
+ELSEWHERE = ("store", "execute", "latency", "data", "replay", "budget")
 """Keys of the wiring that say where and how a trial runs, not what it is."""
 
 BY_CHARACTER = ("chunk", "embed", "index", "gold")
@@ -91,13 +92,21 @@ def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
     return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
 
 
-def components_for(store: Store) -> Components:
-    """A builder that trusts installed plugins; embedders inside other components have their vectors stored."""
-    return Components(plugins(), partial(_stored, store))
+def components_for(store: Store, ledger: Ledger | None = None) -> Components:
+    """A builder that trusts installed plugins.
+
+    Embedders inside other components have their vectors stored, costly generators everywhere their replies, under the terms
+    of `ledger`.
+    """
+    return Components(plugins(), partial(_stored, store, ledger or Ledger(store, Terms())))
 
 
-def _stored(store: Store, component: Any, identity: str) -> Any:
-    return StoredEmbedder(component, store, identity) if isinstance(component, Embedder) else component
+def _stored(store: Store, ledger: Ledger, component: Any, identity: str) -> Any:
+    if isinstance(component, Embedder):
+        return StoredEmbedder(component, store, identity)
+    if isinstance(component, Generator) and getattr(component, "costly", False):
+        return StoredGenerator(component, store, identity, ledger)
+    return component
 
 
 def make(experiment: Experiment, store: Store) -> Plan:

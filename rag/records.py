@@ -138,24 +138,31 @@ class Material:
 class Request:
     """What a generator is given: the question, the contexts that it may read, best first, and the rendered messages.
 
-    `references` are the gold answers of a golden question: only a generator with `reads_gold` looks at them.
+    `references` are the gold answers of a golden question: only a generator with `reads_gold` looks at them. Whoever wants
+    another reply to the same messages, as a judge with several votes does, numbers them by `sample`, from 0.
     """
 
     query: Query
     contexts: tuple[Chunk, ...]
     messages: tuple[Message, ...]
     references: tuple[str, ...] = ()
+    sample: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a generator gave back. `citations` are numbers of contexts (from 1); `cost` is in US dollars, NaN if unknown."""
+    """What a generator gave back. `citations` are numbers of contexts (from 1); `cost` is in US dollars, NaN if unknown.
+
+    `failure` says why this one request was refused for good (too long for the model, filtered) while others need not be;
+    its text is then empty. What concerns all requests, such as a wrong key, is raised instead.
+    """
 
     text: str
     citations: tuple[int, ...] = ()
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
+    failure: str = ""
 
 
 Action = Literal["flag", "quarantine", "abstain", "remove", "refuse", "regenerate"]

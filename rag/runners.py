@@ -14,7 +14,7 @@ from rag.claims import Assessment
 from rag.corpus import Corpus
 from rag.finals import awaited
 from rag.golden import Golden
-from rag.items import StoredEmbedder, StoredGenerator, StoredReranker
+from rag.items import StoredEmbedder, StoredReranker
 from rag.kept import answer_parts, assessment_of, meta_of, plain, reply_of, screened_of, sought_of
 from rag.opening import open_pipeline, reading_of, several
 from rag.rankings import Rankings
@@ -76,11 +76,8 @@ class Job:
 
     def generator(self) -> Generator:
         """The generator; a costly one has its replies kept by request."""
-        node = self.nodes["generator"]
-        generator: Generator = self.components.build(node, "generator")
-        if not getattr(generator, "costly", False):
-            return generator
-        return StoredGenerator(generator, self.store, self.components.identity(node, "generator"))
+        generator: Generator = self.components.handed(self.nodes["generator"], "generator")
+        return generator
 
     def prepared(self) -> list[Prepared]:
         """What the generator is given for every question."""

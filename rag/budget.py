@@ -1,0 +1,125 @@
+"""What a run may spend on models, and what it spent: kept in the store, so that all its processes count together."""
+
+import math
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rag.claims import Spent
+from rag.errors import BudgetError, ConfigError, closest
+from rag.parameters import shown
+from rag.store import Entry, Store
+
+REPLAYS = ("use", "only")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a run deals with models.
+
+    `replay` is `use`, which takes stored replies and asks for those that are missing, or `only`, which asks for none. `tokens`
+    and `usd` (US dollars) are what one run may spend, None for no limit.
+    """
+
+    replay: str = "use"
+    tokens: float | None = None
+    usd: float | None = None
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> "Terms":
+        """The terms that a config names; ConfigError for what are none. Configs of former times have no limits."""
+        replay, budget = config.get("replay", "use"), config.get("budget") or {}
+        if replay not in REPLAYS:
+            raise ConfigError("replay", f"is {shown(replay)}", closest(str(replay), REPLAYS))
+        if not isinstance(budget, Mapping):
+            raise ConfigError("budget", f"is {shown(budget)}", "for example budget.usd=5 or budget.tokens=100000")
+        for name, value in budget.items():
+            if name not in ("tokens", "usd"):
+                raise ConfigError(f"budget.{name}", "is no limit", closest(str(name), ("tokens", "usd")))
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
+                raise ConfigError(f"budget.{name}", f"is {shown(value)}", "a number from 0, or null for no limit")
+        return cls(replay, budget.get("tokens"), budget.get("usd"))
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything is limited."""
+        return self.tokens is not None or self.usd is not None
+
+    @property
+    def where(self) -> str:
+        """The key of the config that limits, for people."""
+        return "budget.tokens" if self.usd is None else "budget.usd" if self.tokens is None else "budget"
+
+
+class Ledger:
+    """What one run spends on models, written down in the store before and after every batch of requests."""
+
+    def __init__(self, store: Store, terms: Terms) -> None:
+        self.store, self.terms = store, terms
+        self.space = f"ledger/{uuid.uuid4().hex}"
+        self._settled: dict[str, Spent] = {}
+
+    def spent(self) -> Spent:
+        """Everything so far; what is under way counts as it was expected."""
+        known: list[Spent] = []
+        for key in self.store.keys(self.space):
+            if key not in self._settled:
+                meta = self.store.read_meta(key)
+                if meta is None:
+                    continue
+                found = Spent(meta["tokens"], math.nan if meta["usd"] is None else meta["usd"])
+                if meta["open"]:
+                    known.append(found)
+                    continue
+                self._settled[key] = found
+            known.append(self._settled[key])
+        return sum(known, Spent())
+
+    def admit(self, expected: Sequence[Spent]) -> int:
+        """How many requests, in their order, still fit into the budget as they are expected; BudgetError if not even one."""
+        if not self.terms.limited:
+            return len(expected)
+        total, fitting = self.spent(), 0
+        for one in expected:
+            total += one
+            if not self._fits(total):
+                break
+            fitting += 1
+        if not fitting:
+            raise BudgetError(self.terms.where, self._said(), "raise it, or run again: what is stored is not paid for twice")
+        return fitting
+
+    def _fits(self, total: Spent) -> bool:
+        tokens, usd = self.terms.tokens, self.terms.usd
+        # An unknown price fits no budget in money.
+        return (tokens is None or total.tokens <= tokens) and (usd is None or total.cost <= usd)
+
+    def _said(self) -> str:
+        spent = self.spent()
+        told = f"is spent: {spent.tokens:,.0f} tokens, {spent.cost:.4f} US dollars, and the next request would not fit"
+        return told.replace("nan US dollars", "at an unknown price")
+
+    @contextmanager
+    def entered(self, expected: Sequence[Spent]) -> Iterator[Callable[[Spent], None]]:
+        """Write down a batch as it is expected, then, by the function that is given, as it was; nothing if it broke off."""
+        key = f"{self.space}/{uuid.uuid4().hex}"
+        done = False
+
+        def settle(spent: Spent) -> None:
+            nonlocal done
+            self._write(key, spent, is_open=False)
+            done = True
+
+        if self.terms.limited:
+            self._write(key, sum(expected, Spent()), is_open=True)
+        try:
+            yield settle
+        finally:
+            if not done and self.terms.limited:
+                self.store.remove(key)
+
+    def _write(self, key: str, spent: Spent, *, is_open: bool) -> None:
+        usd = None if math.isnan(spent.cost) else spent.cost
+        self.store.write(key, Entry(meta={"tokens": spent.tokens, "usd": usd, "open": is_open}))
