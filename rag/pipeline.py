@@ -205,15 +205,17 @@ class Pipeline:
         """Answer one question; `hear` gets the reply in pieces as they come."""
         return self.answer_from(query, self.trace(query), hear)
 
-    def answer_from(self, query: Query, trace: Trace, hear: Callable[[str], None] | None = None) -> Answer:
-        """Answer one question from what was found for it.
+    def answer_from(
+        self, query: Query, trace: Trace, hear: Callable[[str], None] | None = None, references: tuple[str, ...] = ()
+    ) -> Answer:
+        """Answer one question from what was found for it; `references` are its gold answers, where they are known.
 
         Where inspections could change a reply, it is heard when they are done: what a guard takes out is never shown, nor is
         reasoning that a prompt asks for before the answer.
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
-        prepared = self.prepare(query, trace)
+        prepared = self.prepare(query, trace, references)
         late = bool(self.inspections or awaited(self.reading.prompt, self.generator))
         checked = self._checked(prepared, None if late else hear)
         if hear and (late or prepared.request is None):

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rag import checking, evaluate, pipeline, standins
+from rag import checking, conversing, evaluate, pipeline, standins
 from rag.assessing import assess
 from rag.build import Components
 from rag.claims import Assessment
@@ -19,7 +20,7 @@ from rag.kept import answer_parts, assessment_of, meta_of, plain, reply_of, scre
 from rag.opening import open_pipeline, reading_of, several
 from rag.rankings import Rankings
 from rag.reading import Prepared, screen
-from rag.records import Answer, Query, Reply, Sought, Vectors
+from rag.records import Answer, Query, Reply, Sought, Turn, Vectors
 from rag.roles import Embedder, Generator, Reranker
 from rag.store import Entry, Store
 
@@ -47,8 +48,10 @@ class Job:
 
     @property
     def queries(self) -> list[Query]:
-        """The questions as they were asked."""
-        return [example.query for example in self.golden.examples]
+        """The questions as they were asked, in the conversations that they stood in or, where these were lived, in those."""
+        asked = [example.query for example in self.golden.examples]
+        entry = self.inputs.get("questions")
+        return lived_of(entry, asked) if entry else asked
 
     @property
     def sought(self) -> list[Sought]:
@@ -93,6 +96,12 @@ class Job:
     def assessments(self) -> list[Assessment] | None:
         """What a judge said of the answers, if one was asked."""
         return assessment_of(self.inputs["assess"].meta) if "assess" in self.inputs else None
+
+
+def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
+    """Questions with the histories that a conversation left."""
+    lived = [tuple(Turn(**turn) for turn in history) for history in entry.meta["histories"]]
+    return [replace(query, history=history) for query, history in zip(queries, lived, strict=True)]
 
 
 def corpus_of(entry: Entry, golden: Golden) -> Corpus:
@@ -152,6 +161,14 @@ def run_rewrite(job: Job) -> Entry:
     """Questions with their earlier turns → what is searched for."""
     rewriter = job.components.build(job.nodes["queries"], "queries")
     return Entry(meta={"sought": plain(pipeline.rewrite(rewriter, job.queries))})
+
+
+def run_converse(job: Job) -> Entry:
+    """Questions in conversations → their histories with the answers that the pipeline itself gives."""
+    opened = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components)
+    opened = replace(opened, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
+    histories = conversing.lived(job.golden.examples, partial(conversing.answers, opened))
+    return Entry(meta={"histories": [plain(history) for history in histories]})
 
 
 def run_embed_queries(job: Job) -> Entry:
@@ -291,6 +308,7 @@ RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
     "chunk": run_chunk,
     "uncut": run_uncut,
     "embed": run_embed,
+    "converse": run_converse,
     "rewrite": run_rewrite,
     "embed queries": run_embed_queries,
     "index": run_index,

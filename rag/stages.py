@@ -22,7 +22,7 @@ from rag.golden import Golden
 from rag.identity import code_identity, digest
 from rag.opening import SINGLE, layers
 from rag.roles import AssessedMetric, changes_nothing
-from rag.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fusion, control_of
+from rag.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fusion, check_history, control_of, history_of
 
 DOCUMENTS, QUESTIONS, GOLD = "documents", "questions", "gold answers"
 
@@ -30,6 +30,7 @@ STEPS = dict.fromkeys(("gold", "judge", "score"), "rag.evaluate") | dict.fromkey
     ("no contexts", "shuffle", "gold contexts", "uncut"), "rag.standins"
 )
 STEPS |= dict.fromkeys(("screen", "generate"), "rag.reading") | {"check": "rag.checking", "assess": "rag.assessing"}
+STEPS["converse"] = "rag.conversing"
 """The module whose steps a stage runs, where that is not the pipeline."""
 
 
@@ -131,14 +132,17 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     check_control(config, silent["generator"], len(golden.examples))
     control = control_of(config)
     indexes: dict[str, str] = {}
+    questions = _questions(graph, config, golden, silent["generator"])
     if control in WITHOUT_RETRIEVAL:
         corpus = ranking = _instead(graph, config, golden)
     else:
         corpus, indexes = add_corpus(graph, config, golden)
-        ranking = _ranking(graph, config, golden, corpus, indexes, silent)
+        ranking = _ranking(graph, config, golden, questions, corpus, indexes, silent)
     if control == "shuffled_contexts":
         ranking = graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: golden.golden_digest})
-    generate, checked, assess = (None, None, None) if silent["generator"] else _answer(graph, config, golden, corpus, ranking)
+    generate, checked, assess = (None, None, None)
+    if not silent["generator"]:
+        generate, checked, assess = _answer(graph, config, golden, questions, corpus, ranking)
     judge = _judge(graph, config, golden, corpus, ranking)
     score = _score(graph, config, golden, {"judge": judge, "check": checked, "assess": assess, "corpus": corpus})
     timed = config["latency"] and control == "none"
@@ -146,18 +150,32 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     return Ends(score, judge, ranking, corpus, indexes, generate, checked, assess, latency)
 
 
+def _questions(graph: Graph, config: Mapping[str, Any], golden: Golden, no_generator: bool) -> str:
+    """What is asked: questions with the histories that they came with or, in live conversations, after a stage that lives them.
+
+    What a control changes is how a question is answered, not the conversation that it stands in.
+    """
+    check_history(config, no_generator, any(example.query.history for example in golden.examples))
+    if history_of(config) == "gold":
+        return golden.queries_digest
+    corpus, indexes = add_corpus(graph, {**config, "control": "none"}, golden)
+    inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **indexes}
+    return graph.add("converse", _served(graph, config), _served_values(config), inputs)
+
+
 def _ranking(
     graph: Graph,
     config: Mapping[str, Any],
     golden: Golden,
+    questions: str,
     corpus: str,
     indexes: Mapping[str, str],
     silent: Mapping[str, bool],
 ) -> str:
     """Add what finds and orders chunks; `silent` says which roles change nothing."""
-    queries = golden.queries_digest
+    queries = golden.queries_digest  # Searched for as typed, a question is the same whatever was said before it.
     if not silent["queries"]:
-        queries = graph.add("rewrite", {"queries": config["queries"]}, {}, {QUESTIONS: queries})
+        queries = graph.add("rewrite", {"queries": config["queries"]}, {}, {QUESTIONS: questions})
     searches = {name: _search(graph, config, name, key, queries) for name, key in indexes.items()}
     values = {"depth": config["depth"], "names": list(searches)}
     ranking = graph.add("fuse", {"fusion": config["fusion"]}, values, searches)
@@ -210,12 +228,14 @@ def _search(graph: Graph, config: Mapping[str, Any], name: str, index: str, quer
     return graph.add("search", {"index": node}, {"depth": config["depth"]}, inputs)
 
 
-def _answer(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, ranking: str) -> tuple[str, str, str | None]:
+def _answer(
+    graph: Graph, config: Mapping[str, Any], golden: Golden, questions: str, corpus: str, ranking: str
+) -> tuple[str, str, str | None]:
     """Add what generates, checks and, where a metric asks for it, judges answers."""
     for role in ("memory", "prompt"):
         graph.components.role(role, config[role])
     parts = layers(config, graph.components)
-    inputs = {"ranking": ranking, "corpus": corpus, QUESTIONS: golden.queries_digest}
+    inputs = {"ranking": ranking, "corpus": corpus, QUESTIONS: questions}
     if parts["screens"]:
         inputs["screen"] = graph.add("screen", {"screens": parts["screens"]}, {"k": config["k"]}, inputs)
     if getattr(graph.components.role("generator", config["generator"]), "reads_gold", False):
@@ -225,15 +245,15 @@ def _answer(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str
     values = reading_values(config)
     generate = graph.add("generate", nodes, values, inputs)
     check = graph.add("check", {**nodes, "inspections": inspections}, values, {**inputs, "generate": generate})
-    return generate, check, _assess(graph, config, golden, corpus, check)
+    return generate, check, _assess(graph, config, questions, corpus, check)
 
 
-def _assess(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, check: str) -> str | None:
+def _assess(graph: Graph, config: Mapping[str, Any], questions: str, corpus: str, check: str) -> str | None:
     needs = needed(graph.components, config)
     if not needs:
         return None
     graph.components.role("judge", config["judge"])
-    inputs = {"check": check, "corpus": corpus, QUESTIONS: golden.queries_digest}
+    inputs = {"check": check, "corpus": corpus, QUESTIONS: questions}
     return graph.add("assess", {"judge": config["judge"]}, {"needs": list(needs)}, inputs)
 
 
@@ -270,8 +290,15 @@ def _score(graph: Graph, config: Mapping[str, Any], golden: Golden, sources: Map
 
 
 def _latency(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, indexes: Mapping[str, str]) -> str:
+    values = _served_values(config) | {"latency": config["latency"], "machine": machine()}
+    return graph.add("latency", _served(graph, config), values, {"corpus": corpus, QUESTIONS: golden.queries_digest, **indexes})
+
+
+def _served(graph: Graph, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a config that answer one question."""
     parts = layers(config, graph.components)
-    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
-    values = reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth", "latency")}
-    values["machine"] = machine()
-    return graph.add("latency", nodes, values, {"corpus": corpus, QUESTIONS: golden.queries_digest, **indexes})
+    return {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
+
+
+def _served_values(config: Mapping[str, Any]) -> dict[str, Any]:
+    return reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth")}

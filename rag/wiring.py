@@ -13,6 +13,15 @@ OF_READING = ("closed_book", "shuffled_contexts", "gold_contexts")
 CONTROLS = ("none", *OF_READING, "perfect_chunker")
 
 
+HISTORIES = ("gold", "live")
+"""Where the turns before a question come from: the golden set as it is written, or what the pipeline itself answers."""
+
+
+def history_of(config: Mapping[str, Any]) -> str:
+    """Whose answers stand before a question; trials that were written down before there were others have the golden ones."""
+    return str(config.get("history", "gold"))
+
+
 def control_of(config: Mapping[str, Any]) -> str:
     """What stands in for a part of the pipeline; trials that were written down before there were controls have none."""
     return str(config.get("control", "none"))
@@ -29,6 +38,8 @@ def check(config: Mapping[str, Any]) -> None:
         raise ConfigError("coverage", f"is {shown(config['coverage'])}", "a share above 0, at most 1")
     if control_of(config) not in CONTROLS:
         raise ConfigError("control", f"is {shown(config['control'])}", closest(control_of(config), CONTROLS))
+    if history_of(config) not in HISTORIES:
+        raise ConfigError("history", f"is {shown(config['history'])}", closest(history_of(config), HISTORIES))
     if config["k"] > config["depth"]:
         raise ConfigError("k", f"is {config['k']}, more than depth={config['depth']}", "raise depth, or lower k")
     if not config.get("index"):
@@ -53,3 +64,15 @@ def check_control(config: Mapping[str, Any], no_generator: bool, questions: int)
         raise ConfigError("control", what, "choose a generator, for example generator=extractive, or control=none")
     if control == "shuffled_contexts" and questions < 2:
         raise ConfigError("control", "is 'shuffled_contexts', and one question has no other", "ask two questions or more")
+
+
+def check_history(config: Mapping[str, Any], no_generator: bool, conversations: bool) -> None:
+    """Raise ConfigError for live conversations that nobody leads."""
+    if history_of(config) == "gold":
+        return
+    if not conversations:
+        what = "is 'live', and no question of this golden set has a turn before it"
+        raise ConfigError("history", what, "take one with dialogues, for example dataset=dialogues, or history=gold")
+    if no_generator:
+        what = "is 'live', and generator=none says nothing that could be remembered"
+        raise ConfigError("history", what, "choose a generator, for example generator=extractive, or history=gold")
