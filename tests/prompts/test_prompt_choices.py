@@ -1,0 +1,155 @@
+"""What every prompt that is shipped promises, with every strategy of reasoning."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rag.build import Components
+from rag.compose import choices, compose, hydra_ready, resolve, shipped
+from rag.errors import ConfigError
+from rag.prompts.sections import SectionPrompt
+from rag.records import Document, Material, Message, Query, Recalled, Turn
+
+STRATEGIES = list(yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))["strategies"])
+PINNED = (Document("rules.md", "PINNED TEXT"),)
+TURNS = (Turn("user", "EARLIER QUESTION"), Turn("assistant", "EARLIER ANSWER"))
+FULL = Material(
+    Query("q", "THE {question}?"),
+    ("FIRST {text}", "SECOND {nothing}"),
+    Recalled(TURNS, "THE SUMMARY"),
+    PINNED,
+    "SAID BEFORE",
+    "SAID AFTER",
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One Hydra for all choices, in a folder without any conf of its own."""
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("prompts"))
+    try:
+        with hydra_ready():
+            yield
+    finally:
+        os.chdir(before)
+
+
+def built(*overrides: str) -> SectionPrompt:
+    prompt: SectionPrompt = Components().role("prompt", resolve(compose(overrides))["prompt"])
+    return prompt
+
+
+def text(messages: tuple[Message, ...]) -> str:
+    return "\n\n".join(message.content for message in messages)
+
+
+def test_what_is_shipped() -> None:
+    assert {"plain", "cited", "grounded_study", "strict_book", "layered"} <= set(choices("prompt"))
+    assert STRATEGIES == ["none", "chain_of_thought", "self_ask", "react", "grounded"]
+
+
+@pytest.mark.parametrize("reasoning", STRATEGIES)
+@pytest.mark.parametrize("name", choices("prompt"))
+def test_all_material_is_shown_in_its_place(name: str, reasoning: str) -> None:
+    messages = built(f"prompt={name}", f"prompt.reasoning={reasoning}").render(FULL)
+    shown = text(messages)
+    for part in ("PINNED TEXT", "THE SUMMARY", "SAID BEFORE", "SAID AFTER", "EARLIER QUESTION", "EARLIER ANSWER"):
+        assert shown.count(part) == 1, part
+    order = ["SAID BEFORE", "[1] FIRST {text}", "[2] SECOND {nothing}", "SAID AFTER", "THE {question}?"]
+    assert [messages[-1].content.index(part) for part in order] == sorted(messages[-1].content.index(part) for part in order)
+    assert messages[0].role == "system"
+    assert messages[-1].role == "user"
+
+
+@pytest.mark.parametrize("name", choices("prompt"))
+def test_little_material_leaves_no_placeholder_behind(name: str) -> None:
+    shown = text(built(f"prompt={name}").render(Material(Query("q", "Why?"), ())))
+    assert "{" not in shown
+    assert "Why?" in shown
+    assert "(none)" in shown
+    assert "\n\n\n" not in shown
+
+
+@pytest.mark.parametrize("name", choices("prompt"))
+def test_the_refusal_is_said_as_it_is_recognised(name: str) -> None:
+    prompt = built(f"prompt={name}", "prompt.refusal='No such page.'")
+    assert prompt.refusal == "No such page."
+    assert "No such page." in text(prompt.render(FULL))
+    assert "{refusal}" in (shipped("conf") / "prompt" / f"{name}.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("reasoning", STRATEGIES)
+@pytest.mark.parametrize("name", choices("prompt"))
+def test_reasoning_before_the_answer_is_announced(name: str, reasoning: str) -> None:
+    prompt = built(f"prompt={name}", f"prompt.reasoning={reasoning}")
+    aloud = reasoning != "none" or name == "grounded_study"
+    assert prompt.final == ("Final answer:" if aloud else "")
+    assert (prompt.announcement in text(prompt.render(FULL))) == aloud
+
+
+def test_grounded_reads_its_answer_again() -> None:
+    assert "read it again" in text(built("prompt.reasoning=grounded").render(FULL))
+
+
+def test_layers_stand_in_the_order_of_their_authority() -> None:
+    messages = built("prompt=layered", "prompt.project='THE PROJECT'").render(FULL)
+    assert [message.role for message in messages] == ["system", "user"]
+    order = ("THE PROJECT", "PINNED TEXT", "SAID BEFORE", "THE SUMMARY", "EARLIER QUESTION", "THE {question}?")
+    places = [messages[-1].content.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_words_can_be_set_from_outside() -> None:
+    """A prompt that is worse on purpose, as a gate is tried with."""
+    worse = "prompt.instruction='Answer with one word: yes. Cite nothing, even if {refusal} fits better.'"
+    assert (
+        built(worse)
+        .render(FULL)[0]
+        .content.endswith("Answer with one word: yes. Cite nothing, even if I don't know. fits better.")
+    )
+
+
+def test_a_strategy_of_ones_own_is_added() -> None:
+    prompt = built("+prompt.strategies.slowly='Take your time.'", "prompt.reasoning=slowly")
+    assert "Take your time." in text(prompt.render(FULL))
+
+
+@pytest.mark.parametrize(
+    ("override", "where", "what"),
+    [
+        ("prompt.reasoning=groundd", "prompt.reasoning", "'groundd'"),
+        ("prompt.goal='{quesiton}'", "prompt.goal", "{quesiton}"),
+        ("prompt.closing='Go on.'", "prompt.closing", "{question}"),
+        ("prompt.instruction=null", "prompt.instruction", "null"),
+        ("prompt.instruction=7", "prompt.instruction", "7"),
+        ("prompt.examples={a:1}", "prompt.examples", "{'a': 1}"),
+        ("prompt.system=role", "prompt.system", "'role'"),
+    ],
+)
+def test_mistakes_name_their_key_before_anything_runs(override: str, where: str, what: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        built(override)
+    assert caught.value.where == where
+    assert what in caught.value.what
+
+
+def parts(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        for part in node.values():
+            yield from parts(part)
+    elif isinstance(node, list):
+        for part in node:
+            yield from parts(part)
+    elif isinstance(node, str):
+        yield node
+
+
+@pytest.mark.parametrize("name", choices("prompt"))
+def test_no_line_is_left_with_white_space_that_nobody_sees(name: str) -> None:
+    for part in parts(resolve(compose([f"prompt={name}"]))["prompt"]):
+        assert not any(line != line.rstrip() for line in part.strip("\n").split("\n")), part
