@@ -59,7 +59,7 @@ class Asking:
         return re.sub(r"\{role\}|\{text\}", lambda found: parts[found[0]], self.turn_format)
 
     def lines(self, reply: str) -> list[str]:
-        """The lines of a reply, without fences, list markers, quotes and the label; those too short to be a question left out."""
+        """The lines of a reply, without fences, list markers, quotes and the label; too short ones left out."""
         lines = (self._bare(line) for line in FENCES.sub("", reply).splitlines())
         return [line for line in lines if len(line) >= SHORTEST]
 
