@@ -1,129 +1,26 @@
 """The chat completions client against a real HTTP server whose every answer is scripted."""
 
-import json
 import math
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from scripted_server import SOON, Exchange, Script, Step, cut, error, hang_up, say, send, serving, slow, stream
 
 from rag.errors import ConfigError, ServiceError
 from rag.generators.openai import OpenAiGenerator
 from rag.records import Chunk, Message, Query, Request, Span
 
-Step = Callable[[BaseHTTPRequestHandler], None]
-USAGE = {"prompt_tokens": 30, "completion_tokens": 4}
-SOON = {"retry-after-ms": "1"}
-
-
-def send(status: int, body: object, headers: dict[str, str] | None = None) -> Step:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-
-    def step(exchange: BaseHTTPRequestHandler) -> None:
-        exchange.send_response(status)
-        for name, value in ({"Content-Type": "application/json", "Content-Length": str(len(data))} | (headers or {})).items():
-            exchange.send_header(name, value)
-        exchange.end_headers()
-        exchange.wfile.write(data)
-
-    return step
-
-
-def say(text: str | None, usage: object = USAGE) -> Step:
-    return send(200, {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage})
-
-
-def error(status: int, message: str = "no", headers: dict[str, str] | None = None) -> Step:
-    return send(status, {"error": {"message": message}}, headers)
-
-
-def hang_up(exchange: BaseHTTPRequestHandler) -> None:
-    exchange.close_connection = True
-    exchange.connection.shutdown(socket.SHUT_RDWR)
-
-
-def sleep(exchange: BaseHTTPRequestHandler) -> None:
-    time.sleep(0.4)
-
-
-def stream(*pieces: str, ending: bytes | None = None, finish: str | None = "stop") -> Step:
-    """Server-sent events, closed by the end of the connection; `ending` replaces the last event."""
-
-    def event(delta: dict[str, str], finish_reason: str | None = None) -> bytes:
-        return b"data: " + json.dumps({"choices": [{"delta": delta, "finish_reason": finish_reason}]}).encode() + b"\n\n"
-
-    def step(exchange: BaseHTTPRequestHandler) -> None:
-        exchange.close_connection = True
-        exchange.send_response(200)
-        exchange.send_header("Content-Type", "text/event-stream")
-        exchange.end_headers()
-        for piece in pieces:
-            exchange.wfile.write(event({"content": piece}))
-        exchange.wfile.write(ending if ending is not None else event({}, finish) + b"data: [DONE]\n\n")
-
-    return step
-
-
-class Script(ThreadingHTTPServer):
-    """Plays its steps one per request, the last one for ever, and keeps what it was asked."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Exchange)
-        self.steps: list[Step] = []
-        self.asked: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-        self.moments: list[float] = []
-        self.under_way = self.most_at_once = 0
-        self.lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has gone is part of the script."""
-
-
-class Exchange(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Script
-
-    def do_POST(self) -> None:
-        with self.server.lock:
-            step = self.server.steps.pop(0) if len(self.server.steps) > 1 else self.server.steps[0]
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self.question = asked["messages"][-1]["content"]
-            self.server.asked.append(asked)
-            self.server.keys.append(self.headers["Authorization"])
-            self.server.moments.append(time.monotonic())
-            self.server.under_way += 1
-            self.server.most_at_once = max(self.server.most_at_once, self.server.under_way)
-        try:
-            step(self)
-        finally:
-            with self.server.lock:
-                self.server.under_way -= 1
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with Script() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serving(say("Yes.")) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def request(question: str = "Who?", contexts: int = 2) -> Request:
@@ -243,7 +140,7 @@ def test_trouble_that_stays_names_its_status(script: Script) -> None:
 
 
 def test_a_slow_server_is_a_time_out(script: Script) -> None:
-    script.steps = [sleep]
+    script.steps = [slow(0.4)]
     said = failure(generator(script, timeout=0.1, retries=0))
     assert "0.1 s" in said.what
     assert "timeout" in said.remedy
@@ -272,11 +169,7 @@ def test_a_reply_that_is_no_completion(script: Script, body: object) -> None:
 
 
 def test_a_body_that_breaks_off_is_tried_again_then_told(script: Script) -> None:
-    def cut(exchange: BaseHTTPRequestHandler) -> None:
-        send(200, b'{"choices"', {"Content-Length": "999"})(exchange)
-        hang_up(exchange)
-
-    script.steps = [cut]
+    script.steps = [cut()]
     said = failure(generator(script, retries=1))
     assert "cannot be reached" in said.what
     assert len(script.asked) == 2
@@ -307,13 +200,13 @@ def test_a_stream_comes_in_pieces(script: Script) -> None:
 def test_a_piece_arrives_before_the_next_is_written(script: Script) -> None:
     gate = threading.Event()
 
-    def slow(exchange: BaseHTTPRequestHandler) -> None:
+    def halting(exchange: Exchange) -> None:
         stream("first", ending=b"")(exchange)
         exchange.wfile.flush()
         assert gate.wait(5)
         exchange.wfile.write(b'data: {"choices":[{"delta":{"content":"last"},"finish_reason":"stop"}]}\n\n')
 
-    script.steps = [slow]
+    script.steps = [halting]
     pieces = generator(script).stream(request())
     assert next(pieces) == "first"
     gate.set()
