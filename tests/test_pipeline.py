@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,9 +19,9 @@ from rag.corpus import Corpus
 from rag.errors import ConfigError
 from rag.experiment import ad_hoc
 from rag.rankings import Rankings
-from rag.records import Document, Span
+from rag.records import Document, Query, Reply, Sought, Span
 from rag.rerankers.none import NoReranker
-from rag.runners import corpus_of, rankings_of, replies_of
+from rag.runners import answers_of, corpus_of, rankings_of
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "chunker.size=60", "k=3")
 OVERLAP = '''
@@ -87,17 +88,46 @@ def test_one_question_is_answered_as_it_was_measured(here: Path, golden: Path, p
 
     ranking = rankings_of(stored(trial.ends.ranking)).first(opened.k)
     corpus = corpus_of(stored(trial.ends.corpus), trial.golden)
-    replies = replies_of(stored(trial.ends.generate)) if trial.ends.generate else None
+    queries = [example.query for example in trial.golden.examples]
+    kept = answers_of(stored(trial.ends.check), corpus, queries) if trial.ends.check else None
     contexts = 0
     for number, example in enumerate(trial.golden.examples):
         answer = opened.answer(example.query)
         expected = [(corpus.chunk(position), score) for position, score in ranking.row(number)]
         assert [(hit.chunk, hit.score) for hit in answer.contexts] == expected
-        assert answer.reply.text == (replies[number].text if replies else "")
-        assert answer.reply.citations == (replies[number].citations if replies else ())
+        if kept is None:
+            assert answer.reply == Reply("")
+        else:
+            assert replace(answer, sought=None) == kept[number]
         contexts += len(expected)
     assert contexts > 0
-    assert replies is None or any(reply.text for reply in replies)
+    assert kept is None or any(answer and answer.reply.text for answer in kept)
+
+
+# Several texts for one question
+
+
+def test_the_texts_of_one_question_are_fused_by_reciprocal_rank() -> None:
+    found = Rankings.pack([[(3, 9.0), (5, 8.0)], [(5, 2.0), (7, 1.0)], [(1, 4.0), (2, 3.0)]])
+    sought = [Sought("both?", ("one?", "other?")), Sought("alone?", ("alone?",))]
+    rows = pipeline.gathered(found, sought, 10)
+    assert [position for position, _ in rows.row(0)] == [5, 3, 7]
+    assert [score for _, score in rows.row(0)] == pytest.approx([1 / 61 + 1 / 62, 1 / 61, 1 / 62], abs=1e-6)
+    assert rows.row(1) == [(1, 4.0), (2, 3.0)]
+
+
+def test_one_text_each_is_what_the_index_said() -> None:
+    found = Rankings.pack([[(3, 9.0)], [(5, 2.0), (7, 1.0)]])
+    assert pipeline.gathered(found, [Sought("a", ("a",)), Sought("b", ("b",))], 10) is found
+
+
+def test_a_question_without_a_text_is_refused() -> None:
+    class Silent:
+        def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
+            return [Sought(query.text, ()) for query in queries]
+
+    with pytest.raises(ConfigError, match="no text"):
+        pipeline.rewrite(Silent(), [Query("q", "?")])
 
 
 # Reranking

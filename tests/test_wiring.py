@@ -34,8 +34,8 @@ def swept(here: Path, golden: Path) -> tuple[dict[str, PlannedTrial], Plan, Stor
 
 
 def replies(trial: PlannedTrial, made: Plan, store: Store) -> list[str]:
-    assert trial.ends.generate
-    entry = store.read(made.stages[trial.ends.generate].entry)
+    assert trial.ends.check
+    entry = store.read(made.stages[trial.ends.check].entry)
     assert entry
     return [reply.text for reply in replies_of(entry)]
 

@@ -7,7 +7,11 @@ import pytest
 from rag.metrics.exact_match import ExactMatch
 from rag.metrics.squad import normalised
 from rag.metrics.token_f1 import TokenF1
-from rag.records import Example, Query, Reply
+from rag.records import Answer, Example, Query, Reply
+
+
+def said(text: str) -> Answer:
+    return Answer(Query("q", "?"), (), Reply(text))
 
 
 def asked(*answers: str) -> Example:
@@ -45,10 +49,10 @@ def test_normalised(text: str, plain: str) -> None:
     ],
 )
 def test_values_by_hand(reply: str, answers: tuple[str, ...], exact: float, f1: float) -> None:
-    assert ExactMatch().measure(asked(*answers), Reply(reply)) == exact
-    assert TokenF1().measure(asked(*answers), Reply(reply)) == pytest.approx(f1)
+    assert ExactMatch().measure(asked(*answers), said(reply)) == exact
+    assert TokenF1().measure(asked(*answers), said(reply)) == pytest.approx(f1)
 
 
 def test_without_a_reference_there_is_no_score() -> None:
-    assert math.isnan(ExactMatch().measure(asked(), Reply("cat")))
-    assert math.isnan(TokenF1().measure(asked(), Reply("")))
+    assert math.isnan(ExactMatch().measure(asked(), said("cat")))
+    assert math.isnan(TokenF1().measure(asked(), said("")))
