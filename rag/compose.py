@@ -25,16 +25,11 @@ from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryV
 from yaml import YAMLError
 
 from rag.errors import ConfigError, closest
+from rag.files import shipped as shipped
 
 PLUGINS = "rag.plugins"
-LISTS = ("index", "metric")
+LISTS = ("index", "metric", "check", "guard")
 """Groups of which several choices may be made at once; the others take one."""
-
-
-def shipped(folder: str) -> Path:
-    """A folder such as `conf`, `experiments` or `datasets/handbook` as it came with this installation."""
-    inside = Path(__file__).parent / folder
-    return inside if inside.is_dir() else Path(__file__).parent.parent / folder
 
 
 def found(folder: str) -> str:
