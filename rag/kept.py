@@ -57,21 +57,28 @@ def _findings(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
 
 @dataclass(frozen=True)
 class AnswerParts:
-    """An answer without its question: positions of what was read, the reply, what was noticed."""
+    """An answer without its question: the reply, what was noticed, positions of what was read and of what had no room.
+
+    `ends` are where the passages that were read end as they were shown.
+    """
 
     read: Hits
     reply: Reply
     findings: tuple[Finding, ...]
     abstained: bool
+    ends: tuple[int, ...] = ()
+    left_out: Hits = ()
 
 
 def answer_parts(meta: Mapping[str, Any]) -> list[AnswerParts | None]:
     """What a check kept of every question; None for one that failed."""
-    rows = zip(meta["answers"], meta["read"], strict=True)
-    return [
-        part and AnswerParts(hits_of(read), reply_of(part["reply"]), _findings(part["findings"]), bool(part["abstained"]))
-        for part, read in rows
-    ]
+    rows = zip(meta["answers"], meta["read"], meta["ends"], meta["left_out"], strict=True) if meta["answers"] else ()
+    return [part and _parts(part, *places) for part, *places in rows]
+
+
+def _parts(part: Mapping[str, Any], read: Iterable[Any], ends: Iterable[int], left_out: Iterable[Any]) -> AnswerParts:
+    told = reply_of(part["reply"]), _findings(part["findings"]), bool(part["abstained"])
+    return AnswerParts(hits_of(read), *told, tuple(ends), hits_of(left_out))
 
 
 def assessment_of(meta: Mapping[str, Any]) -> list[Assessment]:
@@ -79,11 +86,16 @@ def assessment_of(meta: Mapping[str, Any]) -> list[Assessment]:
     return [_assessment(part) for part in meta["assessments"]]
 
 
+def verdict_of(meta: Mapping[str, Any]) -> Verdict:
+    """What a judge said of a text."""
+    return Verdict(tuple(map(_claim, meta["claims"])), meta["abstained"])
+
+
 def _assessment(part: Mapping[str, Any]) -> Assessment:
     verdict, cited = part["verdict"], part["citations"]
     return Assessment(
         part["threshold"],
-        verdict and Verdict(tuple(map(_claim, verdict["claims"])), verdict["abstained"]),
+        verdict and verdict_of(verdict),
         _number(part["relevance"]),
         tuple(map(_number, part["contexts"])),
         tuple(map(_cited, cited)),

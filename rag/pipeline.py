@@ -15,9 +15,10 @@ from rag import checking
 from rag.corpus import Corpus
 from rag.errors import ConfigError
 from rag.finals import awaited
+from rag.packing import hits
 from rag.rankings import DIGITS, NOTHING, Rankings, merged
-from rag.reading import Hits, Prepared, Reading
-from rag.records import Answer, Document, Hit, Query, Ranking, Reply, Sought, Span, Vectors
+from rag.reading import Prepared, Reading
+from rag.records import Answer, Document, Query, Ranking, Reply, Sought, Span, Vectors
 from rag.roles import (
     Chunker,
     Embedder,
@@ -241,13 +242,9 @@ def _heard(pieces: Iterable[str], hear: Callable[[str], None]) -> Iterator[str]:
         yield piece
 
 
-def hits(corpus: Corpus, found: Hits) -> Ranking:
-    """Positions as passages."""
-    return tuple(Hit(corpus.chunk(position), score) for position, score in found)
-
-
 def answered(query: Query, prepared: Prepared, checked: checking.Checked, sought: Sought | None, corpus: Corpus) -> Answer:
     """The answer that a person gets, with all that was noticed on the way."""
     findings = (*prepared.screened.findings, *checked.findings)
-    read, left_out = hits(corpus, prepared.read), hits(corpus, prepared.left_out)
+    read = hits(corpus, prepared.read, [chunk.span.end for chunk in prepared.chunks])
+    left_out = hits(corpus, prepared.left_out)
     return Answer(query, read, checked.reply, findings, checked.abstained, sought, left_out)

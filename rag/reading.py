@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rag.corpus import Corpus
 from rag.packing import pack
 from rag.rankings import Rankings
-from rag.records import Document, Finding, Hit, Material, Query, Ranking, Recalled, Request
+from rag.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request
 from rag.roles import Framing, Memory, Prompt, Screen
 
 Hits = Sequence[tuple[int, float]]
@@ -31,12 +31,16 @@ class Screened:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request, the passages that are read, and those that had no room. A question that abstains has no request."""
+    """A request, the passages that are read, and those that had no room. A question that abstains has no request.
+
+    `chunks` are the passages as they are shown: one that was cut ends where its text does.
+    """
 
     request: Request | None
     read: tuple[tuple[int, float], ...]
     left_out: tuple[tuple[int, float], ...]
     screened: Screened
+    chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,15 @@ class Reading:
     def _one(self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]) -> Prepared:
         packed = pack(screened.kept, corpus, self.context_tokens)
         if screened.abstains:
-            return Prepared(None, packed.read, packed.left_out, screened)
+            return Prepared(None, packed.read, packed.left_out, screened, packed.chunks)
         texts, before, after = packed.texts, list[str](), list[str]()
         for framing in self.framings.values():
             framed = framing.frame(query, texts)
             texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
         said = "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after))
         messages = self.prompt.render(Material(query, texts, recalled, self.pinned, *said))
-        return Prepared(Request(query, packed.chunks, messages, gold), packed.read, packed.left_out, screened)
+        request = Request(query, packed.chunks, messages, gold)
+        return Prepared(request, packed.read, packed.left_out, screened, packed.chunks)
 
 
 def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:

@@ -2,26 +2,28 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rag import checking, conversing, evaluate, pipeline, standins
-from rag.assessing import assess
+from rag.assessing import assess, counted
 from rag.build import Components
 from rag.claims import Assessment
 from rag.corpus import Corpus
 from rag.finals import awaited
 from rag.golden import Golden
 from rag.items import StoredEmbedder, StoredReranker
-from rag.kept import answer_parts, assessment_of, meta_of, plain, reply_of, screened_of, sought_of
+from rag.judgements import StoredJudge
+from rag.kept import AnswerParts, answer_parts, assessment_of, meta_of, plain, reply_of, screened_of, sought_of
 from rag.opening import open_pipeline, reading_of, several
+from rag.packing import hits
 from rag.rankings import Rankings
 from rag.reading import Prepared, screen
 from rag.records import Answer, Query, Reply, Sought, Turn, Vectors
-from rag.roles import Embedder, Generator, Reranker
+from rag.roles import Embedder, Generator, Judge, Reranker
 from rag.store import Entry, Store
 
 
@@ -82,6 +84,11 @@ class Job:
         generator: Generator = self.components.handed(self.nodes["generator"], "generator")
         return generator
 
+    def judge(self) -> Judge:
+        """The judge, its judgements kept by what was judged."""
+        node = self.nodes["judge"]
+        return StoredJudge(self.components.build(node, "judge"), self.store, self.components.identity(node, "judge"))
+
     def prepared(self) -> list[Prepared]:
         """What the generator is given for every question."""
         reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
@@ -122,10 +129,12 @@ def replies_of(entry: Entry) -> list[Reply]:
 def answers_of(entry: Entry, corpus: Corpus, queries: Sequence[Query]) -> list[Answer | None]:
     """Stored answers of questions; None for one that failed."""
     rows = zip(queries, answer_parts(entry.meta), strict=True)
-    return [
-        None if part is None else Answer(query, pipeline.hits(corpus, part.read), part.reply, part.findings, part.abstained)
-        for query, part in rows
-    ]
+    return [None if part is None else _answer(query, part, corpus) for query, part in rows]
+
+
+def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
+    read, left_out = hits(corpus, part.read, part.ends), hits(corpus, part.left_out)
+    return Answer(query, read, part.reply, part.findings, part.abstained, left_out=left_out)
 
 
 def _of_rankings(rankings: Rankings) -> Entry:
@@ -244,7 +253,13 @@ def run_generate(job: Job) -> Entry:
     prepared = job.prepared()
     replies = iter(job.generator().generate([one.request for one in prepared if one.request]))
     told = [meta_of(next(replies)) if one.request else None for one in prepared]
-    return Entry(meta={"replies": told, "read": plain([one.read for one in prepared])})
+    return Entry(meta={"replies": told, **_read(prepared)})
+
+
+def _read(prepared: Sequence[Prepared]) -> dict[str, Any]:
+    """The passages of every question that went into its prompt, where they end as shown, and those that had no room."""
+    ends = [[chunk.span.end for chunk in one.chunks] for one in prepared]
+    return {"read": plain(one.read for one in prepared), "ends": ends, "left_out": plain(one.left_out for one in prepared)}
 
 
 def run_check(job: Job) -> Entry:
@@ -258,14 +273,14 @@ def run_check(job: Job) -> Entry:
     done = [next(checked) if one.request else checking.unasked(prompt.refusal, ()) for one in prepared]
     pairs = zip(prepared, done, strict=True)
     told = [replace(one, findings=(*before.screened.findings, *one.findings)) for before, one in pairs]
-    return Entry(meta={"answers": plain(told), "read": job.inputs["generate"].meta["read"]})
+    return Entry(meta={"answers": plain(told), **_read(prepared)})
 
 
 def run_assess(job: Job) -> Entry:
     """Answers → what a judge says of them."""
-    judge = job.components.build(job.nodes["judge"], "judge")
-    answers = job.answers() or ()
-    return Entry(meta={"assessments": plain(assess(judge, answers, job.values["needs"]))})
+    answers, needs = job.answers() or [], job.values["needs"]
+    found = assess(job.judge(), answers, needs)
+    return Entry(meta={"assessments": plain(found), **asdict(counted(found, answers, needs))})
 
 
 def run_gold(job: Job) -> Entry:

@@ -36,6 +36,7 @@ def check(config: Mapping[str, Any]) -> None:
         raise ConfigError("latency", f"is {shown(config['latency'])}", "a whole number of questions, 0 for none")
     if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
         raise ConfigError("coverage", f"is {shown(config['coverage'])}", "a share above 0, at most 1")
+    _check_reading(config)
     if control_of(config) not in CONTROLS:
         raise ConfigError("control", f"is {shown(config['control'])}", closest(control_of(config), CONTROLS))
     if history_of(config) not in HISTORIES:
@@ -47,6 +48,15 @@ def check(config: Mapping[str, Any]) -> None:
     if not config.get("metrics") or not isinstance(config["metrics"], list):
         what = f"is {shown(config['metrics'])}" if config.get("metrics") else "names no metric"
         raise ConfigError("metrics", what, "a list is needed, for example metrics=[recall@5,ndcg@10]")
+
+
+def _check_reading(config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a token budget, or pinned documents, that make no prompt."""
+    tokens, pinned = config.get("context_tokens"), config.get("pinned")
+    if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1):
+        raise ConfigError("context_tokens", f"is {shown(tokens)}", "a whole number from 1, or null for no limit")
+    if pinned is not None and not (isinstance(pinned, list) and all(isinstance(name, str) for name in pinned)):
+        raise ConfigError("pinned", f"is {shown(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
 
 
 def check_fusion(components: Components, config: Mapping[str, Any]) -> None:

@@ -1,0 +1,125 @@
+"""Packing: a prefix of the ranking in whole groups, a first group that always goes in, spans that are those of the texts."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.corpus import Corpus
+from rag.packing import cut, groups, hits, pack
+from rag.records import Document, Span
+from rag.tokens import borders, count
+
+WORDS = "one two three four five six"
+"""Six tokens."""
+
+
+def corpus_of(*lengths: int, docs: int = 2) -> Corpus:
+    """Documents of the same chunks, each of so many words of one token."""
+    text = "".join("word " * length for length in lengths)
+    documents = [Document(f"d{number}", text) for number in range(docs)]
+    edges = np.cumsum([0, *(5 * length for length in lengths)]).tolist()
+    spans = [Span(one.doc_id, start, end - 1) for one in documents for start, end in pairwise(edges)]
+    return Corpus.of(documents, spans)
+
+
+def test_without_a_budget_everything_is_read() -> None:
+    packed = pack([(2, 0.5), (0, 0.1)], corpus_of(1, 2, 3), None)
+    assert packed.read == ((2, 0.5), (0, 0.1))
+    assert [chunk.chunk_id for chunk in packed.chunks] == ["d0:15-29", "d0:0-4"]
+    assert packed.texts == ("word word word", "word")
+    assert packed.left_out == ()
+
+
+def test_nothing_found_is_nothing_read() -> None:
+    assert pack([], corpus_of(1), 5).read == ()
+    assert pack([], corpus_of(1), None).read == ()
+
+
+@pytest.mark.parametrize(
+    ("positions", "found"),
+    [
+        ([0, 1, 3], [(0, 2), (2, 3)]),  # 3 is the first chunk of the other document
+        ([0, 2, 1], [(0, 1), (1, 3)]),
+        ([1, 0, 2], [(0, 3)]),
+        ([2, 3], [(0, 1), (1, 2)]),
+        ([0, 3, 1], [(0, 1), (1, 2), (2, 3)]),
+    ],
+)
+def test_a_group_is_a_run_of_neighbours_in_one_document(positions: list[int], found: list[tuple[int, int]]) -> None:
+    assert list(groups([(position, 0.0) for position in positions], corpus_of(1, 1, 1))) == found
+
+
+def test_groups_go_in_whole_or_not_at_all() -> None:
+    ranked = [(0, 0.9), (4, 0.8), (3, 0.8), (2, 0.1)]  # one chunk, then two that touch, then one: 2, 3 + 2, 4 tokens
+    corpus = corpus_of(2, 3, 4)
+    assert [len(pack(ranked, corpus, tokens).read) for tokens in (2, 6, 7, 10, 11)] == [1, 1, 3, 3, 4]
+    assert pack(ranked, corpus, 6).left_out == ((4, 0.8), (3, 0.8), (2, 0.1))
+
+
+def test_a_group_without_room_ends_it_even_where_a_smaller_one_would_fit() -> None:
+    assert pack([(0, 0.9), (2, 0.8), (3, 0.1)], corpus_of(2, 3, 9), 5).read == ((0, 0.9),)
+
+
+def test_the_first_group_goes_in_cut_behind_its_last_token() -> None:
+    packed = pack([(1, 0.9), (3, 0.2)], corpus_of(2, 6, 2), 4)
+    assert packed.texts == ("word word word word",)
+    assert packed.chunks[0].chunk_id == "d0:10-29"
+    assert packed.read == ((1, 0.9),)
+    assert packed.left_out == ((3, 0.2),)
+
+
+def test_neighbours_without_room_leave_their_hit() -> None:
+    around = [(0, 0.9), (1, 0.9), (2, 0.9)]
+    assert pack(around, corpus_of(3, 3, 3), 3).read == ((1, 0.9),)
+    two = pack(around, corpus_of(3, 3, 3), 5)
+    assert [chunk.chunk_id for chunk in two.chunks] == ["d0:0-9", "d0:15-29"]
+    assert pack([(0, 0.4), (1, 0.9)], corpus_of(3, 3), 3).read == ((1, 0.9),)
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> tuple[Corpus, list[tuple[int, float]]]:
+    corpus = corpus_of(*draw(st.lists(st.integers(1, 9), min_size=1, max_size=6)))
+    positions = draw(st.lists(st.integers(0, len(corpus) - 1), unique=True, max_size=8))
+    return corpus, [(position, draw(st.sampled_from([0.9, 0.5]))) for position in positions]
+
+
+@given(rankings(), st.integers(1, 40), st.integers(0, 20))
+def test_laws(given: tuple[Corpus, list[tuple[int, float]]], tokens: int, more: int) -> None:
+    corpus, ranked = given
+    packed = pack(ranked, corpus, tokens)
+    assert sorted((*packed.read, *packed.left_out)) == sorted(ranked)
+    assert sum(map(count, packed.texts)) <= tokens
+    assert bool(packed.read) == bool(ranked)
+    for (position, _), chunk, text in zip(packed.read, packed.chunks, packed.texts, strict=True):
+        whole = corpus.chunk(position)
+        assert chunk.span.start == whole.span.start
+        assert text == chunk.text == corpus.documents[int(corpus.doc[position])].text[chunk.span.start : chunk.span.end]
+    assert [one for one in ranked if one in packed.read] == list(packed.read)
+    assert set(packed.read) <= set(pack(ranked, corpus, tokens + more).read)
+
+
+@given(st.text())
+def test_tokens_end_inside_of_their_text_in_order(text: str) -> None:
+    ends = borders(text)
+    assert ends == sorted(ends)
+    assert all(0 <= end <= len(text) for end in ends)
+    assert count(text) == len(ends)
+
+
+def test_tokens_of_known_texts() -> None:
+    assert count("") == count(" \n") == 0
+    assert count(WORDS) == 6
+    assert borders("It rains.") == [2, 8, 9]
+
+
+def test_passages_that_were_cut_are_given_back_as_they_were_shown() -> None:
+    corpus = corpus_of(2, 6)
+    packed = pack([(1, 0.9)], corpus, 3)
+    ends = [chunk.span.end for chunk in packed.chunks]
+    assert [hit.chunk for hit in hits(corpus, packed.read, ends)] == list(packed.chunks)
+    assert hits(corpus, packed.read)[0].chunk == corpus.chunk(1)
+    assert cut(corpus.chunk(1), 10_000) is not None
+    assert cut(corpus.chunk(1), corpus.chunk(1).span.end) == corpus.chunk(1)
