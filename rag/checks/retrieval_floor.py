@@ -1,0 +1,58 @@
+"""Whether anything that was found speaks to the question, before a model is asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.checks.failing import action_of
+from rag.checks.nearness import distinct, nearest
+from rag.errors import ConfigError
+from rag.records import Finding, Query, Ranking
+from rag.roles import Embedder
+
+
+@dataclass(frozen=True)
+class RetrievalFloorCheck:
+    """Abstains where no passage has a cosine of at least `floor` with the question, by an embedder.
+
+    Scores of BM25, of fused ranks and of rerankers have no common scale and none of them says how good the best passage is; a
+    cosine does, whatever indexes found the passages. A question with turns before it is also tried together with the person's
+    last one, and the greater cosine counts: a follow-up need not name its topic. `on_failure` is refuse or flag.
+    """
+
+    embedder: Embedder
+    floor: float = 0.25
+    on_failure: str = "refuse"
+
+    def __post_init__(self) -> None:
+        action_of("retrieval_floor", self.on_failure, "needs none")
+        if self.on_failure == "regenerate":
+            what = "is 'regenerate', and there is nothing to ask again before a model is asked"
+            raise ConfigError("check.retrieval_floor.on_failure", what, "refuse or flag")
+        if not -1 <= self.floor <= 1:
+            raise ConfigError("check.retrieval_floor.floor", f"is {self.floor}", "a cosine, from -1 to 1")
+
+    def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
+        """One finding for a question whose best passage is below the floor."""
+        return [[] if value >= self.floor else [self._finding(value)] for value in self.similarity(queries, contexts)]
+
+    def similarity(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
+        """The cosine of the passage nearest to each question, -1 where none was found."""
+        asked, passages = [_asked(query) for query in queries], [[hit.chunk.text for hit in row] for row in contexts]
+        question, passage = distinct(asked), distinct(passages)
+        if not passage:
+            return [-1.0] * len(queries)
+        ours, theirs = self.embedder.embed_queries(list(question)), self.embedder.embed_documents(list(passage))
+        rows = zip(asked, passages, strict=True)
+        return [
+            float(nearest(ours[[question[text] for text in texts]], theirs[[passage[text] for text in found]]).max())
+            for texts, found in rows
+        ]
+
+    def _finding(self, value: float) -> Finding:
+        what = f"the nearest passage has a cosine of {value:.3f}, below {self.floor}" if value > -1 else "nothing was found"
+        return Finding("retrieval_floor", what, "flag" if self.on_failure == "flag" else "abstain")
+
+
+def _asked(query: Query) -> list[str]:
+    before = [turn.text for turn in query.history if turn.role == "user"]
+    return [query.text, *(f"{text}\n{query.text}" for text in before[-1:])]
