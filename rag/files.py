@@ -1,4 +1,4 @@
-"""Files that people keep, written so that a reader sees the old one or the new one."""
+"""Files that people keep, written so that a reader sees the old one or the new one, and folders that came with us."""
 
 import os
 from contextlib import suppress
@@ -22,3 +22,9 @@ def replace_text(path: Path, text: str, errors: str = "strict") -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def shipped(folder: str) -> Path:
+    """A folder such as `conf`, `experiments` or `datasets/handbook` as it came with this installation."""
+    inside = Path(__file__).parent / folder
+    return inside if inside.is_dir() else Path(__file__).parent.parent / folder

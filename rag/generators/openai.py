@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 from rag.citations import cited
 from rag.errors import ConfigError, ServiceError
-from rag.records import Message, Reply, Request
+from rag.generators.prices import listed
+from rag.generators.service import LATER, REMEDIES, answered, completion, for_good, nothing_said
+from rag.records import Reply, Request
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -21,16 +23,9 @@ if TYPE_CHECKING:
 OFFICIAL = "https://api.openai.com/v1"
 CONTEXT_TOKENS = 200
 """Tokens that a context is taken for before one has been seen."""
+CHARACTERS = 4
+"""Characters that a token of a prompt is taken for before the server has counted."""
 OWN_FIELDS = frozenset({"model", "messages", "stream"})
-REMEDIES: Mapping[int, str] = {
-    400: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
-    401: "put a valid key into the environment variable that generator.api_key_env names",
-    403: "use a key that may use this model",
-    404: "check generator.model (or OPENAI_MODEL), and that generator.base_url ends like /v1",
-    422: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
-    429: "wait, check the quota, or lower generator.runtime.concurrency",
-}
-"""What would do, by HTTP status; 5xx and others say to try again."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +33,10 @@ class OpenAiGenerator:
     """Asks `model` for one chat completion per request, `concurrency` at once.
 
     The client waits and tries again up to `retries` times after a time-out, a broken connection, 408, 409, 429 or 5xx: as long
-    as `Retry-After` says (up to 2 minutes), else 0.5 s doubling to 8 s, with jitter. Anything else, or no success, is a
-    ServiceError. `price` maps `prompt` and `completion` to US dollars per million tokens; without it the cost of a reply is
-    NaN, and 0 on this machine. The key is read from the environment when it is first needed and shown nowhere.
+    as `Retry-After` says (up to 2 minutes), else 0.5 s doubling to 8 s, with jitter. A request that is refused for good, for
+    being too long or filtered, and an empty answer have a `failure`; anything else, or no success, is a ServiceError. `price`
+    maps `prompt` and `completion` to US dollars per million tokens; without it conf/prices.yaml is asked, the cost is NaN
+    where that knows nothing, and 0 on this machine. The key is read from the environment when it is needed and shown nowhere.
     """
 
     costly: ClassVar[bool] = True
@@ -68,6 +64,17 @@ class OpenAiGenerator:
         """
         prompt, completion = questions * (k + 1) * CONTEXT_TOKENS, questions * (self.max_tokens or CONTEXT_TOKENS)
         return prompt + completion, self._cost(prompt, completion)
+
+    def expected(self, request: Request) -> tuple[int, float]:
+        """Tokens and US dollars that a request may take: its characters, and the longest reply."""
+        prompt = sum(len(message.content) for message in request.messages) // CHARACTERS
+        completion = self.max_tokens or CONTEXT_TOKENS
+        return prompt + completion, self._cost(prompt, completion)
+
+    def sent(self, request: Request) -> Mapping[str, Any]:
+        """Everything that a reply depends on: the address and the body that goes there. A key is no part of it."""
+        asked = self._asked(request)
+        return {"url": self.url, "model": asked["model"], "messages": asked["messages"], **asked["extra_body"]}
 
     def _problems(self) -> Iterator[tuple[str, str, str]]:
         address = urlsplit(self.url)
@@ -99,54 +106,87 @@ class OpenAiGenerator:
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request; the first ServiceError ends the batch."""
+        told = self.attempts(requests)
+        for reply in told:
+            if not isinstance(reply, Reply):
+                raise reply
+        return [reply for reply in told if isinstance(reply, Reply)]
+
+    def attempts(self, requests: Sequence[Request]) -> list[Reply | ServiceError]:
+        """As `generate`, but what was answered before an error ended the batch is given too."""
+        ended: list[ServiceError] = []
+
+        def attempt(request: Request) -> Reply | ServiceError:
+            if ended:
+                return ended[0]
+            try:
+                return self._reply(request)
+            except ServiceError as error:
+                ended.append(error)
+                return error
+
         if not requests:
             return []
         with ThreadPoolExecutor(min(self.concurrency, len(requests))) as pool:
-            return list(pool.map(self._reply, requests))
+            return list(pool.map(attempt, requests))
 
     def stream(self, request: Request) -> Iterator[str]:
-        """The reply as the server sends it; ServiceError if it breaks off, however much has come by then."""
+        """The reply as the server sends it; ServiceError if it is empty, or breaks off, however much has come by then."""
         import httpx2
         import openai
 
-        finished = False
+        finish, said = "", False
         try:
-            with self._client.chat.completions.create(stream=True, **self._asked(request.messages)) as chunks:
+            with self._client.chat.completions.create(stream=True, **self._asked(request)) as chunks:
                 for choice in (choice for chunk in chunks for choice in (chunk.choices or ())):
-                    finished = finished or bool(choice.finish_reason)
+                    finish = choice.finish_reason or finish
                     if choice.delta and choice.delta.content:
+                        said = said or bool(choice.delta.content.strip())
                         yield choice.delta.content
         except (openai.OpenAIError, httpx2.HTTPError, ValueError, AttributeError) as error:
             raise self._explained(error) from error
-        if not finished:
+        if not finish:
             raise self._failure("the stream ended before the reply did", "try again")
+        if not said:
+            raise self._failure(*nothing_said(finish))
 
     def _reply(self, request: Request) -> Reply:
         import openai
 
         try:
-            answer = self._client.chat.completions.with_raw_response.create(**self._asked(request.messages))
-            text, prompt, completion = _read(answer.http_response.json())
+            answer = self._client.chat.completions.with_raw_response.create(**self._asked(request))
+            text, finish, *counts = completion(answer.http_response.json())
+        except openai.APIStatusError as error:
+            if remedy := for_good(error.status_code, error.body, str(error.message)):
+                return Reply("", failure=str(self._failure(answered(error), remedy)))
+            raise self._explained(error) from error
         except (openai.OpenAIError, ValueError) as error:
             raise self._explained(error) from error
-        return Reply(text, cited(text, len(request.contexts)), prompt or 0, completion or 0, self._cost(prompt, completion))
+        prompt, replied = counts
+        spent = (prompt or 0, replied or 0, self._cost(prompt, replied))
+        if not text.strip():
+            return Reply("", (), *spent, str(self._failure(*nothing_said(finish))))
+        return Reply(text, cited(text, len(request.contexts)), *spent)
 
-    def _asked(self, messages: Sequence[Message]) -> dict[str, Any]:
+    def _asked(self, request: Request) -> dict[str, Any]:
         # OpenAI's newer models refuse `max_tokens`; many other servers know nothing else.
         limit = "max_completion_tokens" if (urlsplit(self.url).hostname or "").endswith("openai.com") else "max_tokens"
-        settings = {"temperature": self.temperature, limit: self.max_tokens, "seed": self.seed}
+        # Another sample of the same seed would be the same reply.
+        seed = None if self.seed is None else self.seed + request.sample
+        settings = {"temperature": self.temperature, limit: self.max_tokens, "seed": seed}
         return {
             "model": self.model,
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
+            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
             "extra_body": {name: value for name, value in settings.items() if value is not None} | dict(self.extra),
         }
 
     def _cost(self, prompt: int | None, completion: int | None) -> float:
-        if self.price is None:
-            return 0.0 if self._is_local else math.nan
-        if prompt is None or completion is None:
+        if self.price is None and self._is_local:
+            return 0.0
+        price = listed(self.model, urlsplit(self.url).hostname or "") if self.price is None else self.price
+        if price is None or prompt is None or completion is None:
             return math.nan
-        return (prompt * self.price["prompt"] + completion * self.price["completion"]) / 1e6
+        return (prompt * price["prompt"] + completion * price["completion"]) / 1e6
 
     @cached_property
     def _client(self) -> "OpenAI":
@@ -176,9 +216,8 @@ class OpenAiGenerator:
         import openai
 
         if isinstance(error, openai.APIStatusError):
-            remedy = REMEDIES.get(error.status_code, "try again later")
-            said = error.body.get("message") if isinstance(error.body, Mapping) else None
-            return self._failure(f"answered {error.status_code}: {said or error.message}", remedy)
+            remedy = for_good(error.status_code, error.body, str(error.message)) or REMEDIES.get(error.status_code, LATER)
+            return self._failure(answered(error), remedy)
         if isinstance(error, openai.APITimeoutError):
             return self._failure(f"no answer within {self.timeout:g} s", "raise generator.runtime.timeout or check the server")
         if isinstance(error, openai.APIConnectionError):
@@ -190,18 +229,3 @@ class OpenAiGenerator:
         key = os.environ.get(self.api_key_env or "", "").strip()
         shown = what.replace(key, "***") if key else what  # some servers repeat a wrong key in full
         return ServiceError(f"{self.url} ({self.model})", shown[:500], remedy)
-
-
-def _read(body: Any) -> tuple[str, int | None, int | None]:
-    """Text and token counts of a chat completion; a count that is missing or no number is None."""
-    try:
-        text = body["choices"][0]["message"].get("content") or ""
-        usage = body.get("usage") or {}
-        return str(text), _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ValueError(f"no chat completion in {str(body)[:200]!r}") from error
-
-
-def _count(value: Any) -> int | None:
-    known = isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
-    return int(value) if known else None

@@ -1,0 +1,74 @@
+"""What a chat completions server sent: a reply, or an error and what it means to the person who configured it."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from openai import APIStatusError
+
+REMEDIES: Mapping[int, str] = {
+    400: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
+    401: "put a valid key into the environment variable that generator.api_key_env names",
+    403: "use a key that may use this model",
+    404: "check generator.model (or OPENAI_MODEL), and that generator.base_url ends like /v1",
+    422: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
+    429: "wait, check the quota, or lower generator.runtime.concurrency",
+}
+"""What would do, by HTTP status."""
+LATER = "try again later"
+"""What would do about every other status, 5xx above all."""
+
+SMALLER = "lower k or context_tokens, choose smaller chunks, or a model with a larger window"
+OTHER_WORDS = "ask it in other words, or another model"
+
+TOO_LONG = re.compile(
+    r"exceed_context|context_length|context (length|size|window)|too many tokens|(prompt|input|request) is too l(ong|arge)",
+    re.IGNORECASE,
+)
+FILTERED = re.compile(r"content_filter|content_policy|content management policy|safety system", re.IGNORECASE)
+
+
+def for_good(status: int, body: Any, message: str) -> str:
+    """What would do about a refusal that concerns one request alone and stays; empty for every other error.
+
+    OpenAI, llama.cpp and vLLM word it differently, and llama.cpp may answer 500 where others answer 400.
+    """
+    parts = body if isinstance(body, Mapping) else {}
+    said = " ".join(str(part) for part in (parts.get("code"), parts.get("type"), parts.get("message"), message) if part)
+    if status == 413 or (status in (400, 422, 500) and TOO_LONG.search(said)):
+        return SMALLER
+    return OTHER_WORDS if status in (400, 403, 422) and FILTERED.search(said) else ""
+
+
+def nothing_said(finish: str) -> tuple[str, str]:
+    """What an empty reply means, and what would do, by the reason that the server gave for its end."""
+    if finish == "length":
+        return "spent all of its tokens and wrote no answer", "raise generator.max_tokens"
+    if finish == "content_filter":
+        return "filtered its answer out", OTHER_WORDS
+    return "gave an empty answer", OTHER_WORDS
+
+
+def answered(error: "APIStatusError") -> str:
+    """What the server said."""
+    said = error.body.get("message") if isinstance(error.body, Mapping) else None
+    return f"answered {error.status_code}: {said or error.message}"
+
+
+def completion(body: Any) -> tuple[str, str, int | None, int | None]:
+    """Text, reason of its end, and token counts of a chat completion; a count that is missing or no number is None."""
+    try:
+        choice = body["choices"][0]
+        text = choice["message"].get("content") or ""
+        usage = body.get("usage") or {}
+        counts = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+        return str(text), str(choice.get("finish_reason") or ""), *counts
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ValueError(f"no chat completion in {str(body)[:200]!r}") from error
+
+
+def _count(value: Any) -> int | None:
+    known = isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
+    return int(value) if known else None
