@@ -14,7 +14,7 @@ from rag.golden import Golden
 from rag.opening import SINGLE, layers, open_pipeline
 from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
-from rag.records import Query
+from rag.records import Answer, Query
 from rag.runners import corpus_of
 from rag.stages import Graph, add_corpus, reading_values
 from rag.sweep import recorded
@@ -96,12 +96,26 @@ def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
 
 
 def answered(pipeline: Pipeline, query: Query, hear: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Question, answer, cited contexts, passages with their provenance; `hear` gets the answer in pieces as they come.
-
-    `findings` are what checks and guards noticed.
-    """
+    """A question and its answer as `told` has them; `hear` gets the answer in pieces as they come."""
     trace = pipeline.trace(query)
-    answer = pipeline.answer_from(query, trace, hear)
-    told: dict[str, Any] = {"question": query.text, "answer": answer.reply.text, "citations": list(answer.reply.citations)}
-    told |= {"abstained": answer.abstained, "findings": [asdict(finding) for finding in answer.findings]}
-    return told | {"passages": provenance(pipeline, trace)}
+    return told(pipeline, trace, pipeline.answer_from(query, trace, hear))
+
+
+def told(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
+    """Question, answer, and the passages that were found for it with their provenance.
+
+    `number` of a passage is the one that the answer cites it by, None where it was not read. `abstained` says that the answer
+    declines, `findings` are what checks and guards noticed, `sought` is what was searched for.
+    """
+    numbers = {hit.chunk.chunk_id: number for number, hit in enumerate(answer.contexts, 1)}
+    passages = [{"number": numbers.get(found["chunk"]), **found} for found in provenance(pipeline, trace)]
+    sought = {name: value for name, value in asdict(trace.sought).items() if name in ("question", "texts", "note")}
+    return {
+        "question": answer.query.text,
+        "sought": sought,
+        "answer": answer.reply.text,
+        "abstained": answer.abstained,
+        "citations": list(answer.reply.citations),
+        "findings": [asdict(finding) for finding in answer.findings],
+        "passages": passages,
+    }

@@ -106,17 +106,22 @@ def test_sweep_as_json(rag: Verb, study: str) -> None:
 def test_answers_and_passages_as_json(rag: Verb) -> None:
     given = (*GIVEN, "generator=extractive", "k=2", "chunker.size=60")
     told = rag("ask", "What does a bus ticket cost?", *given, "--json").json
-    assert set(told) == {"question", "answer", "citations", "abstained", "findings", "passages"}
+    assert set(told) == {"question", "sought", "answer", "citations", "abstained", "findings", "passages"}
     assert "four crowns" in told["answer"]
     assert told["citations"]
     assert len(told["passages"]) == 2
     found = rag("search", "What does a bus ticket cost?", *given, "--json").json
-    assert found == {"question": told["question"], "passages": told["passages"]}
+    assert [passage["number"] for passage in told["passages"]] == [1, 2]
+    assert found == {"question": told["question"], "passages": [_unnumbered(passage) for passage in told["passages"]]}
     first = found["passages"][0]
     assert first["chunk"].startswith("bus.md:")
     assert first["text"] in TEXTS["bus.md"]
     assert set(first["steps"]) == {"bm25s", "dense", "fused"}
     assert {"rank", "score"} == set(first["steps"]["fused"])
+
+
+def _unnumbered(passage: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in passage.items() if key != "number"}
 
 
 def test_datasets_and_stores_as_json(rag: Verb) -> None:

@@ -30,20 +30,20 @@ def search(question: str, overrides: Overrides = None, as_json: Json = False) ->
 def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Answer a question with any config, or with trial=<id> of a sweep, and show the passages it was answered from."""
     from rag import terminal
-    from rag.answering import answered, asked, config_of, open_config
-    from rag.roles import changes_nothing
+    from rag.answering import asked, config_of, open_config, told
 
     query = asked(question)
-    pipeline = open_config(config_of(overrides or ()))
-    told = answered(pipeline, query, None if as_json else terminal.stream)
+    with terminal.Waiting("looking …") as hear:
+        pipeline = open_config(config_of(overrides or ()))
+        trace = pipeline.trace(query)
+        answer = pipeline.answer_from(query, trace, None if as_json else hear)
+    shown = told(pipeline, trace, answer)
     if as_json:
-        terminal.print_json(told)
+        terminal.print_json(shown)
         return
-    if not told["answer"]:
-        silent = changes_nothing(pipeline.generator)
-        terminal.out.print(f"No answer: {'generator=none gives none' if silent else 'nothing in the passages fits'}.")
+    terminal.answered(answer, pipeline.generator, bool(hear.heard))
     terminal.out.print()
-    terminal.passages(told["passages"])
+    terminal.passages(shown["passages"])
 
 
 @app.command()

@@ -1,7 +1,9 @@
 """What people see in a terminal: tables on standard output, progress on standard error."""
 
+from rag.terminal.answers import answered
 from rag.terminal.audits import audits
 from rag.terminal.boards import counted, leaderboard
+from rag.terminal.chat import Chat
 from rag.terminal.comparisons import comparisons
 from rag.terminal.controls import controls
 from rag.terminal.effects import effects
@@ -11,10 +13,14 @@ from rag.terminal.losses import losses
 from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
 from rag.terminal.plans import plan, planned
+from rag.terminal.waiting import Waiting
 from rag.terminal.why import why
 from rag.terminal.winner import swept
 
 __all__ = [
+    "Chat",
+    "Waiting",
+    "answered",
     "audits",
     "comparisons",
     "controls",

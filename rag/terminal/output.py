@@ -48,6 +48,15 @@ def interval(found: Mapping[str, Any]) -> str:
     return number(found["mean"]) + shown
 
 
+CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+"""Characters that steer a terminal instead of being seen; documents and models may hold any."""
+
+
+def visible(text: str) -> str:
+    """A text from elsewhere without what would steer the terminal."""
+    return text.translate(CONTROLS)
+
+
 def stream(piece: str) -> None:
     """A piece of an answer, as soon as it is there."""
-    out.print(escape(piece), end="", soft_wrap=True)
+    out.print(escape(visible(piece)), end="", soft_wrap=True)

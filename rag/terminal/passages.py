@@ -7,7 +7,7 @@ from typing import Any
 from rich.markup import escape
 from rich.padding import Padding
 
-from rag.terminal.output import out
+from rag.terminal.output import out, visible
 
 EXCERPT = 400
 BEFORE = 80
@@ -24,11 +24,16 @@ def passages(found: Sequence[Mapping[str, Any]]) -> None:
 
 
 def heading(passage: Mapping[str, Any]) -> str:
-    """Rank, span and provenance of a passage in one line, and the evidence that stands in it."""
+    """Number, span and provenance of a passage in one line, and the evidence that stands in it.
+
+    The number is that of a citation where something was answered, a dash for what the answer was not made from; else the rank.
+    """
+    number = passage["number"] or "–" if "number" in passage else passage["rank"]
     steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
     groups = sorted({mark["group"] + 1 for mark in passage.get("gold", ())})
     holds = f"  [bold green]evidence {', '.join(map(str, groups))}[/bold green]" if groups else ""
-    return f"[bold]\\[{passage['rank']}][/bold] {escape(passage['chunk'])}  [cyan]{escape(steps)}[/cyan]{holds}"
+    holds += "  [bold]cited[/bold]" if passage.get("cited") else ""
+    return f"[bold]\\[{number}][/bold] {escape(passage['chunk'])}  [cyan]{escape(steps)}[/cyan]{holds}"
 
 
 def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:
@@ -62,4 +67,4 @@ def _merged(gold: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
 
 
 def _flat(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+    return visible(re.sub(r"\s+", " ", text))
