@@ -25,8 +25,11 @@ class Asked(Generic[Read]):
     spent: Spent = field(default_factory=Spent)
 
     def hear(self, reply: Reply) -> bool:
-        """Take a vote from a reply, if it can be read."""
+        """Take a vote from a reply; False where it should be asked for again."""
         self.spent += Spent(reply.prompt_tokens + reply.completion_tokens, reply.cost)
+        if reply.failure:
+            self.wrong = reply.failure
+            return True  # It was refused for good.
         try:
             self.votes.append(self.read(reply.text))
         except ValueError as error:
@@ -45,7 +48,7 @@ def ask(generator: Generator, asked: Sequence[Asked[Read]], votes: int, attempts
         for attempt in range(attempts):
             if not waiting:
                 break
-            requests = [Request(Query(f"{vote}.{attempt}", ""), (), messages) for _, messages in waiting]
+            requests = [Request(Query(f"{vote}.{attempt}", ""), (), messages, sample=vote) for _, messages in waiting]
             pairs = zip(waiting, generator.generate(requests), strict=True)
             unread = [(one, messages, reply) for (one, messages), reply in pairs if not one.hear(reply)]
             waiting = [(one, (*messages, *_told(one, reply, again))) for one, messages, reply in unread]

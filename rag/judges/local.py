@@ -19,7 +19,7 @@ from rag.errors import ConfigError
 from rag.judges.assertions import claims, refusals, without_markers
 from rag.judges.measures import CONTRADICTION, MEASURES, QUOTED, SIGNS, Measured, measure
 from rag.judges.mix import BIAS, fitted, mixed
-from rag.judges.passages import Passages, TokenEncoder
+from rag.judges.passages import Known, Passages, TokenEncoder
 from rag.judges.relevance import NAMES, related
 
 Floats = NDArray[np.float64]
@@ -73,6 +73,10 @@ class LocalJudge:
     def _patterns(self) -> tuple[re.Pattern[str], ...]:
         return refusals(self.abstentions)
 
+    @cached_property
+    def _known(self) -> Known:
+        return Known()
+
     def fingerprint(self) -> str:
         """The encoder's."""
         return self.encoder.fingerprint()
@@ -122,7 +126,7 @@ class LocalJudge:
         passages, contexts = Passages(()), tuple[str, ...]()
         for case in cases:
             if case.contexts != contexts:
-                passages, contexts = Passages(case.contexts), case.contexts
+                passages, contexts = Passages(case.contexts, self._known), case.contexts
             spans, abstained = claims(case.text, self._patterns)
             texts = ((start, end, without_markers(case.text[start:end])) for start, end in spans)
             found = [(start, end, measure(text, passages, self.encoder, self.most)) for start, end, text in texts]

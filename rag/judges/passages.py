@@ -1,10 +1,11 @@
 """The sentences of the contexts, and how rare their words are: what a claim is held against."""
 
 import math
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -57,13 +58,36 @@ class Sentence:
         return frozenset(word.stem for word in self.words)
 
 
+class Known:
+    """Token vectors of the sentences that were read last: questions of one corpus find the same passages again and again."""
+
+    def __init__(self, most: int = 4096) -> None:
+        self.most = most
+        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._lock = Lock()
+
+    def tokens(self, encoder: TokenEncoder, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """One array per text."""
+        with self._lock:
+            found = {text: self._kept[text] for text in texts if text in self._kept}
+        new = list(dict.fromkeys(text for text in texts if text not in found))
+        found |= dict(zip(new, encoder.embed_tokens(new) if new else [], strict=True))
+        with self._lock:
+            for text in found:
+                self._kept[text] = found[text]
+                self._kept.move_to_end(text)
+            while len(self._kept) > self.most:
+                self._kept.popitem(last=False)
+        return [found[text] for text in texts]
+
+
 class Passages:
     """All sentences of some contexts, in order, with the rarity of their stems."""
 
-    def __init__(self, contexts: Sequence[str]) -> None:
+    def __init__(self, contexts: Sequence[str], known: "Known | None" = None) -> None:
         self.sentences = [found for number, text in enumerate(contexts, 1) for found in _sentences(number, text)]
         self.stems = frozenset[str]().union(*(sentence.stems for sentence in self.sentences))
-        self._tokens: dict[int, NDArray[np.float32]] = {}
+        self._known = known or Known()
         self._frequency = Counter(stem for sentence in self.sentences for stem in sentence.stems)
 
     def rarity(self, stem: str) -> float:
@@ -73,10 +97,7 @@ class Passages:
 
     def tokens(self, encoder: TokenEncoder, read: Sequence[int]) -> list[NDArray[np.float32]]:
         """The token vectors of some sentences; each is encoded once, however many claims are held against it."""
-        new = [number for number in read if number not in self._tokens]
-        vectors = encoder.embed_tokens([self.sentences[number].text for number in new]) if new else []
-        self._tokens.update(zip(new, vectors, strict=True))
-        return [self._tokens[number] for number in read]
+        return self._known.tokens(encoder, [self.sentences[number].text for number in read])
 
     def joined(self, first: int, last: int) -> bool:
         """Whether two sentences stand in one context."""
