@@ -61,7 +61,7 @@ class StoredJudge:
     def _rows(
         self, keys: Sequence[str], asked: Sequence[Asked], judge: Callable[[Sequence[Asked]], Iterator[tuple[Told, bool]]]
     ) -> list[Told]:
-        """What is told of everything that is asked, from the store where it is; whole judgements are written, block by block."""
+        """What is told of everything that is asked, from the store where it is; what was judged is written, block by block."""
         if not self._known.keys() >= set(keys):
             self._refresh()
         missing = list({key: number for number, key in enumerate(keys) if key not in self._known}.values())
