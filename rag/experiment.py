@@ -82,7 +82,10 @@ def locate(name: str) -> Path:
 
 
 def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
-    """Read an experiment; `overrides` join what it holds fixed. It asks the questions of `tune` unless it says otherwise."""
+    """Read an experiment; it asks the questions of `tune` unless it says otherwise.
+
+    `overrides` join what it holds fixed; one of the very key that an axis is called after takes the place of its choices.
+    """
     path = locate(name)
     content = _read(path)
     for key in content:
@@ -97,6 +100,9 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     fixed = [f"{key}={content[key]}" for key in ("dataset", "split") if key in content]
     fixed += _bundle(f"{path}: fixed", content["fixed"]) if content.get("fixed") else ()
     axes = {str(axis): _choices(f"{path}: axes.{axis}", value) for axis, value in content.get("axes", {}).items()}
+    instead = {axis: override for override in overrides if (axis := override.split("=")[0]) in axes}
+    overrides = [override for override in overrides if override not in instead.values()]
+    axes |= {axis: _choices(override, override) for axis, override in instead.items()}
     _check_apart(overrides, axes)
     if not any(_named_key(override) == "split" for override in (*fixed, *overrides, *_axis_overrides(axes))):
         fixed.append(f"split={SPLITS[0]}")

@@ -487,12 +487,23 @@ def test_overrides_of_the_command_line_join_what_is_fixed(study: Callable[[str],
         load(path, ["k=4,5"]).trials()
 
 
-@pytest.mark.parametrize("override", ["depth=5", "++depth=5", "chunker=whole", "chunker.size=4"])
+@pytest.mark.parametrize("override", ["++depth=5", "chunker=whole", "chunker.size=4"])
 def test_an_override_that_every_trial_would_overrule_is_said(study: Callable[[str], str], override: str) -> None:
     path = study('question: q\naxes: {depth: "depth=10,20", cut: ["chunker=fixed chunker.size=3"]}\n')
     with pytest.raises(ConfigError, match=r"is what the axis '(depth|cut)' varies") as caught:
         load(path, ["k=4", override])
     assert caught.value.where == override
+
+
+def test_an_override_takes_the_place_of_the_axis_that_is_called_after_its_key(study: Callable[[str], str]) -> None:
+    path = study('question: q\naxes: {depth: "depth=10,20", k: {few: k=1 coverage=0.4, many: k=9}}\n')
+    found = load(path, ["depth=30,40,50", "k=2", "rerank_depth=7"])
+    assert set(found.fixed) == {"split=tune", "rerank_depth=7"}
+    assert [(trial.config["depth"], trial.config["k"]) for trial in found.trials()] == [(30, 2), (40, 2), (50, 2)]
+    assert {axis: [choice.label for choice in choices] for axis, choices in found.axes.items()} == {
+        "depth": ["depth 30", "depth 40", "depth 50"],
+        "k": ["k 2"],
+    }
 
 
 def test_an_ad_hoc_run_makes_an_axis_of_every_sweep(here: Path) -> None:

@@ -299,7 +299,7 @@ def test_inexact_indexes_are_audited_once(here: Path, golden: Path, run: Any, ra
     [
         (["nosuch"], "experiment: there is none called 'nosuch'"),
         (["STUDY", "split=nosuch"], "no question is in 'nosuch'"),
-        (["STUDY", "k=3"], "is what the axis 'k' varies"),
+        (["STUDY", "++k=3"], "is what the axis 'k' varies"),
         (["STUDY", "loader.path=nowhere"], "nowhere"),
     ],
 )
