@@ -11,22 +11,27 @@ from rag.build import Components
 from rag.corpus import Corpus
 from rag.evaluate import Judged, gold_table, judge
 from rag.rankings import Rankings
-from rag.records import Document, Evidence, Example, Query, Reply, Span
-from rag.roles import AnswerMetric, RankingMetric
+from rag.records import Answer, Chunk, Document, Evidence, Example, Hit, Query, Reply, Span
+from rag.roles import AnswerMetric, AssessedMetric, RankingMetric
 
 CONF = Path(__file__).parents[2] / "conf"
 FILES = sorted((CONF / "metric").glob("*.yaml"))
+WIRING = yaml.safe_load((CONF / "config.yaml").read_text(encoding="utf-8"))
 
 
 def build(path: Path) -> Any:
     nodes = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert list(nodes) == [path.stem], "a metric keys itself by its file name"
-    return Components().role("metric", nodes[path.stem], f"metric.{path.stem}")
+    node = {key: WIRING["coverage"] if value == "${coverage}" else value for key, value in nodes[path.stem].items()}
+    return Components().role("metric", node, f"metric.{path.stem}")
 
 
 BUILT = {path.stem: build(path) for path in FILES}
 RANKING = [name for name, metric in BUILT.items() if isinstance(metric, RankingMetric)]
 ANSWER = [name for name, metric in BUILT.items() if isinstance(metric, AnswerMetric)]
+ASSESSED = [name for name, metric in BUILT.items() if isinstance(metric, AssessedMetric)]
+REFERRING = ("exact_match", "token_f1")
+"""Those that read reference answers."""
 
 
 def judged(depth: int = 20) -> Judged:
@@ -47,14 +52,13 @@ def judged(depth: int = 20) -> Judged:
 
 
 def test_the_wiring_names_metrics_that_there_are() -> None:
-    wiring = yaml.safe_load((CONF / "config.yaml").read_text(encoding="utf-8"))
-    (named,) = [entry["metric"] for entry in wiring["defaults"] if isinstance(entry, dict) and "metric" in entry]
+    (named,) = [entry["metric"] for entry in WIRING["defaults"] if isinstance(entry, dict) and "metric" in entry]
     assert set(named) <= set(BUILT)
-    assert {column.split("@")[0] for column in wiring["metrics"]} <= set(named)
+    assert {column.split("@")[0] for column in WIRING["metrics"]} <= set(named)
 
 
-def test_a_metric_measures_rankings_or_answers() -> None:
-    assert sorted(RANKING + ANSWER) == sorted(BUILT)
+def test_a_metric_measures_rankings_or_answers_or_what_a_judge_says_of_them() -> None:
+    assert sorted(RANKING + ANSWER + ASSESSED) == sorted(BUILT)
 
 
 @pytest.mark.parametrize("name", RANKING)
@@ -99,11 +103,31 @@ def test_ranking_metrics_change_nothing_that_they_read(name: str) -> None:
         np.testing.assert_array_equal(array, before[key])
 
 
+def answer(text: str, abstained: bool = False) -> Answer:
+    contexts = tuple(Hit(Chunk(Span("d", start, start + 30), "x" * 30), 1.0) for start in (0, 30, 60))
+    return Answer(Query("q", "?"), contexts, Reply(text), abstained=abstained)
+
+
+TEXTS = ("", "The Eiffel Tower", "eiffel [1]", "One [1]. Two [2, 3]. Three.", "!!!", "naïve ☃\u2028\0", "[9]")
+GOLD = ((), (Evidence((Span("d", 5, 25),)), Evidence((Span("d", 40, 80), Span("d", 70, 75)), 2)), (Evidence(("d",)),))
+
+
 @pytest.mark.parametrize("name", ANSWER)
+@pytest.mark.parametrize("text", TEXTS)
+def test_answer_metrics_stay_between_0_and_1_or_do_not_apply(name: str, text: str) -> None:
+    for gold in GOLD:
+        for declined in (False, True):
+            asked = Example(Query("q", "?"), gold, ("the Eiffel Tower", "Paris"))
+            value = BUILT[name].measure(asked, answer(text, declined))
+            assert np.isnan(value) or 0 <= value <= 1
+            assert value == BUILT[name].measure(asked, answer(text, declined)) or np.isnan(value)
+
+
+@pytest.mark.parametrize("name", REFERRING)
 @pytest.mark.parametrize("text", ["", "The Eiffel Tower", "eiffel", "!!!", "naïve ☃\u2028\0"])
-def test_answer_metrics_stay_between_0_and_1(name: str, text: str) -> None:
+def test_reference_answers_are_what_counts(name: str, text: str) -> None:
     asked = Example(Query("q", "?"), answers=("the Eiffel Tower", "Paris"))
-    assert 0 <= BUILT[name].measure(asked, Reply(text)) <= 1
-    assert BUILT[name].measure(Example(Query("q", "?"), answers=(text,)), Reply(text)) == 1
-    assert np.isnan(BUILT[name].measure(Example(Query("q", "?")), Reply(text)))
-    assert BUILT[name].measure(asked, Reply("")) == 0
+    assert 0 <= BUILT[name].measure(asked, answer(text)) <= 1
+    assert BUILT[name].measure(Example(Query("q", "?"), answers=(text,)), answer(text)) == 1
+    assert np.isnan(BUILT[name].measure(Example(Query("q", "?")), answer(text)))
+    assert BUILT[name].measure(asked, answer("")) == 0
