@@ -8,9 +8,12 @@ from typing import Any
 from rag.errors import ConfigError, closest
 from rag.guards.encodings import decoded
 from rag.guards.patterns import NO_GAP, alternatives, found
-from rag.guards.views import APART, View, as_it_is, disguises, normal
+from rag.guards.strangers import StrangerRule
+from rag.guards.views import APART, View, as_it_is, disguises, in_plain_letters, normal
 from rag.records import Action, Finding, Query, Ranking
+from rag.roles import Embedder
 
+NOBODY = Query("", "")
 KEYS = ("what", "severity", "patterns", "raw")
 
 
@@ -44,11 +47,19 @@ class ScanGuard:
 
     The weight of a context is 1 - prod(1 - severity) over the different rules that match it, a disguise counting as a rule of
     its own: several doubtful signs make a bad one, the same sign twice does not. From `flag` on signs are reported, from
-    `quarantine` on the context is taken out. At most `most` places per rule and context are looked at.
+    `quarantine` on the context is taken out. At most `most` places per rule and context are looked at. `stranger` is a rule
+    that compares sentences by `embedder`; without either it is left out.
     """
 
     def __init__(
-        self, rules: Mapping[str, Mapping[str, Any]], flag: float, quarantine: float, disguise: float, most: int = 3
+        self,
+        rules: Mapping[str, Mapping[str, Any]],
+        flag: float,
+        quarantine: float,
+        disguise: float,
+        most: int = 3,
+        stranger: Mapping[str, Any] | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         for name, value in {"flag": flag, "quarantine": quarantine, "disguise": disguise}.items():
             if not 0 <= value <= 1:
@@ -57,21 +68,41 @@ class ScanGuard:
             raise ConfigError("guard.scan.most", f"is {most}", "look for one place or more")
         self.flag, self.quarantine, self.disguise, self.most = flag, quarantine, disguise, most
         self.rules = tuple(_rule(name, rule, f"guard.scan.rules.{name}") for name, rule in rules.items())
+        self.stranger = StrangerRule(stranger, embedder, "guard.scan.stranger") if stranger and embedder else None
 
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
-        """What is found in each context, which depends on nothing but its text."""
-        texts = {hit.chunk.text for ranking in contexts for hit in ranking}
-        known = {text: self.findings(text) for text in texts}
-        return [[_at(number, one) for number, hit in enumerate(row, 1) for one in known[hit.chunk.text]] for row in contexts]
+        """What is found in each context, which depends on nothing but its text and the question."""
+        known: dict[str, list[Sign]] = {}
+        for text in {hit.chunk.text for ranking in contexts for hit in ranking}:
+            known[text] = list(self._signs(text))
+        rows = zip(queries, contexts, strict=True)
+        return [
+            [
+                one
+                for number, hit in enumerate(row, 1)
+                for one in self._told(query, hit.chunk.text, known[hit.chunk.text], number)
+            ]
+            for query, row in rows
+        ]
 
-    def findings(self, text: str) -> list[Finding]:
+    def findings(self, text: str, query: Query = NOBODY) -> list[Finding]:
         """What is found in one text; places count its own characters."""
-        signs = list(self._signs(text))
+        return self._told(query, text, list(self._signs(text)), 1)
+
+    def _told(self, query: Query, text: str, signs: Sequence[Sign], number: int) -> list[Finding]:
+        signs = [*signs, *self._strangers(query, text)]
         weight = self.weight(signs)
         if weight < self.flag or not signs:
             return []
         action: Action = "quarantine" if weight >= self.quarantine else "flag"
-        return [Finding("scan", _told(sign), action, 0, sign.start, sign.end) for sign in signs]
+        return [Finding("scan", _said(sign), action, number, sign.start, sign.end) for sign in signs]
+
+    def _strangers(self, query: Query, text: str) -> list[Sign]:
+        rule = self.stranger
+        if rule is None:
+            return []
+        places = rule.places(in_plain_letters(as_it_is(text)), query)[: self.most]
+        return [Sign(Rule("stranger", rule.what, rule.severity, None, None, False), start, end, "") for start, end in places]
 
     def weight(self, signs: Sequence[Sign]) -> float:
         """How much some signs in one text weigh together, in [0, 1]."""
@@ -119,9 +150,5 @@ def _rule(name: str, given: Mapping[str, Any], where: str) -> Rule:
     return Rule(name, str(given.get("what", name)), float(severity), pattern, apart, bool(given.get("raw", False)))
 
 
-def _told(sign: Sign) -> str:
+def _said(sign: Sign) -> str:
     return f"{sign.rule.what}, written in {sign.how}" if sign.how else sign.rule.what
-
-
-def _at(number: int, finding: Finding) -> Finding:
-    return Finding(finding.source, finding.what, finding.action, number, finding.start, finding.end)

@@ -94,12 +94,17 @@ def disguises(view: View) -> Iterator[View]:
     """The same text as it reads when look-alikes, spelling, rot13 or direction are undone; only those that change anything."""
     yield from (made for made in (_tags(view),) if made.text)
     seen = normal(view)
-    alike = _undigited(rewritten(seen, plain, "look-alike letters"))
+    alike = in_plain_letters(seen)
     if alike.text != seen.text:
         yield alike
     yield from _spelled(seen)
     yield View(codecs.encode(seen.text, "rot13"), seen.starts, seen.ends, "rot13")
     yield View(seen.text[::-1], seen.starts[::-1], seen.ends[::-1], "letters in reverse")
+
+
+def in_plain_letters(view: View) -> View:
+    """A text in the letters that it looks like."""
+    return _undigited(rewritten(normal(view), plain, "look-alike letters"))
 
 
 def _tags(view: View) -> View:
