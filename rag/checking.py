@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from rag.citations import Marker, cited, to_nothing
 from rag.edits import Cut, Edited
+from rag.errors import RefusalError
 from rag.finals import concluded
 from rag.records import Finding, Message, Reply, Request
 from rag.refusals import refused
@@ -45,7 +46,10 @@ def check(
     """Inspect replies; those that a finding wants again are asked for once more, and refused if they fail again.
 
     `final` are the words that announce the answer where a prompt asks for reasoning before it, which no inspection reads.
+    RefusalError for a reply that is none.
     """
+    if failure := next((reply.failure for reply in replies if reply.failure), ""):
+        raise RefusalError.of(failure)
     kept, unannounced = concluded(replies, final)
     found = _joined(unannounced, inspected(inspections, requests, kept))
     again = [number for number, findings in enumerate(found) if any(one.action == "regenerate" for one in findings)]
@@ -54,6 +58,9 @@ def check(
         second, missing = concluded(generator.generate(asked), final)
         looked = _joined(missing, inspected(inspections, [requests[number] for number in again], second))
         for number, reply, findings in zip(again, second, looked, strict=True):
+            if reply.failure:
+                found[number] = [_final(one) for one in found[number]]
+                continue
             first = [_placeless(replace(one, action="flag")) for one in found[number]]
             kept[number], found[number] = _both(kept[number], reply), [*first, *map(_final, findings)]
     rows = zip(requests, kept, found, strict=True)

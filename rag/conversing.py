@@ -7,7 +7,8 @@ wrong, and a later turn can suffer from an earlier one.
 from collections.abc import Callable, Sequence
 
 from rag.citations import without_markers
-from rag.pipeline import Pipeline
+from rag.errors import RefusalError
+from rag.pipeline import Pipeline, Trace
 from rag.records import Answer, Example, Query, Turn
 
 UNSAID = "…"
@@ -59,4 +60,11 @@ def answers(pipeline: Pipeline, queries: Sequence[Query], references: Sequence[t
         # Its replies are kept by request: asked together here, they are found below.
         pipeline.generator.generate([one.request for one in prepared if one.request])
     rows = zip(queries, traces, references, strict=True)
-    return [pipeline.answer_from(query, trace, references=gold) for query, trace, gold in rows]
+    return [_answer(pipeline, query, trace, gold) for query, trace, gold in rows]
+
+
+def _answer(pipeline: Pipeline, query: Query, trace: Trace, references: tuple[str, ...]) -> Answer | None:
+    try:
+        return pipeline.answer_from(query, trace, references=references)
+    except RefusalError:
+        return None

@@ -34,6 +34,17 @@ class ServiceError(UserError):
     """A model endpoint or a tracking server cannot be used as configured."""
 
 
+class RefusalError(ServiceError):
+    """A server refuses one request for good; others it may answer."""
+
+    @classmethod
+    def of(cls, failure: str) -> "RefusalError":
+        """The error that a reply's `failure` is the text of."""
+        said, _, remedy = failure.partition("\n  → ")
+        where, _, what = said.partition(": ")
+        return cls(where if what else "generator", what or said, remedy or "ask something else")
+
+
 class ReplayError(ConfigError):
     """Only stored replies may be used, and one is missing."""
 

@@ -191,8 +191,7 @@ class StoredGenerator:
                 settle(sum((_took(requests[number], reply) for number, reply in told), Spent()))
             for number, reply in told:
                 known[keys[number]] = reply
-                if not reply.failure:
-                    self.store.write(keys[number], Entry(meta=meta_of(reply)))
+                self.store.write(keys[number], Entry(meta=meta_of(reply)))
             if errors := [reply for reply in replies if not isinstance(reply, Reply)]:
                 raise errors[0]
         return [known[key] for key in keys]

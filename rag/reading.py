@@ -33,7 +33,8 @@ class Screened:
 class Prepared:
     """A request, the passages that are read, and those that had no room. A question that abstains has no request.
 
-    `chunks` are the passages as they are shown: one that was cut ends where its text does.
+    `chunks` are the passages as they are shown: one that was cut ends where its text does. `recalled` is what is shown of the
+    conversation, with what that took.
     """
 
     request: Request | None
@@ -41,6 +42,7 @@ class Prepared:
     left_out: tuple[tuple[int, float], ...]
     screened: Screened
     chunks: tuple[Chunk, ...]
+    recalled: Recalled = field(default_factory=Recalled)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Reading:
     def _one(self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]) -> Prepared:
         packed = pack(screened.kept, corpus, self.context_tokens)
         if screened.abstains:
-            return Prepared(None, packed.read, packed.left_out, screened, packed.chunks)
+            return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled)
         texts, before, after = packed.texts, list[str](), list[str]()
         for framing in self.framings.values():
             framed = framing.frame(query, texts)
@@ -79,7 +81,7 @@ class Reading:
         said = "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after))
         messages = self.prompt.render(Material(query, texts, recalled, self.pinned, *said))
         request = Request(query, packed.chunks, messages, gold)
-        return Prepared(request, packed.read, packed.left_out, screened, packed.chunks)
+        return Prepared(request, packed.read, packed.left_out, screened, packed.chunks, recalled)
 
 
 def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:

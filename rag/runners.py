@@ -13,6 +13,7 @@ from rag.assessing import assess, counted
 from rag.build import Components
 from rag.claims import Assessment
 from rag.corpus import Corpus
+from rag.errors import RefusalError
 from rag.finals import awaited
 from rag.golden import Golden
 from rag.items import StoredEmbedder, StoredReranker
@@ -249,11 +250,20 @@ def run_screen(job: Job) -> Entry:
 
 
 def run_generate(job: Job) -> Entry:
-    """What may be read → replies, and the passages that they were made from; none where a screen abstains."""
+    """What may be read → replies, and the passages that they were made from; none where a screen abstains.
+
+    A question whose request is refused for good has no reply and a reason in `failures`; where all are, the stage fails.
+    """
     prepared = job.prepared()
-    replies = iter(job.generator().generate([one.request for one in prepared if one.request]))
-    told = [meta_of(next(replies)) if one.request else None for one in prepared]
-    return Entry(meta={"replies": told, **_read(prepared)})
+    given = job.generator().generate([one.request for one in prepared if one.request])
+    if given and all(reply.failure for reply in given):
+        raise RefusalError.of(given[0].failure)
+    replies = iter(given)
+    told = [next(replies) if one.request else None for one in prepared]
+    kept = [meta_of(reply) if reply and not reply.failure else None for reply in told]
+    failures = {str(number): meta_of(reply) for number, reply in enumerate(told) if reply and reply.failure}
+    recalled = plain({"tokens": one.recalled.tokens, "cost": one.recalled.cost} for one in prepared)
+    return Entry(meta={"replies": kept, "failures": failures, "recalled": recalled, **_read(prepared)})
 
 
 def _read(prepared: Sequence[Prepared]) -> dict[str, Any]:
@@ -266,13 +276,15 @@ def run_check(job: Job) -> Entry:
     """Replies → answers as people read them, with what checks and guards found."""
     prepared, replies = job.prepared(), job.inputs["generate"].meta["replies"]
     prompt, generator = (job.components.build(job.nodes[role], role) for role in ("prompt", "generator"))
-    asked = [(one.request, reply_of(reply)) for one, reply in zip(prepared, replies, strict=True) if one.request and reply]
+    rows = list(zip(prepared, replies, strict=True))
+    asked = [(one.request, reply_of(reply)) for one, reply in rows if one.request and reply]
     requests, given = [request for request, _ in asked], [reply for _, reply in asked]
     inspections, final = several(job.nodes["inspections"], job.components), awaited(prompt, generator)
     checked = iter(checking.check(inspections, requests, given, job.generator(), prompt.refusal, final))
-    done = [next(checked) if one.request else checking.unasked(prompt.refusal, ()) for one in prepared]
+    unasked, refused = checking.unasked(prompt.refusal, ()), [one.request and not reply for one, reply in rows]
+    done = [None if lost else next(checked) if one.request else unasked for one, lost in zip(prepared, refused, strict=True)]
     pairs = zip(prepared, done, strict=True)
-    told = [replace(one, findings=(*before.screened.findings, *one.findings)) for before, one in pairs]
+    told = [one and replace(one, findings=(*before.screened.findings, *one.findings)) for before, one in pairs]
     return Entry(meta={"answers": plain(told), **_read(prepared)})
 
 
