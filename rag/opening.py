@@ -1,11 +1,12 @@
 """The objects of a config around indexes that were built before."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from rag.build import Components
 from rag.corpus import Corpus
-from rag.errors import ConfigError, closest
+from rag.errors import ConfigError
 from rag.pipeline import Pipeline
 from rag.reading import Reading
 from rag.records import Document
@@ -32,10 +33,6 @@ def reading_of(
     nodes: Mapping[str, Any], values: Mapping[str, Any], documents: Sequence[Document], components: Components
 ) -> Reading:
     """What lays out passages; ConfigError for a pinned document that is not there."""
-    by_name = {document.doc_id: document for document in documents} if values["pinned"] else {}
-    for name in values["pinned"]:
-        if name not in by_name:
-            raise ConfigError("pinned", f"there is no document {name!r}", closest(str(name), by_name))
     return Reading(
         components.build(nodes["prompt"], "prompt"),
         components.build(nodes["memory"], "memory"),
@@ -43,8 +40,19 @@ def reading_of(
         values["context_tokens"],
         several(nodes["screens"], components),
         several(nodes["framings"], components),
-        tuple(by_name[name] for name in values["pinned"]),
+        pinned(values["pinned"], documents),
     )
+
+
+def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Document, ...]:
+    """The documents that go into a prompt whole; ConfigError for one that is not there."""
+    by_name = {document.doc_id: document for document in documents} if names else {}
+    for name in names:
+        if name not in by_name:
+            # All the names there are could be thousands.
+            known = get_close_matches(name, by_name, n=5, cutoff=0.3) or list(by_name)[:5]
+            raise ConfigError("pinned", f"there is no document {name!r}", f"a doc_id, for example {', '.join(known)}")
+    return tuple(by_name[name] for name in names)
 
 
 def open_pipeline(

@@ -20,7 +20,7 @@ from rag.claims import PARTS
 from rag.evaluate import check_column, parse_column
 from rag.golden import Golden
 from rag.identity import code_identity, digest
-from rag.opening import SINGLE, layers
+from rag.opening import SINGLE, layers, pinned
 from rag.roles import AssessedMetric, changes_nothing
 from rag.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fusion, check_history, control_of, history_of
 
@@ -130,6 +130,7 @@ def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     silent = {role: changes_nothing(graph.components.role(role, config[role])) for role in roles}
     check_fusion(graph.components, config)
     check_control(config, silent["generator"], len(golden.examples))
+    pinned(config.get("pinned") or (), golden.documents)
     control = control_of(config)
     indexes: dict[str, str] = {}
     questions = _questions(graph, config, golden, silent["generator"])
@@ -243,6 +244,8 @@ def _answer(
     nodes = {**{name: config[name] for name in ("memory", "prompt", "generator")}, **parts}
     inspections = nodes.pop("inspections")
     values = reading_values(config)
+    if values["pinned"]:
+        values["documents"] = golden.corpus_digest  # read whole, even where no chunk of them is
     generate = graph.add("generate", nodes, values, inputs)
     check = graph.add("check", {**nodes, "inspections": inspections}, values, {**inputs, "generate": generate})
     return generate, check, _assess(graph, config, questions, corpus, check)

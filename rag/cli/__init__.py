@@ -6,12 +6,12 @@ import sys
 
 import typer
 
-from rag.cli import chat, data, gates, judges, questions, stores, sweeps, verdicts
+from rag.cli import chat, data, gates, judges, prompts, questions, stores, sweeps, verdicts
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED
 from rag.errors import UserError
 
-__all__ = ["app", "chat", "data", "gates", "judges", "main", "questions", "stores", "sweeps", "verdicts"]
+__all__ = ["app", "chat", "data", "gates", "judges", "main", "prompts", "questions", "stores", "sweeps", "verdicts"]
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from rag.terminal.losses import losses
 from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
 from rag.terminal.plans import plan, planned
+from rag.terminal.prompts import prompt
 from rag.terminal.waiting import Waiting
 from rag.terminal.why import why
 from rag.terminal.winner import swept
@@ -38,6 +39,7 @@ __all__ = [
     "plan",
     "planned",
     "print_json",
+    "prompt",
     "spaces",
     "stream",
     "swept",
