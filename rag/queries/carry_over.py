@@ -21,8 +21,8 @@ class Topic:
 class CarryOver:
     """Searches for a follow-up together with the words that carry the topic.
 
-    A question leans on what was said if it says so (a hint, an opener) or has at most `short` terms and no name; every other
-    question is left as it is typed. The topic is a fold over the person's turns: all weights fade by `decay` at each turn, and
+    A question leans on what was said if it says so (an opener, or a hint with fewer than `enough` terms before it and no name)
+    or has at most `short` terms and no name; every other question is left as it is typed. The topic is a fold over the person's turns: all weights fade by `decay` at each turn, and
     by `switch` more at one that stands alone and shares no term with the topic: it is another one. A term adds 1, one in a run
     with a name `named`, in a turn that leaned itself `leaning` times as much. At most `most` terms are carried, those with at
     least `share` of the weight of the first.
@@ -35,8 +35,9 @@ class CarryOver:
     openers: Sequence[str] = ()
     stemmer: str = "english"
     short: int = 2
+    enough: int = 2
     most: int = 5
-    share: float = 0.8
+    share: float = 0.65
     decay: float = 0.8
     switch: float = 0.2
     named: float = 1.5
@@ -54,7 +55,7 @@ class CarryOver:
         for name in ("named", "answers"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"queries.{name}", f"is {getattr(self, name)}", "0 or more")
-        for name, least in (("most", 1), ("short", 0)):
+        for name, least in (("most", 1), ("short", 0), ("enough", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"queries.{name}", f"is {getattr(self, name)}", f"{least} or more")
 
@@ -84,7 +85,7 @@ class CarryOver:
         return [topic.written[stem] for stem in topic.written if stem in best[: self.most]]
 
     def _leans(self, text: str, own: Sequence[Term]) -> bool:
-        return self.words.hinted(text) or (len(own) <= self.short and not any(term.named for term in own))
+        return self.words.hinted(text, self.enough) or (len(own) <= self.short and not any(term.named for term in own))
 
     def _topic(self, history: Sequence[Turn]) -> Topic:
         topic = Topic({}, {})

@@ -58,17 +58,21 @@ class Language:
         """The terms of a text in reading order."""
         return [term for run in self.runs(text) for term in run]
 
-    def hinted(self, text: str) -> bool:
-        """Whether a text leans on something before it, plainly: by its first words, or by a hint with no name before it."""
+    def hinted(self, text: str, enough: int) -> bool:
+        """Whether a text leans on something before it, plainly: by its first words, or by a hint.
+
+        A hint that stands behind a name, or behind `enough` terms, of the same text is taken to stand for those.
+        """
         words = [_plain(word[0]) for word in WORD.finditer(text)]
         start = " ".join(words)
         if any(start == opener or start.startswith(f"{opener} ") for opener in self.openers):
             return True
-        names = {_plain(term.text) for term in self.terms(text) if term.named}
+        named = {_plain(term.text): term.named for term in self.terms(text)}
         for place, word in enumerate(words):
+            before = {earlier for earlier in words[:place] if earlier in named}
             # Behind other words, `that` begins a clause.
-            if word in self.hints and not names.intersection(words[:place]) and (word != "that" or not place):
-                return True
+            if word in self.hints and (word != "that" or not place):
+                return len(before) < enough and not any(named[earlier] for earlier in before)
         return False
 
     def _is_light(self, word: str) -> bool:
