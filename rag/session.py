@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rag.conversing import said
-from rag.pipeline import Pipeline, Trace
+from rag.pipeline import Pipeline, Trace, embed_queries
 from rag.records import Answer, Query, Turn
 
 
@@ -32,6 +32,11 @@ class Session:
     def history(self) -> tuple[Turn, ...]:
         """What the next question sees."""
         return tuple(turn for one in self.exchanges for turn in said(one.question, one.answer))
+
+    def make_ready(self) -> None:
+        """Load what the first question would otherwise wait for."""
+        if any(self.pipeline.uses_vectors.values()):
+            embed_queries(self.pipeline.embedder, [""])
 
     def ask(self, question: str, hear: Callable[[str], None] | None = None) -> Exchange:
         """Answer a question; `hear` gets the answer in pieces as they come.

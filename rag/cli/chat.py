@@ -19,6 +19,7 @@ def chat(overrides: Overrides = None) -> None:
     config = config_of(overrides or ())
     with terminal.Waiting("opening …"):
         session = Session(open_config(config))
+        session.make_ready()
     talk = terminal.Chat(session, config, " ".join(overrides or ()) or "the default config")
     talk.run()
     if talk.failed and not talk.typed.terminal:

@@ -44,11 +44,11 @@ def _said(finding: Finding) -> str:
 
 
 def sources(contexts: Ranking, citations: Sequence[int]) -> None:
-    """The cited contexts in a line each, or all that were read where none is cited."""
+    """The cited contexts, a line each."""
     cited = [number for number in citations if 1 <= number <= len(contexts)]
     if contexts and not cited:
-        out.print("[dim]It cites nothing; it was made from:[/dim]")
-    for number in cited or range(1, len(contexts) + 1):
+        out.print(f"[dim]It cites none of the {len(contexts)} passages that were read.[/dim]")
+    for number in cited:
         chunk = contexts[number - 1].chunk
         where = f"\\[{number}] {escape(visible(chunk.chunk_id))}"
         section = f"  {escape(visible(chunk.section))}" if chunk.section else ""

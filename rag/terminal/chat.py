@@ -95,16 +95,16 @@ class Chat:
             err.print(f"[red]{escape(visible(str(error)))}[/red]", soft_wrap=True)
 
     def _ask(self, question: str) -> None:
-        with Waiting("looking …") as hear:
-            try:
+        waiting = Waiting("looking …")
+        try:
+            with self.typed.unseen(), waiting as hear:
                 exchange = self.session.ask(question, hear)
-            except BaseException as error:
-                if hear.heard:
-                    out.print()
-                if isinstance(error, KeyboardInterrupt | UserError):
-                    out.print("[dim]Dropped: this question and what came of it are not remembered.[/dim]")
-                raise
-        self._show(exchange, hear.heard)
+        except (KeyboardInterrupt, UserError):
+            if waiting.heard:
+                out.print()
+            out.print("[dim]Dropped: this question and what came of it are not remembered.[/dim]")
+            raise
+        self._show(exchange, waiting.heard)
 
     def _show(self, exchange: Exchange, heard: str) -> None:
         answered(exchange.answer, self.session.pipeline.generator, bool(heard))

@@ -1,7 +1,13 @@
 """Lines that a person types, or that come through a pipe."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+try:
+    import termios
+except ImportError:  # not on Windows
+    termios = None  # type: ignore[assignment]
 
 PROMPT = "> "
 
@@ -20,6 +26,20 @@ class Typed:
             return _sound(self._line())
         except EOFError:
             return None
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """What is typed meanwhile does not show among what is printed; it is read as the next line all the same."""
+        if not self.terminal or termios is None:
+            yield
+            return
+        before = termios.tcgetattr(sys.stdin)
+        silent = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
     def _line(self) -> str:
         if not self.terminal:
