@@ -178,8 +178,18 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         replies = replies_of(store.read(plan.stages[trial.ends.check].entry) or Entry(meta={"answers": [], "read": []}))
         measured["tokens"] = float(sum(reply.prompt_tokens + reply.completion_tokens for reply in replies))
         measured |= {} if math.isnan(cost_usd := sum(reply.cost for reply in replies)) else {"cost_usd": round(cost_usd, 6)}
+    if trial.ends.assess:
+        measured |= _assessed(store.read_meta(plan.stages[trial.ends.assess].entry) or {})
     entry = store.read(plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
     if entry is not None:
         for share in (50, 95):
             measured[f"latency_p{share}_ms"] = round(1000 * float(np.percentile(entry.arrays["seconds"], share)), 3)
     return measured
+
+
+def _assessed(meta: Mapping[str, Any]) -> dict[str, float]:
+    """What a judge took, and how many judgements it could not make; it is no part of what an answer costs."""
+    spent = meta.get("assessments", ())
+    costs = [part["cost"] for part in spent]
+    told = {"judge_tokens": float(sum(part["tokens"] for part in spent)), "judge_failures": float(meta.get("failed", 0))}
+    return told if None in costs else told | {"judge_cost_usd": round(math.fsum(costs), 6)}

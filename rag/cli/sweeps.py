@@ -54,7 +54,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 
     `again` is the command that tracks if it cannot be done now, `called` what names the experiment on a command line.
     """
-    from rag import conclusion, progress, runs, sweep, terminal
+    from rag import assessors, conclusion, progress, runs, sweep, terminal
 
     ready = sweep.prepare(declared)
     ready.store.clear_orphans()
@@ -66,6 +66,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         terminal.print_json(done.to_json() | told.to_json() | {"interrupted": interrupted})
     else:
         terminal.swept(done, told, sweep.folder_of(done), called)
+        terminal.judges(assessors.assessors(done.plan, ready.store))
     if stopped := done.stopped or told.stopped:
         raise stopped
     sweep.write(done)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rag.calibration import cards
 from rag.errors import UserError
 from rag.evaluate import parse_column
 from rag.gate import clock
@@ -14,9 +15,10 @@ from rag.gate.measure import Gated
 from rag.gate.spec import FAILED, RATIO
 from rag.objective import Bound
 from rag.results import Result
+from rag.roles import AssessedMetric
 
 CARDS = "cards"
-"""The space of the store where calibration cards of judges lie, by the identity of the metric: another prompt, another card."""
+"""The space of the store where the card of a metric that is a judge of its own lies, by the identity of the metric."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +50,23 @@ class Kept:
 
 
 def advisory(gated: Gated) -> frozenset[str]:
-    """The columns of metrics that are judges, marked `judge = True`, and have no current calibration card in the store."""
+    """The columns that a judge fills, or that are one (`judge = True`), without a current calibration card in the store.
+
+    The card of an assessed metric is that of the config's judge: another judge, another prompt, another card.
+    """
     config, ready = gated.candidate.trial.trial.config, gated.candidate
-    warned = set()
+    components, warned = ready.plan.graph.components, set()
     for name in (*gated.gate.columns, *(bound.column for bound in gated.gate.bounds)):
         if name in (FAILED, RATIO):
             continue
         metric = parse_column(name, config["k"], config["metric"]).metric
         node, where = config["metric"][metric], f"metric.{metric}"
-        built = ready.plan.graph.components.role("metric", node, where)
-        card = f"{CARDS}/{ready.plan.graph.components.identity(node, where)}"
-        if getattr(built, "judge", False) and not ready.store.has(card):
+        built = components.role("metric", node, where)
+        if isinstance(built, AssessedMetric):
+            trusted = bool(cards(ready.store, components.identity(config["judge"], "judge")))
+        else:
+            trusted = not getattr(built, "judge", False) or ready.store.has(f"{CARDS}/{components.identity(node, where)}")
+        if not trusted:
             warned.add(name)
     return frozenset(warned)
 

@@ -1,0 +1,77 @@
+"""The judges of trials: what they judged, what they could not, and how far each can be trusted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rag import calibration
+from rag.calibration import Card
+from rag.evaluate import parse_column
+from rag.plan import Plan, PlannedTrial
+from rag.roles import AssessedMetric
+from rag.store import Store
+
+
+@dataclass(frozen=True)
+class Assessor:
+    """A judge, by the name of its class and its `identity`, with the trials and columns that it judges in.
+
+    `asked` counts the judgements that it was asked for, in all of these trials, `failed` those that it could not make.
+    `cards` say how it agrees with people, one per set of labels.
+    """
+
+    name: str
+    identity: str
+    node: Mapping[str, Any]
+    trials: tuple[str, ...]
+    columns: tuple[str, ...]
+    asked: int
+    failed: int
+    cards: tuple[Card, ...]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know before trusting its figures."""
+        found = [f"{self.name} {remark}" for card in self.cards for remark in card.remarks if remark.startswith("does not")]
+        if not self.cards:
+            found.append(f"{self.name} has no calibration card: nobody has measured it against people")
+        return [*found, self.lost] if self.failed else found
+
+    @property
+    def lost(self) -> str:
+        """How much it could not judge."""
+        return f"{self.name} could not judge {self.failed:,} of {self.asked:,} claims: they are in no figure"
+
+
+def assessors(made: Plan, store: Store) -> list[Assessor]:
+    """The judges of a plan's trials as far as these ran, each once."""
+    by_identity: dict[str, list[PlannedTrial]] = {}
+    for trial in made.trials:
+        if trial.ends.assess:
+            by_identity.setdefault(identity(made, trial.trial.config), []).append(trial)
+    return [_assessor(name, trials, made, store) for name, trials in by_identity.items()]
+
+
+def identity(made: Plan, config: Mapping[str, Any]) -> str:
+    """The identity of a config's judge, under which its cards lie."""
+    return made.graph.components.identity(config["judge"], "judge")
+
+
+def assessed_columns(made: Plan, config: Mapping[str, Any]) -> list[str]:
+    """The columns of a config that a judge fills."""
+    build, metric = made.graph.components.role, config["metric"]
+    names = {column: parse_column(column, config["k"], metric).metric for column in config["metrics"]}
+    return [
+        column for column, name in names.items() if isinstance(build("metric", metric[name], f"metric.{name}"), AssessedMetric)
+    ]
+
+
+def _assessor(name: str, trials: Sequence[PlannedTrial], made: Plan, store: Store) -> Assessor:
+    node = trials[0].trial.config["judge"]
+    stages = dict.fromkeys(trial.ends.assess for trial in trials if trial.ends.assess)
+    told = [store.read_meta(made.stages[key].entry) or {} for key in stages]
+    columns = dict.fromkeys(column for trial in trials for column in assessed_columns(made, trial.trial.config))
+    asked, failed = (sum(int(part.get(count, 0)) for part in told) for count in ("asked", "failed"))
+    title = str(node["_target_"]).rpartition(".")[2]
+    ids = tuple(trial.trial_id for trial in trials)
+    return Assessor(title, name, node, ids, tuple(columns), asked, failed, tuple(calibration.cards(store, name)))
