@@ -9,6 +9,7 @@ from rag.terminal.controls import controls
 from rag.terminal.effects import effects
 from rag.terminal.health import health
 from rag.terminal.holdings import dataset, spaces
+from rag.terminal.judges import judges
 from rag.terminal.losses import losses
 from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
@@ -31,6 +32,7 @@ __all__ = [
     "err",
     "health",
     "interval",
+    "judges",
     "leaderboard",
     "losses",
     "number",
