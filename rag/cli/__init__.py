@@ -6,12 +6,25 @@ import sys
 
 import typer
 
-from rag.cli import chat, data, gates, judges, prompts, questions, stores, sweeps, verdicts
+from rag.cli import abstention, chat, data, gates, judges, prompts, questions, stores, sweeps, verdicts
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED
 from rag.errors import UserError
 
-__all__ = ["app", "chat", "data", "gates", "judges", "main", "prompts", "questions", "stores", "sweeps", "verdicts"]
+__all__ = [
+    "abstention",
+    "app",
+    "chat",
+    "data",
+    "gates",
+    "judges",
+    "main",
+    "prompts",
+    "questions",
+    "stores",
+    "sweeps",
+    "verdicts",
+]
 
 
 def main() -> None:

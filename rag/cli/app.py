@@ -5,7 +5,23 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-VERBS = ("sweep", "plan", "run", "report", "compare", "baseline", "gate", "search", "ask", "chat", "why", "track", "trec", "ui")
+VERBS = (
+    "sweep",
+    "plan",
+    "run",
+    "report",
+    "compare",
+    "baseline",
+    "gate",
+    "search",
+    "ask",
+    "chat",
+    "why",
+    "abstention",
+    "track",
+    "trec",
+    "ui",
+)
 """The verbs in the order in which they are met; groups stand behind them."""
 
 
