@@ -26,7 +26,8 @@ class StrangerRule:
     """Finds sentences that ask their reader for something and are close to no other sentence around them, nor to the question.
 
     `patterns` say what a request looks like. A request of `least` characters or more is strange where its cosine with every
-    other sentence of the text, and with the question, is less than `below`. A text of one sentence has no strangers.
+    other sentence of the text, and with the question, is less than `below`. `tied` finds the words that point into the text:
+    who asks why this happens speaks of it, however far the words are apart. A text of one sentence has no strangers.
     """
 
     def __init__(self, given: Mapping[str, Any], embedder: Embedder, where: str) -> None:
@@ -36,6 +37,7 @@ class StrangerRule:
         self.what = str(given.get("what", "stranger"))
         self.severity, self.below, self.least = float(given["severity"]), float(given["below"]), int(given["least"])
         self.pattern = alternatives(given.get("patterns") or [], f"{where}.patterns", GAP)
+        self.tied = alternatives(given.get("tied") or [], f"{where}.tied", GAP)
         self.embedder = embedder
 
     def places(self, view: View, query: Query) -> list[tuple[int, int]]:
@@ -53,7 +55,8 @@ class StrangerRule:
         return [view.span(*pieces[number]) for number in strange]
 
     def _asks(self, sentence: str) -> bool:
-        return len(sentence) >= self.least and self.pattern.search(sentence) is not None
+        long = len(sentence) >= self.least
+        return long and self.pattern.search(sentence) is not None and self.tied.search(sentence) is None
 
     def _is_strange(self, number: int, vectors: Mapping[int, NDArray[np.float32]], question: NDArray[np.float32]) -> bool:
         near = [vectors[other] for other in _around(number, 1 + max(vectors)) if other != number and other in vectors]
