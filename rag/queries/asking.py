@@ -1,13 +1,13 @@
 """Asking a chat model about questions, so that one that fails, or says nothing of use, never stands in the way of a search."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rag.errors import ConfigError, MissingExtraError, StoreError
-from rag.records import Message, Query, Reply, Request, Turn
-from rag.roles import Generator
+from rag.records import Message, Query, Reply, Request, Sought, Turn
+from rag.roles import Generator, fingerprint
 
 PATIENCE = 3
 """Failures in a row after which a generator is not asked again in the same batch: it is the server that fails."""
@@ -15,11 +15,13 @@ PATIENCE = 3
 SHORTEST = 3
 """Characters of the shortest reply that can be a question."""
 
-PLACES = ("history", "question")
-FILLED = re.compile("|".join(rf"\{{{name}\}}" for name in PLACES))
+FILLED = re.compile(r"\{(?:history|question)\}")
 FENCES = re.compile(r"^\s*`{3,}.*$", re.MULTILINE)
 LISTED = re.compile(r"^(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’„«»`*"
+
+Given = Reply | str
+"""A reply, or what kept it from being given."""
 
 
 @dataclass(frozen=True)
@@ -27,30 +29,44 @@ class Asking:
     """What a model is told: a system message, and a user's message with the places {history} and {question}.
 
     {history} becomes the last `turns` messages, each cut to `turn_chars` characters and laid out by `turn_format`, which has
-    the places {role} and {text}. `label` is what the prompt ends with and some models repeat.
+    the places {role} and {text}. `label` is what the prompt ends with and some models repeat. `longest` is the number of
+    characters from which a line of a reply is no question: models that answer are recognised by it.
     """
 
+    generator: Generator
     instruction: str
     prompt: str
-    label: str
-    turns: int
-    turn_chars: int
-    turn_format: str
+    label: str = ""
+    turns: int = 8
+    turn_chars: int = 400
+    turn_format: str = "{role}: {text}"
+    longest: int = 300
+    costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.generator, Generator):
+            raise ConfigError("queries.generator", f"{type(self.generator).__name__} generates nothing", "a generator")
         if "{question}" not in self.prompt:
             raise ConfigError("queries.prompt", "has no place for the question", "write {question} where it belongs")
         if "{text}" not in self.turn_format:
             raise ConfigError("queries.turn_format", "has no place for what was said", "write {text} where it belongs")
-        for name in ("turns", "turn_chars"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"queries.{name}", f"is {getattr(self, name)}", "1 or more")
+        for name, least in (("turns", 1), ("turn_chars", 1), ("longest", SHORTEST)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"queries.{name}", f"is {getattr(self, name)}", f"{least} or more")
+
+    def fingerprint(self) -> str:
+        """The generator's."""
+        return fingerprint(self.generator)
+
+    def replies(self, queries: Sequence[Query]) -> list[Given]:
+        """What the model says of each question."""
+        return ask(self.generator, [self.request(query) for query in queries])
 
     def request(self, query: Query) -> Request:
         """The messages for one question."""
-        parts = {"history": "\n".join(map(self._turn, query.history[-self.turns :])), "question": query.text}
+        parts = {"{history}": "\n".join(map(self._turn, query.history[-self.turns :])), "{question}": query.text}
         # In one pass: what a person wrote in braces is text.
-        prompt = FILLED.sub(lambda found: parts[found[0][1:-1]], self.prompt)
+        prompt = FILLED.sub(lambda found: parts[found[0]], self.prompt)
         said = [Message("system", self.instruction)] if self.instruction else []
         return Request(query, (), (*said, Message("user", prompt)))
 
@@ -58,34 +74,50 @@ class Asking:
         parts: Mapping[str, str] = {"{role}": turn.role, "{text}": " ".join(turn.text.split())[: self.turn_chars]}
         return re.sub(r"\{role\}|\{text\}", lambda found: parts[found[0]], self.turn_format)
 
-    def lines(self, reply: str) -> list[str]:
-        """The lines of a reply, without fences, list markers, quotes and the label; too short ones left out."""
-        lines = (self._bare(line) for line in FENCES.sub("", reply).splitlines())
-        return [line for line in lines if len(line) >= SHORTEST]
+    def lines(self, reply: Given) -> list[str]:
+        """The different lines of a reply that can be questions, without fences, list markers, quotes and the label."""
+        lines = map(self.bare, [] if isinstance(reply, str) else FENCES.sub("", reply.text).splitlines())
+        return [line for line in dict.fromkeys(lines) if SHORTEST <= len(line) <= self.longest]
 
-    def _bare(self, line: str) -> str:
+    def bare(self, text: str) -> str:
+        """A text without a list marker, the label and quotes around it."""
         label = self.label.strip().lower()
-        line = LISTED.sub("", line.strip()).strip()
-        if label and line.lower().startswith(label):
-            line = line[len(label) :].strip()
-        return line.strip(QUOTES).strip()
+        text = LISTED.sub("", text.strip()).strip()
+        if label and text.lower().startswith(label):
+            text = text[len(label) :].strip()
+        return text.strip(QUOTES).strip()
 
 
-def ask(generator: Generator, requests: Sequence[Request]) -> list[Reply | str]:
-    """One reply per request, or what kept it from being given. A config that cannot work is an error all the same."""
+def as_typed(query: Query, reply: Given | None = None) -> Sought:
+    """The question as it was typed, and, where a model was asked, what was wrong with its reply."""
+    if reply is None:
+        return Sought(query.text, (query.text,))
+    why = reply if isinstance(reply, str) else f"the reply is of no use: {reply.text.strip()[:80]!r}"
+    return Sought(query.text, (query.text,), f"searched for as typed: {why}", *spent(reply))
+
+
+def spent(reply: Given) -> tuple[int, float]:
+    """Tokens and US dollars; what failed is not billed, as far as is known."""
+    return (0, 0.0) if isinstance(reply, str) else (reply.prompt_tokens + reply.completion_tokens, reply.cost)
+
+
+def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
+    """One reply per request, or what kept it from being given.
+
+    A config that cannot work, a budget that is spent and a reply that was to be replayed are errors all the same.
+    """
     if not requests:
         return []
     try:
-        replies = _whole(generator.generate(requests), len(requests))
+        return [_given(reply) for reply in _whole(generator.generate(requests), len(requests))]
     except (ConfigError, MissingExtraError, StoreError):
         raise
     except Exception as error:  # Whatever a generator raises, the question can be searched for as it was typed.
         return [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests)
-    return [reply if isinstance(reply, Reply) else "no reply" for reply in replies]
 
 
-def _one_by_one(generator: Generator, requests: Sequence[Request]) -> list[Reply | str]:
-    found: list[Reply | str] = []
+def _one_by_one(generator: Generator, requests: Sequence[Request]) -> list[Given]:
+    found: list[Given] = []
     for request in requests:
         last = found[-PATIENCE:]
         given_up = len(last) == PATIENCE and all(isinstance(one, str) for one in last)
@@ -99,12 +131,9 @@ def _whole(replies: Sequence[Reply], expected: int) -> Sequence[Reply]:
     return replies
 
 
+def _given(reply: Reply) -> Given:
+    return reply.failure or reply
+
+
 def _reason(error: Exception) -> str:
     return str(getattr(error, "what", "") or error or type(error).__name__)[:200]
-
-
-def spent(reply: Reply | str) -> tuple[int, float]:
-    """Tokens and US dollars; what failed is not billed as far as is known."""
-    if isinstance(reply, str):
-        return 0, 0.0
-    return reply.prompt_tokens + reply.completion_tokens, reply.cost if not math.isnan(reply.cost) else math.nan

@@ -21,11 +21,11 @@ class Topic:
 class CarryOver:
     """Searches for a follow-up together with the words that carry the topic.
 
-    A question leans on what was said if it says so (an opener, or a hint with fewer than `enough` terms before it and no name)
-    or has at most `short` terms and no name; every other question is left as it is typed. The topic is a fold over the person's turns: all weights fade by `decay` at each turn, and
-    by `switch` more at one that stands alone and shares no term with the topic: it is another one. A term adds 1, one in a run
-    with a name `named`, in a turn that leaned itself `leaning` times as much. At most `most` terms are carried, those with at
-    least `share` of the weight of the first.
+    A question leans on what was said if it says so (an opener, or a hint with fewer than `enough` terms and no name before it)
+    or has at most `short` terms and no name; every other question is left as it is typed. The topic is a fold over the person's
+    turns: all weights fade by `decay` at each turn, and by `switch` more at one that stands alone and shares no term with the
+    topic: it is another one. A term adds 1, one in a run with a name `named`, in a turn that leaned itself `leaning` times as
+    much. At most `most` terms are carried, those with at least `share` of the weight of the first.
 
     Answers count where `answers` is above 0: their names add so much.
     """
