@@ -1,0 +1,179 @@
+"""What is said to a model stands in YAML: no instruction in Python.
+
+Three readings of the syntax tree, each of which alone would let something through: words in what makes a message, words in the
+rooms that talk to models, and sentences anywhere that speak as one speaks to a model. Docstrings, and what is said to people
+when something is wrong, are no instructions.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rag
+
+ROOT = Path(rag.__file__).parent
+FILES = sorted(path for path in ROOT.rglob("*.py") if not {"conf", "experiments", "datasets"} & set(path.parts))
+ROOMS = ("prompts", "generators", "queries", "memories", "guards", "checks", "judges")
+TALKING = {f"rag/{name}.py" for name in ("reading", "checking", "pipeline", "conversing", "session", "finals", "packing")}
+"""Whatever else handles messages."""
+MESSAGES = {"Message", "Framed", "Material", "Recalled", "Turn"}
+"""What a model reads is made of these, and of the advice in a Finding."""
+TO_PEOPLE = {"what", "remedy", "remedies", "where", "help", "message", "reason", "problem"}
+"""Names whose values people read."""
+WORD = re.compile(r"[^\W\d_]{2,}")
+PHRASE = re.compile(r"[^\W\d_]{2,}\W*\s\W*[^\W\d_]{2,}")
+SENTENCE = re.compile(r"[.:!?](?:\s|\Z)|\byou\b", re.IGNORECASE)
+PATTERN = re.compile(r"\(\?[:=!<P]|\\[bswd]")
+"""A regular expression, which is matched and never read."""
+SPOKEN = re.compile(
+    r"\byou (?:are|will be|must|should|may only|have to|can only) (?:an?|the|to|not|now|only|answer|use|never|given)\b"
+    r"|\b(?:answer|reply|respond|write|return|output) (?:only|exactly|briefly|with|in|using|from|as|nothing (?:but|else))\b"
+    r"|\b(?:do not|don['’]t|never) (?:follow|use|answer|obey|mention|invent|make up|add|include|repeat)\b"
+    r"|\byour (?:task|answer|reply|role|job|response|output)\b"
+    r"|\bstep by step\b|\bthe (?:numbered |given |following )(?:sources|contexts|passages|question)\b"
+    r"|\b(?:rewrite|summari[sz]e|translate|classify|rephrase|condense) (?:the|this|it|each)\b"
+    r"|\bcite (?:the|your|every|each)\b|\bas an? (?:helpful )?(?:assistant|expert|language model)\b",
+    re.IGNORECASE,
+)
+"""How one speaks to a model."""
+
+
+def words(text: str) -> int:
+    return len(WORD.findall(text))
+
+
+def strings(node: ast.AST) -> Iterator[ast.Constant]:
+    """All texts in an expression, those of formatted ones included."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part
+
+
+def called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def spared(tree: ast.Module) -> set[int]:
+    """The texts that no model reads: docstrings, what explains a name, errors, options of verbs, what is matched against."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            found.add(id(node.value))
+        elif isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and _is_to_people(node)):
+            found.update(id(part) for part in strings(node))
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value and _names(node) & TO_PEOPLE:
+            found.update(id(part) for part in strings(node.value))
+        elif isinstance(node, ast.Yield) and node.value:
+            found.update(id(part) for part in strings(node.value) if isinstance(node.value, ast.Tuple))
+        elif isinstance(node, ast.keyword) and node.arg in TO_PEOPLE:
+            found.update(id(part) for part in strings(node.value))
+    return found
+
+
+def _is_to_people(node: ast.Call) -> bool:
+    name = called(node)
+    return name.endswith(("Error", "Option", "Argument", "Typer")) or name in {"compile", "closest", "_failure", "warn"}
+
+
+def _names(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {part.id.lower() for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def in_messages(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Words that go into a message where it is made, or into the advice that a model gets: written there, or as a name."""
+    named = {
+        name: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value
+        for name in _names(node)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        given = [*node.args, *(keyword.value for keyword in node.keywords)] if called(node) in MESSAGES else []
+        given += [keyword.value for keyword in node.keywords if keyword.arg in {"advice", "before", "after"}]
+        for value in given:
+            through = [
+                named[part.id.lower()] for part in ast.walk(value) if isinstance(part, ast.Name) and part.id.lower() in named
+            ]
+            yield from (part for source in (value, *through) for part in strings(source) if PHRASE.search(part.value))
+
+
+def in_rooms(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Sentences in a room that talks to models."""
+    silent = spared(tree)
+    for part in strings(tree):
+        if id(part) not in silent and words(part.value) > 6 and SENTENCE.search(part.value) and not _is_listed(part.value):
+            yield part
+
+
+def _is_listed(text: str) -> bool:
+    """Whether a text is a list of words, or a regular expression."""
+    return bool(PATTERN.search(text)) or (words(text) > 20 and not re.search(r"[.,:;!?]", text))
+
+
+def spoken(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Texts that speak as one speaks to a model."""
+    silent = spared(tree)
+    for part in strings(tree):
+        if id(part) not in silent and words(part.value) > 3 and SPOKEN.search(part.value):
+            yield part
+
+
+def prose(name: str, source: str) -> list[str]:
+    """Every instruction in a source, with its place."""
+    tree = ast.parse(source)
+    talks = name in TALKING or name.split("/")[1] in ROOMS
+    found = [*in_messages(tree), *spoken(tree), *(in_rooms(tree) if talks else ())]
+    places = {(part.lineno, part.col_offset): part.value for part in found}
+    return [f"{name}:{line}: {text[:90]!r}" for (line, _), text in sorted(places.items())]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT.parent).as_posix())
+def test_no_instruction_stands_in_python(path: Path) -> None:
+    assert prose(path.relative_to(ROOT.parent).as_posix(), path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("rag/report/page.py", 'TEXT = "You are a careful assistant for questions about leave."'),
+        ("rag/report/page.py", 'def f(x):\n    return f"Answer only from these contexts: {x}"'),
+        ("rag/why.py", 'text = ("Think about it " "step by step, then decide.")'),
+        ("rag/plan.py", 'Message("system", "Be brief")'),
+        ("rag/plan.py", 'RULES = "Be brief"\nmessages = [records.Message("system", RULES)]'),
+        ("rag/plan.py", 'def f(q):\n    told = f"Be brief: {q}"\n    return Message("user", told + q)'),
+        ("rag/guards/own.py", 'Framed(texts, before="Mind the marks below")'),
+        ("rag/checks/own.py", 'Finding("own", "lacks a source", "regenerate", advice="Name your sources")'),
+        (
+            "rag/queries/own.py",
+            'PROMPT = """Here is a conversation. Give its last message a form that stands alone."""',
+        ),
+        (
+            "rag/judges/own.py",
+            'def ask(claim):\n    return "Is the claim below true? Say yes or no: " + claim',
+        ),
+        ("rag/memories/own.py", 'parts = ["Summarize the conversation so far"]'),
+    ],
+)
+def test_an_instruction_in_python_is_found(name: str, source: str) -> None:
+    assert len(prose(name, source)) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""You are reading a docstring: answer only from it."""',
+        'raise ConfigError("prompt", "answer with care", "never use this here, write it in conf")',
+        'what, remedy = "holds your answer as text", "write exactly one line"',
+        'LIMIT = 3\n"""Write only what is needed."""',
+        'Message("user", text)',
+        'Finding("scan", "a link that no context holds", "remove", start=3, end=9)',
+    ],
+)
+def test_what_people_read_is_none(source: str) -> None:
+    assert prose("rag/guards/own.py", source) == []
