@@ -14,7 +14,8 @@ from rag.errors import ProblemsError, UserError
 from rag.experiment import Experiment, Trial
 from rag.golden import Golden
 from rag.identity import digest, without_runtime
-from rag.items import StoredEmbedder, StoredGenerator
+from rag.items import StoredEmbedder
+from rag.replies import StoredGenerator
 from rag.roles import Embedder, Generator
 from rag.stages import Ends, Graph, Stage, add_trial
 from rag.store import Entry, Store

@@ -1,11 +1,10 @@
 """Every item is computed once, by whoever needs it first, and what is stored is what would have been computed."""
 
-import math
 import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -15,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.errors import ConfigError
-from rag.items import BLOCK, REPLIES, ItemStore, StoredEmbedder, StoredGenerator, StoredReranker, item_id
-from rag.records import Message, Query, Reply, Request, Vectors
-from rag.roles import Embedder, Generator, Reranker, fingerprint
+from rag.items import BLOCK, ItemStore, StoredEmbedder, StoredReranker, item_id
+from rag.records import Vectors
+from rag.roles import Embedder, Reranker, fingerprint
 from rag.store import Store
 
 
@@ -322,95 +321,6 @@ def test_scores_that_are_none_are_refused_and_not_stored(store: Store, wrong: li
     with pytest.raises(ConfigError, match="reranker: gave"):
         StoredReranker(Wrong(), store, "one").score(["q"], [["x", "y"]], [[0.0, 0.0]])
     assert store.keys("pairs") == []
-
-
-# Generators
-
-
-class CountingGenerator:
-    """Answers with what it was asked; remembers it."""
-
-    def __init__(self, fails_after: int = 10**9) -> None:
-        self.asked: list[str] = []
-        self.fails_after = fails_after
-
-    def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        if len(self.asked) >= self.fails_after:
-            raise RuntimeError("killed")
-        self.asked += [request.messages[-1].content for request in requests]
-        return [
-            Reply(f"{request.messages[-1].content}\ud800", (1, 2), 3, 4, 0.25 if len(request.messages) > 1 else math.nan)
-            for request in requests
-        ]
-
-    def stream(self, request: Request) -> Iterator[str]:
-        self.asked.append(request.messages[-1].content)
-        yield from ("a", "b")
-
-
-def asking(*texts: str, system: str | None = None) -> list[Request]:
-    first = (Message("system", system),) if system is not None else ()
-    return [Request(Query(f"q{number}", text), (), (*first, Message("user", text))) for number, text in enumerate(texts)]
-
-
-def test_each_distinct_sequence_of_messages_is_answered_once(store: Store) -> None:
-    inner = CountingGenerator()
-    stored = StoredGenerator(inner, store, "one")
-    assert isinstance(stored, Generator)
-    found = stored.generate(asking("a", "b", "a"))
-    assert inner.asked == ["a", "b"]
-    assert [(reply.text, reply.citations, math.isnan(reply.cost)) for reply in found] == [
-        (f"{text}\ud800", (1, 2), True) for text in "aba"
-    ]
-    again = StoredGenerator(CountingGenerator(fails_after=0), store, "one").generate(asking("b", "a"))
-    assert [reply.text for reply in again] == [found[1].text, found[0].text]
-    assert again[0].prompt_tokens == 3
-    stored.generate(asking("a", system="s"))
-    stored.generate(asking("a", system=""))
-    StoredGenerator(inner, store, "two").generate(asking("a"))
-    assert inner.asked == ["a", "b", "a", "a", "a"]
-    assert stored.generate(asking("a", system="s"))[0].cost == 0.25
-    assert stored.generate([]) == []
-
-
-def test_what_was_paid_for_survives_a_failure(store: Store) -> None:
-    texts = [str(number) for number in range(2 * REPLIES + 3)]
-    failing = CountingGenerator(fails_after=2 * REPLIES)
-    with pytest.raises(RuntimeError, match="killed"):
-        StoredGenerator(failing, store, "one").generate(asking(*texts))
-    inner = CountingGenerator()
-    found = StoredGenerator(inner, store, "one").generate(asking(*reversed(texts)))
-    assert inner.asked == list(reversed(texts[2 * REPLIES :]))
-    assert [reply.text[:-1] for reply in found] == list(reversed(texts))
-
-
-def test_a_damaged_reply_is_asked_for_again(store: Store) -> None:
-    StoredGenerator(CountingGenerator(), store, "one").generate(asking("a", "b"))
-    damaged = store.keys("replies")[0]
-    Path(store.path(damaged)).write_bytes(b"assay 1 nothing")
-    inner = CountingGenerator()
-    StoredGenerator(inner, store, "one").generate(asking("a", "b"))
-    assert len(inner.asked) == 1
-
-
-def test_replies_that_are_too_few_or_too_many_are_refused_and_not_stored(store: Store) -> None:
-    for count in (0, 1, 3):
-
-        class Wrong(CountingGenerator):
-            def generate(self, requests: Sequence[Request], count: int = count) -> list[Reply]:
-                return [Reply("x")] * count
-
-        with pytest.raises(ConfigError, match=f"generator: gave {count} replies to 2 requests"):
-            StoredGenerator(Wrong(), store, "one").generate(asking("a", "b"))
-    assert store.keys("replies") == []
-
-
-def test_a_stream_comes_straight_from_the_generator(store: Store) -> None:
-    inner = CountingGenerator()
-    stored = StoredGenerator(inner, store, "one")
-    (request,) = asking("a")
-    assert [list(stored.stream(request)), list(stored.stream(request))] == [["a", "b"]] * 2
-    assert inner.asked == ["a", "a"]
 
 
 def test_rows_of_any_width_are_kept(store: Store) -> None:

@@ -1,14 +1,12 @@
 """Laws that every choice in conf/generator keeps; a choice that asks a server asks one that plays along."""
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
+from scripted_server import answer, serving
 
 from rag.build import Components
 from rag.records import Chunk, Message, Query, Request, Span
@@ -18,48 +16,27 @@ CHOICES = sorted((Path(__file__).parents[2] / "conf" / "generator").glob("*.yaml
 TEXTS = ("Leave is 26 days. Sick pay is full.", "Otters swim in the river.", "The gauge at weir 7 is broken.")
 
 
-class Parrot(BaseHTTPRequestHandler):
-    """Answers every chat with the first 20 characters of its last message and a citation of source 1."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = asked["messages"][-1]["content"][:20] + " [1] [99]"
-        if asked.get("stream"):
-            events = [
-                {"delta": {"content": text[:7]}},
-                {"delta": {"content": text[7:]}},
-                {"delta": {}, "finish_reason": "stop"},
-            ]
-            body = "".join(f"data: {json.dumps({'choices': [event]})}\n\n" for event in events) + "data: [DONE]\n\n"
-        else:
-            body = json.dumps({"choices": [{"message": {"content": text}}], "usage": {}})
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream" if asked.get("stream") else "application/json")
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def parrot() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Parrot) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
+    """Answers every chat with the first 20 characters of its last message and a citation of source 1."""
+    with serving(answer(lambda question: question[:20] + " [1] [99]", {})) as server:
+        yield server.url
 
 
 @pytest.fixture(params=CHOICES, ids=lambda path: path.stem)
 def generator(request: pytest.FixtureRequest, parrot: str, monkeypatch: pytest.MonkeyPatch) -> Generator:
-    monkeypatch.setenv("OPENAI_BASE_URL", parrot)
+    for key in ("OPENAI_API_KEY", "GROQ_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(key, "none")
     node: Any = OmegaConf.to_container(OmegaConf.load(request.param), resolve=True)
-    built: Generator = Components().role("generator", node)
+    built: Generator = Components().role("generator", here(node, parrot))
     return built
+
+
+def here(node: Any, url: str) -> Any:
+    """A config whose servers are all at `url`."""
+    if not isinstance(node, dict):
+        return node
+    return {name: url if name == "base_url" else here(value, url) for name, value in node.items()}
 
 
 def request_for(question: str, count: int = 3) -> Request:
