@@ -26,7 +26,7 @@ class HypotheticalPassage(Asking):
     def _sought(self, query: Query, reply: Given) -> Sought:
         text = "" if isinstance(reply, str) else self.bare(" ".join(FENCES.sub("", reply.text).split()))
         if len(text) > self.longest:
-            text = text[: self.longest].rpartition(" ")[0] or text[: self.longest]
+            text = text[: self.longest + 1].rpartition(" ")[0] or text[: self.longest]
         if len(text) < SHORTEST:
             return as_typed(query, reply)
         return Sought(query.text, tuple(dict.fromkeys([query.text, text] if self.beside else [text])), "", *spent(reply))

@@ -1,0 +1,119 @@
+"""Rewriting with a model: what it is told, and what is made of its reply."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from rag.errors import ConfigError
+from rag.queries.hyde import HypotheticalPassage
+from rag.queries.rewrite import ModelRewrite
+from rag.queries.several import ModelQuestions
+from rag.records import Message, Query, Reply, Request, Turn
+
+PROMPT = "{history}\nLast: {question}\nNew:"
+HISTORY = (Turn("user", "Who built the {question} bridge?"), Turn("assistant", "A  firm\nof builders."))
+QUERY = Query("q", "when was {history} it built?", HISTORY)
+
+
+class Says:
+    def __init__(self, text: str) -> None:
+        self.text, self.requests = text, list[Request]()
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        self.requests += requests
+        return [Reply(self.text, (), 10, 4, 0.25) for _ in requests]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        yield self.text
+
+
+def rewritten(text: str, **parameters: Any) -> tuple[str, ...]:
+    return ModelRewrite(Says(text), "", PROMPT, **parameters).rewrite([QUERY])[0].texts
+
+
+def test_the_model_sees_the_end_of_the_conversation_and_braces_stay_text() -> None:
+    model = Says("When was the bridge built?")
+    ModelRewrite(model, "Rewrite.", PROMPT, turn_format="<{role}> {text}", turn_chars=8).rewrite([QUERY])
+    (request,) = model.requests
+    told = "<user> Who buil\n<assistant> A firm o\nLast: when was {history} it built?\nNew:"
+    assert request.messages == (Message("system", "Rewrite."), Message("user", told))
+    assert request.contexts == ()
+
+
+def test_only_the_last_turns_are_shown() -> None:
+    model = Says("When was the bridge built?")
+    ModelRewrite(model, "", PROMPT, turns=1).rewrite([QUERY])
+    assert "Who built" not in model.requests[0].messages[0].content
+    assert len(model.requests[0].messages) == 1
+
+
+def test_the_first_question_of_a_conversation_is_never_sent() -> None:
+    model = Says("Something else")
+    first, later = ModelRewrite(model, "", PROMPT).rewrite([Query("a", "Who built it?"), QUERY])
+    assert (first.texts, first.tokens) == (("Who built it?",), 0)
+    assert (later.texts, later.tokens, later.cost) == (("Something else",), 14, 0.25)
+    assert [request.query for request in model.requests] == [QUERY]
+
+
+@pytest.mark.parametrize(
+    ("reply", "line"),
+    [
+        ("When was the bridge built?", "When was the bridge built?"),
+        ("\n\n  New: When was it?\nBecause it leans.", "When was it?"),
+        ('"When was it built?"', "When was it built?"),
+        ("```\nWhen was it built?\n```", "When was it built?"),
+        ("1. When was it built?", "When was it built?"),
+        ("2026 budget of the bridge", "2026 budget of the bridge"),
+    ],
+)
+def test_a_reply_is_cleaned_of_what_is_no_question(reply: str, line: str) -> None:
+    assert rewritten(reply, label="New:") == (line,)
+
+
+def test_a_reply_that_is_too_long_is_an_answer_and_no_question() -> None:
+    (found,) = ModelRewrite(Says("long " * 20), "", PROMPT, longest=50).rewrite([QUERY])
+    assert found.texts == (QUERY.text,)
+    assert found.note.startswith("searched for as typed: the reply is of no use: 'long long")
+    assert found.tokens == 14
+
+
+def test_the_question_as_typed_can_be_searched_for_beside_it() -> None:
+    assert rewritten("When was it built?", beside=True) == (QUERY.text, "When was it built?")
+    assert rewritten(QUERY.text, beside=True) == (QUERY.text,)
+
+
+def test_several_questions_are_searched_for_each_once() -> None:
+    model = Says("- How long is A?\n- How long is A?\n* How long is B?\nx\n4) Fourth?\n5) Fifth?")
+    (found,) = ModelQuestions(model, "", PROMPT).rewrite([Query("q", "Is A longer than B?")])
+    assert found.texts == ("How long is A?", "How long is B?", "Fourth?")
+    assert found.question == "Is A longer than B?"
+    (follow_up,) = ModelQuestions(Says("How long is A?\nHow long is B?"), "", PROMPT, beside=True).rewrite([QUERY])
+    assert follow_up.texts == (QUERY.text, "How long is A?", "How long is B?")
+    assert follow_up.question == "How long is A? How long is B?"
+
+
+def test_an_invented_passage_is_searched_for_and_never_reranked_by() -> None:
+    (found,) = HypotheticalPassage(Says("It was built\nin 1981 by\n builders."), "", PROMPT, longest=20).rewrite([QUERY])
+    assert found.texts == (QUERY.text, "It was built in 1981")
+    assert found.question == QUERY.text
+    (alone,) = HypotheticalPassage(Says("It was built."), "", PROMPT, beside=False).rewrite([QUERY])
+    assert alone.texts == ("It was built.",)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "where"),
+    [
+        ({"prompt": "Rewrite it."}, "queries.prompt"),
+        ({"turn_format": "{role}"}, "queries.turn_format"),
+        ({"turns": 0}, "queries.turns"),
+        ({"longest": 2}, "queries.longest"),
+        ({"generator": "gpt"}, "queries.generator"),
+    ],
+)
+def test_mistakes_are_named_before_any_model_is_asked(parameters: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        ModelRewrite(**({"generator": Says(""), "instruction": "", "prompt": PROMPT} | parameters))
+    assert error.value.where == where
+    with pytest.raises(ConfigError, match=r"queries\.most"):
+        ModelQuestions(Says(""), "", PROMPT, most=0)
