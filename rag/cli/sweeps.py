@@ -54,7 +54,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 
     `again` is the command that tracks if it cannot be done now, `called` what names the experiment on a command line.
     """
-    from rag import assessors, conclusion, progress, runs, sweep, terminal
+    from rag import assessors, checked, conclusion, progress, runs, sweep, terminal
 
     ready = sweep.prepare(declared)
     ready.store.clear_orphans()
@@ -63,9 +63,11 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
     told = conclusion.reach(done, ready.store, ready.settings, progress.SweepProgress)
     interrupted = done.interrupted or told.interrupted
     if as_json:
-        terminal.print_json(done.to_json() | told.to_json() | {"interrupted": interrupted})
+        found = {tally.trial_id: tally.to_json() for tally in checked.of(done.plan, ready.store)}
+        terminal.print_json(done.to_json() | told.to_json() | {"checks": found, "interrupted": interrupted})
     else:
         terminal.swept(done, told, sweep.folder_of(done), called)
+        terminal.tallies(checked.of(done.plan, ready.store))
         terminal.judges(assessors.assessors(done.plan, ready.store))
     if stopped := done.stopped or told.stopped:
         raise stopped

@@ -15,6 +15,7 @@ from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
 from rag.terminal.plans import plan, planned
 from rag.terminal.prompts import prompt
+from rag.terminal.tallies import tallies
 from rag.terminal.waiting import Waiting
 from rag.terminal.why import why
 from rag.terminal.winner import swept
@@ -45,5 +46,6 @@ __all__ = [
     "spaces",
     "stream",
     "swept",
+    "tallies",
     "why",
 ]
