@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from rag.cli import abstention, chat, data, gates, judges, prompts, questions, stores, sweeps, verdicts
+from rag.cli import abstention, attacks, chat, data, gates, judges, prompts, questions, stores, sweeps, verdicts
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED
 from rag.errors import UserError
@@ -14,6 +14,7 @@ from rag.errors import UserError
 __all__ = [
     "abstention",
     "app",
+    "attacks",
     "chat",
     "data",
     "gates",

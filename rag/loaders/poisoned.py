@@ -95,7 +95,7 @@ class AttackCorpus:
     the attacks of that benchmark, or null.
     """
 
-    def __init__(self, path: str, rounds: int = 2, bipia: str | None = None) -> None:
+    def __init__(self, path: str, rounds: int, bipia: str | None) -> None:
         if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
             raise ConfigError("dataset.rounds", f"is {rounds!r}", "a whole number from 1")
         self.path, self.rounds = Path(path), rounds
