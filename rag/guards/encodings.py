@@ -32,7 +32,7 @@ def _from_hex(run: str) -> bytes:
 
 ENCODINGS: tuple[tuple[str, Any, Callable[[str], bytes]], ...] = (
     ("base64", re2.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}"), _from_base64),
-    ("hexadecimal", re2.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ :,]{0,2}){12,}"), _from_hex),
+    ("hexadecimal", re2.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ :,]{0,2}){11,}(?:0x|\\x)?[0-9A-Fa-f]{2}"), _from_hex),
     ("percent signs", re2.compile(r"(?:%[0-9A-Fa-f]{2}[\w.~+-]{0,40}){3,}"), urllib.parse.unquote_to_bytes),
 )
 

@@ -70,9 +70,7 @@ class OutputGuard:
         held = self._held(request)
         places = self._places(text, held, len(request.contexts))
         findings = [self._finding(place) for place in places]
-        left = text
-        for one in reversed(findings):
-            left = left[: one.start] + left[one.end :] if one.action == "remove" else left
+        left = _cut(text, [one for one in findings if one.action == "remove"])
         if left != text and any(new.kind in LOADED for new in self._places(left, held, len(request.contexts))):
             findings.append(Finding("output", SAYS["again"], "refuse", 0, 0, len(text)))
         told = leaks(request, text, self.leak_words)
@@ -115,6 +113,12 @@ class OutputGuard:
         if kind == "reference":
             return not is_held(match.group(1), held)
         return kind in ("image", "html", "mark")
+
+
+def _cut(text: str, findings: Sequence[Finding]) -> str:
+    """A text without the places of some findings that do not overlap."""
+    starts, ends = [one.start for one in findings], [one.end for one in findings]
+    return "".join(text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True))
 
 
 def _numbers(listed: str) -> Iterator[str]:
