@@ -9,6 +9,15 @@ from rag.kept import AnswerParts, answer_parts
 from rag.plan import Plan, PlannedTrial
 from rag.store import Store
 
+DONE = {
+    "quarantine": "taken out",
+    "abstain": "not asked",
+    "remove": "cut",
+    "refuse": "refused",
+    "regenerate": "asked again",
+}
+"""What followed from a finding, but for telling the reader."""
+
 
 @dataclass(frozen=True)
 class Fired:
@@ -74,3 +83,11 @@ def _fired(source: str, answers: list[AnswerParts]) -> Fired:
     own = [[one for one in answer.findings if one.source == source] for answer in answers]
     actions = Counter(one.action for findings in own for one in findings)
     return Fired(sum(map(len, own)), sum(map(bool, own)), dict(sorted(actions.items())))
+
+
+def in_words(one: Fired) -> str:
+    """`12 in 9`, and what followed: `12 in 9, 3 refused`."""
+    if not one.findings:
+        return "–"
+    followed = [f"{count} {DONE[action]}" for action, count in one.actions.items() if action in DONE]
+    return ", ".join([f"{one.findings} in {one.questions}", *followed])

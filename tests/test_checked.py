@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from verbs import Verb, verb
 
-from rag.checked import Fired, Tally
-from rag.terminal.tallies import fired
+from rag.checked import Fired, Tally, in_words
 
 
 @pytest.fixture
@@ -49,5 +48,5 @@ def test_where_nothing_is_generated_nothing_is_told(rag: Verb, golden: Path, her
     ],
 )
 def test_words(one: Fired, text: str) -> None:
-    assert fired(one) == text
+    assert in_words(one) == text
     assert Tally("t", "n", 9, 0, 0, 0, {"x": one}).to_json()["fired"]["x"]["findings"] == one.findings

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag import audit, blame, effects, headroom, resampling, slices
+from rag import audit, blame, checked, effects, headroom, resampling, slices
 from rag.errors import UserError
 from rag.evaluate import Scores
 from rag.objective import USUAL, Objective
 from rag.paired import ALPHA
 from rag.plan import Plan, PlannedTrial
 from rag.report.figures import difference, number
+from rag.report.judged import UNJUDGED, judges
 from rag.report.material import Blame, Factor, Gain, Heat, Line, Listing, Mean
 from rag.store import Store
 
@@ -94,6 +95,11 @@ def of(scored: Scored, told: Mapping[str, Any]) -> Findings:
     unread = "No controls of this trial were measured: rag sweep runs them where answers are generated and scored."
     generates = scored.trials[0].ends.generate is not None
     found.ask("controls", lambda: {"controls": _controls(scored, told.get("controls"))}, unread if generates else silent)
+    unchecked = (
+        "No check or guard looked at an answer: check=[citations,numbers] and guard=[scan] are some." if generates else ""
+    )
+    found.ask("found", lambda: {"found": _found(scored)}, unchecked or "No answers were generated.")
+    found.ask("judges", lambda: {"judges": judges(scored.made, scored.store)}, UNJUDGED)
     found.ask("audit", lambda: {"audit": _audit(scored)}, "No index here searches approximately: there is nothing to audit.")
     return found
 
@@ -225,3 +231,20 @@ def _audit(scored: Scored) -> Listing | None:
         for name, one in approximate.items()
     ]
     return Listing(heads, tuple(lines))
+
+
+def _found(scored: Scored) -> Listing | None:
+    """What checks and guards found in the answers of every trial."""
+    tallies = checked.of(scored.made, scored.store)
+    sources = list(dict.fromkeys(source for tally in tallies for source in tally.fired))
+    lines = [
+        Line(
+            tally.name,
+            (
+                f"{tally.declined} of {tally.questions}",
+                *(checked.in_words(tally.fired[source]) if source in tally.fired else "" for source in sources),
+            ),
+        )
+        for tally in tallies
+    ]
+    return Listing(("declined", *sources), tuple(lines)) if sources else None

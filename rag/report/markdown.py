@@ -161,7 +161,13 @@ def _headroom(material: Material) -> Iterator[str]:
 def _checks(material: Material) -> Iterator[str]:
     yield "## Checks"
     yield ""
-    for section, title, found in (("controls", "Controls", material.controls), ("audit", "Approximate search", material.audit)):
+    listings = (
+        ("found", "What checks and guards found", material.found),
+        ("controls", "Controls", material.controls),
+        ("judges", "Judges", material.judges),
+        ("audit", "Approximate search", material.audit),
+    )
+    for section, title, found in listings:
         yield f"### {title}"
         yield ""
         yield from _listing(found) if found else _missing(material, section, "Nothing was found.")

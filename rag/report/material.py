@@ -217,7 +217,9 @@ class Material:
     headroom: tuple[Gain, ...] = ()
     headroom_sentence: str = ""
     controls: Listing | None = None
+    judges: Listing | None = None
     audit: Listing | None = None
+    found: Listing | None = None
     latency: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     explorer: Explorer | None = None
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -246,5 +248,4 @@ class Material:
     @property
     def chosen(self) -> TrialRow | None:
         """The recommended trial; without a verdict the first of the leaderboard."""
-        found = self.row(self.verdict.recommended) if self.verdict else None
-        return found or next(iter(self.done), None)
+        return (self.verdict and self.row(self.verdict.recommended)) or next(iter(self.done), None)

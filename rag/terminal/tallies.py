@@ -5,17 +5,8 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from rag.checked import Fired, Tally
+from rag.checked import Tally, in_words
 from rag.terminal.output import out
-
-DONE = {
-    "quarantine": "taken out",
-    "abstain": "not asked",
-    "remove": "cut",
-    "refuse": "refused",
-    "regenerate": "asked again",
-}
-"""What followed from a finding, but for telling the reader."""
 
 
 def tallies(found: Sequence[Tally]) -> None:
@@ -27,15 +18,7 @@ def tallies(found: Sequence[Tally]) -> None:
     for column in ("trial", "declined", *sources):
         table.add_column(escape(column), justify="left" if column == "trial" else "right")
     for tally in found:
-        cells = (fired(tally.fired[source]) if source in tally.fired else "" for source in sources)
+        cells = (in_words(tally.fired[source]) if source in tally.fired else "" for source in sources)
         table.add_row(escape(tally.name), f"{tally.declined} of {tally.questions}", *cells)
     out.print("What checks and guards found, as findings in questions:")
     out.print(table)
-
-
-def fired(one: Fired) -> str:
-    """`12 in 9`, and what followed: `12 in 9, 3 refused`."""
-    if not one.findings:
-        return "–"
-    followed = [f"{count} {DONE[action]}" for action, count in one.actions.items() if action in DONE]
-    return ", ".join([f"{one.findings} in {one.questions}", *followed])
