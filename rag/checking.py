@@ -52,17 +52,14 @@ def check(
         raise RefusalError.of(failure)
     kept, unannounced = concluded(replies, final)
     found = _joined(unannounced, inspected(inspections, requests, kept))
-    again = [number for number, findings in enumerate(found) if any(one.action == "regenerate" for one in findings)]
+    again = [number for number, findings in enumerate(found) if _wanted_again(findings)]
     if again:
-        asked = [_again(requests[number], kept[number], found[number]) for number in again]
-        second, missing = concluded(generator.generate(asked), final)
+        second, missing = concluded(
+            generator.generate([_again(requests[number], kept[number], found[number]) for number in again]), final
+        )
         looked = _joined(missing, inspected(inspections, [requests[number] for number in again], second))
         for number, reply, findings in zip(again, second, looked, strict=True):
-            if reply.failure:
-                found[number] = [_final(one) for one in found[number]]
-                continue
-            first = [_placeless(replace(one, action="flag")) for one in found[number]]
-            kept[number], found[number] = _both(kept[number], reply), [*first, *map(_final, findings)]
+            kept[number], found[number] = _replaced(kept[number], found[number], reply, findings)
     rows = zip(requests, kept, found, strict=True)
     return [_finished(request, reply, findings, refusal) for request, reply, findings in rows]
 
@@ -86,6 +83,20 @@ def _again(request: Request, reply: Reply, findings: Sequence[Finding]) -> Reque
     advice = "\n".join(dict.fromkeys(one.advice or one.what for one in findings if one.action == "regenerate"))
     messages = (*request.messages, Message("assistant", reply.text), Message("user", advice))
     return replace(request, messages=messages)
+
+
+def _wanted_again(findings: Sequence[Finding]) -> bool:
+    """Whether a reply is asked for once more: not where it is refused whatever comes."""
+    actions = {one.action for one in findings}
+    return "regenerate" in actions and "refuse" not in actions
+
+
+def _replaced(first: Reply, before: Sequence[Finding], second: Reply, after: Sequence[Finding]) -> tuple[Reply, list[Finding]]:
+    """The second reply with what was found in both; the first, refused, where there is no second."""
+    if second.failure:
+        return first, [_final(one) for one in before]
+    told = [_placeless(one if one.action == "regenerate" else replace(one, action="flag")) for one in before]
+    return _both(first, second), [*told, *map(_final, after)]
 
 
 def _both(first: Reply, second: Reply) -> Reply:

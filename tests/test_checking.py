@@ -89,8 +89,8 @@ def test_a_refusal_leaves_nothing_of_the_reply() -> None:
     assert done == Checked(Reply(REFUSAL), (Finding("c", "x", "refuse"),), True)
 
 
-def asked_again(second: str) -> tuple[Checked, Scripted]:
-    generator = Scripted([Reply(second, (), 5, 2, 0.25)])
+def asked_again(second: str, failure: str = "") -> tuple[Checked, Scripted]:
+    generator = Scripted([Reply(second, (), 5, 2, 0.25, failure=failure)])
     found = Finding("c", "bad", "regenerate", start=0, end=3, advice="Cite.")
     (done,) = check({"c": Finds((found,), "bad")}, [request("one")], [Reply("bad", (), 3, 1, 0.5)], generator, REFUSAL)
     return done, generator
@@ -99,7 +99,7 @@ def asked_again(second: str) -> tuple[Checked, Scripted]:
 def test_a_reply_is_asked_for_once_more_and_paid_twice() -> None:
     done, generator = asked_again("good [1]")
     assert done.reply == Reply("good [1]", (1,), 8, 3, 0.75)
-    assert done.findings == (Finding("c", "bad", "flag", advice="Cite."),)
+    assert done.findings == (Finding("c", "bad", "regenerate", advice="Cite."),)
     (again,) = generator.asked
     assert again.messages == (Message("user", "?"), Message("assistant", "bad"), Message("user", "Cite."))
 
@@ -108,7 +108,27 @@ def test_what_fails_twice_is_refused() -> None:
     done, generator = asked_again("bad too")
     assert len(generator.asked) == 1
     assert (done.reply.text, done.abstained, done.reply.prompt_tokens) == (REFUSAL, True, 8)
-    assert [one.action for one in done.findings] == ["flag", "refuse"]
+    assert [one.action for one in done.findings] == ["regenerate", "refuse"]
+
+
+def test_what_is_refused_is_not_asked_again() -> None:
+    findings = (Finding("c", "bad", "regenerate", advice="Cite."), Finding("d", "worse", "refuse"))
+    generator = Scripted([Reply("good")])
+    (done,) = check({"c": Finds(findings)}, [request("one")], [Reply("bad")], generator, REFUSAL)
+    assert (done.reply.text, generator.asked) == (REFUSAL, [])
+
+
+def test_what_was_to_be_cut_from_the_first_reply_stays_in_the_second() -> None:
+    findings = (Finding("c", "bad", "regenerate", advice="Cite."), Finding("d", "cut", "remove", start=0, end=3))
+    (done,) = check({"c": Finds(findings, "bad")}, [request("one")], [Reply("bad")], Scripted([Reply("good")]), REFUSAL)
+    assert done.reply.text == "good"
+    assert [(one.action, one.end) for one in done.findings] == [("regenerate", 0), ("flag", 0)]
+
+
+def test_where_there_is_no_second_reply_the_first_is_refused() -> None:
+    done, _ = asked_again("", failure="too long")
+    assert (done.reply.text, done.abstained, done.reply.prompt_tokens) == (REFUSAL, True, 3)
+    assert [one.action for one in done.findings] == ["refuse"]
 
 
 @pytest.mark.parametrize(
