@@ -42,14 +42,20 @@ class Assessor:
         """How much it could not judge."""
         return f"{self.name} could not judge {self.failed:,} of {self.asked:,} claims: they are in no figure"
 
+    def to_json(self) -> dict[str, Any]:
+        """The judge as JSON values."""
+        own = {"judge": self.name, "identity": self.identity, "config": self.node, "columns": list(self.columns)}
+        counts = {"asked": self.asked, "failed": self.failed}
+        return {**own, **counts, "remarks": self.remarks, "cards": [card.to_json() for card in self.cards]}
 
-def assessors(made: Plan, store: Store) -> list[Assessor]:
-    """The judges of a plan's trials as far as these ran, each once."""
+
+def assessors(made: Plan, store: Store, trials: Sequence[PlannedTrial] | None = None) -> list[Assessor]:
+    """The judges of a plan's trials, or of some of them, as far as these ran, each once."""
     by_identity: dict[str, list[PlannedTrial]] = {}
-    for trial in made.trials:
+    for trial in made.trials if trials is None else trials:
         if trial.ends.assess:
             by_identity.setdefault(identity(made, trial.trial.config), []).append(trial)
-    return [_assessor(name, trials, made, store) for name, trials in by_identity.items()]
+    return [_assessor(name, own, made, store) for name, own in by_identity.items()]
 
 
 def identity(made: Plan, config: Mapping[str, Any]) -> str:

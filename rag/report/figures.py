@@ -7,12 +7,15 @@ from rag.terminal import number
 
 __all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "money", "number", "seconds", "signed", "size"]
 
-LATENCY, BYTES, COST = "latency_p95_ms", "index_bytes", "cost_usd"
+LATENCY, BYTES, COST, JUDGING = "latency_p95_ms", "index_bytes", "cost_usd", "judge_cost_usd"
 MEASURED = {
     LATENCY: "p95 ms",
     BYTES: "index",
     COST: "per 1,000",
     "tokens": "tokens per question",
+    JUDGING: "judging per 1,000",
+    "judge_tokens": "judge tokens per question",
+    "judge_failures": "not judged",
 }
 """What a clock or a scale said, and how a leaderboard calls it."""
 
@@ -76,7 +79,9 @@ def measured(name: str, value: float | None, questions: int) -> str:
     if name == BYTES:
         return size(value)
     each = value / max(questions, 1)
-    return money(1000 * each) if name == COST else f"{each:,.0f}" if name == "tokens" else number(value, 1)
+    if name in (COST, JUDGING):
+        return money(1000 * each)
+    return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name == "judge_failures" else number(value, 1)
 
 
 def costs(row: TrialRow, questions: int) -> list[str]:

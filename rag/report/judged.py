@@ -1,0 +1,48 @@
+"""How far the judges of a sweep can be trusted, as a report shows it."""
+
+from collections.abc import Iterator
+
+from rag.agreement import Difference, Estimate
+from rag.assessors import Assessor, assessors
+from rag.calibration import Card
+from rag.plan import Plan
+from rag.report.figures import difference, interval, number
+from rag.report.material import Line, Listing, Mean
+from rag.store import Store
+
+COLUMNS = ("labels", "AUC", "beside word overlap", "beside length", "kappa", "sensitivity", "specificity", "not judged")
+
+UNJUDGED = "No judge read answers: metrics such as faithfulness ask one."
+"""What is said where there is nothing to show."""
+
+
+def judges(made: Plan, store: Store) -> Listing | None:
+    """A line per judge and set of labels that it was measured on; the sentence says what there is to remark."""
+    found = assessors(made, store)
+    if not found:
+        return None
+    remarks = [f"{remark}." for judge in found for remark in judge.remarks]
+    told = " ".join(f"{judge.name} filled {', '.join(judge.columns)}: {judge.asked:,} judgements." for judge in found)
+    return Listing(COLUMNS, tuple(line for judge in found for line in _lines(judge)), " ".join([told, *remarks]))
+
+
+def _lines(judge: Assessor) -> Iterator[Line]:
+    lost = f"{judge.failed:,} of {judge.asked:,}"
+    if not judge.cards:
+        yield Line(judge.name, ("none", *["–"] * (len(COLUMNS) - 2), lost))
+    for card in judge.cards:
+        yield Line(judge.name, (*_figures(card), lost))
+
+
+def _figures(card: Card) -> tuple[str, ...]:
+    how = f"{card.data}, {card.texts} texts" + (f", {card.folds} folds" if card.folds else "")
+    beside = (_apart(card.over_overlap), _apart(card.over_length))
+    return how, _value(card.auc), *beside, *(_value(one) for one in (card.kappa, card.sensitivity, card.specificity))
+
+
+def _value(found: Estimate) -> str:
+    return interval(Mean(found.value, found.low, found.high))
+
+
+def _apart(over: Difference) -> str:
+    return f"{difference(Mean(over.value, over.low, over.high))}, p {number(over.p, 2)}"
