@@ -152,8 +152,7 @@ class Question:
     gold: tuple[tuple[tuple[str, int, int], ...], ...] = ()
 
 
-Passage = tuple[str, int, int]
-"""Document, start, end."""
+Passage = tuple[str, int, int]  # document, start, end
 
 
 @dataclass(frozen=True)
