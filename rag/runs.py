@@ -1,5 +1,6 @@
 """A sweep as MLflow runs: which parameters, metrics, tags and tables are sent of each trial."""
 
+import json
 import os
 import platform
 import subprocess
@@ -9,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from rag import leaderboard, tracking
+from rag.assessors import Assessor, assessors
 from rag.errors import ServiceError, UserError
 from rag.evaluate import Scores
 from rag.execute import Outcome
 from rag.identity import digest, without_runtime
 from rag.leaderboard import Row
 from rag.plan import Plan, PlannedTrial
-from rag.redaction import shown
+from rag.redaction import plain, shown
 from rag.runners import replies_of
 from rag.store import Store
 from rag.sweep import Sweep
@@ -102,6 +104,7 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
         if kind
         for column, found in columns.items()
     }
+    judge = next(iter(assessors(made, store, [trial])), None)
     metrics = {name: value for name, value in {**means, **bounds, **kinds, **row.measured}.items() if value is not None}
     return TrialRecord(
         trial_id=trial.trial_id,
@@ -109,11 +112,22 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
         params=dict(flattened(trial.trial.config)),
         metrics=metrics,
         config=trial.trial.config,
-        tags={**tags, "config.digest": digest(without_runtime(trial.trial.config)), **_choices(row)},
+        tags={**tags, "config.digest": digest(without_runtime(trial.trial.config)), **_choices(row), **_judge_tags(judge)},
         table=_table(trial, made, store) if row.status == "done" else None,
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
+        files={"judge.json": json.dumps(plain(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {},
     )
+
+
+def _judge_tags(judge: Assessor | None) -> dict[str, str]:
+    """Which judge filled columns of a trial, how it agrees with people, and what is to be remarked."""
+    if judge is None:
+        return {}
+    cards = {
+        f"judge.auc.{card.data}": f"{card.auc.value:.3f} [{card.auc.low:.3f}, {card.auc.high:.3f}]" for card in judge.cards
+    }
+    return {"judge": judge.name, "judge.identity": judge.identity, **cards, "judge.remarks": "; ".join(judge.remarks)}
 
 
 def _choices(row: Row) -> dict[str, str]:

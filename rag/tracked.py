@@ -50,7 +50,10 @@ class Table:
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """One trial: `params` is its flattened config, `config` the same in full, `metrics` have their names as typed."""
+    """One trial: `params` is its flattened config, `config` the same in full, `metrics` have their names as typed.
+
+    `files` are further texts by name.
+    """
 
     trial_id: str
     name: str
@@ -61,6 +64,7 @@ class TrialRecord:
     table: Table | None = None
     status: Literal["FINISHED", "FAILED"] = "FINISHED"
     seconds: float = 0.0
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -156,7 +160,7 @@ def is_orphan(tags: Mapping[str, str]) -> bool:
 
 def artifacts(trial: TrialRecord) -> dict[str, str]:
     """The files of a trial by name: its config in full, and its questions in the format of MLflow's tables."""
-    files = {"config.yaml": yaml.safe_dump(plain(trial.config), sort_keys=False, allow_unicode=True)}
+    files = {"config.yaml": yaml.safe_dump(plain(trial.config), sort_keys=False, allow_unicode=True), **trial.files}
     if trial.table is not None:
         content = {"columns": list(trial.table.columns), "data": plain(trial.table.rows)}
         files[TABLE] = json.dumps(content, ensure_ascii=False, allow_nan=False)
