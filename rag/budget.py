@@ -2,7 +2,7 @@
 
 import math
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +51,14 @@ class Terms:
     def where(self) -> str:
         """The key of the config that limits, for people."""
         return "budget.tokens" if self.usd is None else "budget.usd" if self.tokens is None else "budget"
+
+
+def common(configs: Iterable[Mapping[str, Any]]) -> Terms:
+    """The terms that all trials of a sweep share; ConfigError where they differ."""
+    found = list(dict.fromkeys(Terms.of(config) for config in configs))
+    if len(found) > 1:
+        raise ConfigError("budget, replay", "differ between trials", "set them once, for the whole sweep")
+    return found[0] if found else Terms()
 
 
 class Ledger:

@@ -36,12 +36,12 @@ class Again:
 
     @property
     def ended(self) -> bool:
-        """Whether measuring was neither broken off nor stopped by a store that cannot be used."""
-        return not self.ran.interrupted and not self.ran.stopped
+        """Whether measuring was neither broken off nor stopped by its budget, or by a store that cannot be used."""
+        return not self.ran.interrupted and not self.ran.stopped and not sweep.exhausted(self.ran.outcomes)
 
     def errors(self) -> dict[str, str]:
         """What kept trials from being measured, by their names."""
-        failed = {key: found.error for key, found in self.ran.outcomes.items() if found.error}
+        failed = {key: found.error for key, found in self.ran.outcomes.items() if found.status in ("failed", "blocked")}
         return {trial.trial.name: failed[trial.ends.score] for trial in self.trials.values() if trial.ends.score in failed}
 
 
@@ -67,6 +67,11 @@ class Conclusion:
     def failed(self) -> bool:
         """Whether a trial could not be measured on the holdout, or a control not at all."""
         return self.controls.failed or (self.again is not None and bool(self.again.errors()))
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget was spent before all was measured."""
+        return self.controls.exhausted or (self.again is not None and bool(sweep.exhausted(self.again.ran.outcomes)))
 
     @property
     def stopped(self) -> StoreError | None:
@@ -155,7 +160,7 @@ def _measured_again(
     ids = dict.fromkeys(one.trial_id for one in best)
     trials = [_elsewhere(found.trials[trial_id].trial) for trial_id in ids]
     try:
-        made = plan.assemble(experiment, trials, store)
+        made = plan.assemble(experiment, trials, store, found.made.ledger)
     except ProblemsError as error:
         if not all(isinstance(problem, DataError) and problem.where == "split" for problem in error.problems):
             raise
@@ -189,6 +194,8 @@ def _carried_out(
 def _unmeasured(again: Again, running: bool) -> list[str]:
     """What is missing of the holdout."""
     notes = [f"On the holdout {name} failed." for name in again.errors()]
+    if sweep.exhausted(again.ran.outcomes):
+        notes.append("The budget was spent while measuring on the holdout: the same command goes on where it was.")
     if again.ran.interrupted:
         notes.append("Stopped while measuring on the holdout: the same command goes on where it was.")
     if not running and again.plan.to_run:

@@ -65,6 +65,11 @@ class Controlled:
         """Whether a control could not be measured."""
         return any(result.error for result in self.results)
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget was spent before all of them were measured."""
+        return any(result.error.startswith("budget") for result in self.results)
+
 
 def of(
     trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener
@@ -112,7 +117,7 @@ def planned(trial: PlannedTrial, made: Plan, store: Store) -> Plan | None:
         return None
     names = [name for name in OF_READING if name != "shuffled_contexts" or len(trial.golden.examples) > 1]
     varied = [Trial(f"{trial.trial.name} {name}", trial.trial.choices, {**config, "control": name}) for name in names]
-    return plan.assemble(made.experiment, varied, store)
+    return plan.assemble(made.experiment, varied, store, made.ledger)
 
 
 def answer_columns(config: Mapping[str, Any]) -> list[str]:
@@ -124,7 +129,7 @@ def answer_columns(config: Mapping[str, Any]) -> list[str]:
 def _scores(trial: PlannedTrial, made: Plan, store: Store, outcomes: Mapping[str, Outcome]) -> Scores | str:
     """What a control scored, or what went wrong."""
     for key in made.graph.ancestors(*ends_of(trial)):
-        if key in outcomes and outcomes[key].status == "failed":
+        if key in outcomes and outcomes[key].status in ("failed", "stopped"):
             lines = outcomes[key].error.strip().splitlines()
             return lines[-1 if lines[0].startswith("Traceback") else 0]
     try:

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 from dask.local import get_sync
 
 from rag import workers
-from rag.errors import ConfigError, StoreError, UserError, closest
+from rag.errors import BudgetError, ConfigError, StoreError, UserError, closest
 from rag.golden import Golden
 from rag.plan import Plan, golden_of
 from rag.runners import RUNNERS, Job
@@ -29,10 +29,13 @@ KEPT_BYTES = 256 * 2**20
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a stage. `seconds` and `cpu` are its own, without reading inputs and writing results."""
+    """What became of a stage. `seconds` and `cpu` are its own, without reading inputs and writing results.
+
+    `stopped` is one that what may be spent on models did not reach for, or that rests on such a one.
+    """
 
     key: str
-    status: Literal["ran", "reused", "failed", "blocked"]
+    status: Literal["ran", "reused", "failed", "blocked", "stopped"]
     seconds: float = 0.0
     cpu: float = 0.0
     error: str = ""
@@ -82,6 +85,8 @@ class Runner:
             return self.complete(key)
         except StoreError:
             raise  # What else is computed would be lost as well.
+        except BudgetError as error:
+            return Outcome(key, "stopped", error=str(error))
         except UserError as error:
             return Outcome(key, "failed", error=str(error))
         except Exception:  # A stage's own mistake must not end the sweep; its traceback is shown with the failed trials.
@@ -135,13 +140,17 @@ class Executor(Protocol):
 
 def run_task(runner: Runner, key: str, listen: Listener | None, inputs: Sequence[Outcome]) -> Outcome:
     """One stage as a Dask task, after the outcomes of its inputs."""
-    broken = next((outcome for outcome in inputs if outcome.status in ("failed", "blocked")), None)
+    broken = next((outcome for outcome in inputs if outcome.error), None)
     if listen:
         listen(key, None)
-    outcome = Outcome(key, "blocked", error=broken.error) if broken else runner.run(key)
+    outcome = _after(key, broken) if broken else runner.run(key)
     if listen:
         listen(key, outcome)
     return outcome
+
+
+def _after(key: str, broken: Outcome) -> Outcome:
+    return Outcome(key, "stopped" if broken.status == "stopped" else "blocked", error=broken.error)
 
 
 def task_graph(plan: Plan) -> dict[str, list[str]]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rag.claims import Spent
 from rag.errors import ConfigError
 from rag.evaluate import Scores, summarise
 from rag.execute import Outcome
 from rag.objective import Objective
 from rag.plan import Plan, PlannedTrial, ends_of
-from rag.runners import replies_of
 from rag.store import Entry, Store
 
 SPENT = ("tokens", "cost_usd")
@@ -24,6 +24,7 @@ class Row:
     """One trial: `metrics` by column (mean, low, high, n), `kinds` by kind and column, `measured` by clock and scale.
 
     `summed` has the mean, low, high and n of an objective that adds several metrics; `broken` are the bounds it does not keep.
+    `failures` say, one per question, why questions were not answered; they score 0.
     """
 
     trial_id: str
@@ -36,6 +37,7 @@ class Row:
     error: str = ""
     summed: Mapping[str, Any] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
 
     def value(self, column: str) -> float:
         """A metric's mean or a measurement; NaN where the trial has none."""
@@ -138,14 +140,22 @@ def _row(
     failed = next((outcomes[end] for end in ends_of(trial) if end in outcomes and outcomes[end].error), None)
     names = (trial.trial_id, trial.trial.name, trial.trial.choices)
     if failed:
-        return Row(*names, "failed", {}, {}, {}, failed.error)
+        return Row(*names, "not run" if failed.status == "stopped" else "failed", {}, {}, {}, failed.error)
     place = plan.stages[trial.ends.score].entry
     meta = store.read_meta(place)
     if meta is None:
         return Row(*names, "not run", {}, {}, {})
     summary = meta["summary"]
     summed = _summed(store.read(place), trial, objective) if objective.summed else {}
-    return Row(*names, "done", summary["columns"], summary["kinds"], _measured(trial, plan, store, costs), summed=summed)
+    measured, failures = _measured(trial, plan, store, costs), _failures(trial, plan, store)
+    if failures:
+        measured["failed_questions"] = float(len(failures))
+    return Row(*names, "done", summary["columns"], summary["kinds"], measured, summed=summed, failures=failures)
+
+
+def _failures(trial: PlannedTrial, plan: Plan, store: Store) -> tuple[str, ...]:
+    meta = store.read_meta(plan.stages[trial.ends.generate].entry) if trial.ends.generate else None
+    return tuple(reply["failure"] for reply in (meta or {}).get("failures", {}).values())
 
 
 def _summed(entry: Entry | None, trial: PlannedTrial, objective: Objective) -> Mapping[str, Any]:
@@ -171,13 +181,11 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         "cpu_seconds": round(sum(found.get("cpu", 0.0) for found in kept), 4),
         "index_bytes": float(sum(cost(key).get("bytes", 0) for key in trial.ends.indexes.values())),
     }
-    if not trial.ends.check:
-        # Beside trials that generate, one that does not has spent nothing; where none does, nothing is said of it.
-        measured |= dict.fromkeys(SPENT if any(other.ends.generate for other in plan.trials) else (), 0.0)
-    else:
-        replies = replies_of(store.read(plan.stages[trial.ends.check].entry) or Entry(meta={"answers": [], "read": []}))
-        measured["tokens"] = float(sum(reply.prompt_tokens + reply.completion_tokens for reply in replies))
-        measured |= {} if math.isnan(cost_usd := sum(reply.cost for reply in replies)) else {"cost_usd": round(cost_usd, 6)}
+    # Beside trials that generate, one that does not has spent nothing; where none does, nothing is said of it.
+    if any(other.ends.generate for other in plan.trials):
+        spent = _answering(trial, plan, store)
+        measured["tokens"] = float(spent.tokens)
+        measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
     if trial.ends.assess:
         measured |= _assessed(store.read_meta(plan.stages[trial.ends.assess].entry) or {})
     entry = store.read(plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
@@ -185,6 +193,23 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         for share in (50, 95):
             measured[f"latency_p{share}_ms"] = round(1000 * float(np.percentile(entry.arrays["seconds"], share)), 3)
     return measured
+
+
+def _answering(trial: PlannedTrial, plan: Plan, store: Store) -> Spent:
+    """What answering took, whoever paid for it and when: rewriting, remembering, generating, asking again."""
+    spent = Spent()
+    for key in plan.graph.ancestors(*ends_of(trial)):
+        if plan.stages[key].name in ("rewrite", "generate", "check"):
+            spent += _paid(store.read_meta(plan.stages[key].entry) or {})
+    return spent
+
+
+def _paid(meta: Mapping[str, Any]) -> Spent:
+    """What one stage paid. Replies are counted as they are after checks, which holds what asking again took."""
+    replies = [*meta.get("failures", {}).values(), *(answer["reply"] for answer in meta.get("answers", ()) if answer)]
+    rows = [(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
+    rows += [(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
+    return sum((Spent(tokens, math.nan if cost is None else cost) for tokens, cost in rows), Spent())
 
 
 def _assessed(meta: Mapping[str, Any]) -> dict[str, float]:

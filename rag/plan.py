@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from rag import budget, spending
 from rag import golden as golden_sets
 from rag.budget import Ledger, Terms
 from rag.build import Components
+from rag.claims import Spent
 from rag.compose import plugins
 from rag.errors import ProblemsError, UserError
 from rag.experiment import Experiment, Trial
@@ -48,6 +50,7 @@ class Plan:
     goldens: Mapping[str, Golden]
     to_run: tuple[str, ...]
     estimate: "Estimate"
+    ledger: Ledger
 
     @property
     def stages(self) -> Mapping[str, Stage]:
@@ -115,16 +118,20 @@ def make(experiment: Experiment, store: Store) -> Plan:
     return assemble(experiment, experiment.trials(), store)
 
 
-def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store) -> Plan:
-    """Build and key trials that are composed already; ProblemsError with every mistake of every trial."""
-    graph = Graph(components_for(store))
+def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:
+    """Build and key trials that are composed already; ProblemsError with every mistake of every trial.
+
+    What is spent on models is counted in `ledger`, or in a new one under the terms that the trials name.
+    """
+    ledger = ledger or Ledger(store, budget.common(trial.config for trial in trials))
+    graph = Graph(components_for(store, ledger))
     goldens: dict[str, Golden] = {}
     planned: list[PlannedTrial] = []
     problems: dict[str, UserError] = {}
     for trial in trials:
         try:
             found = _golden(trial.config, graph.components, goldens)
-            last = add_trial(graph, trial.config, found)
+            last = add_trial(graph, spending.within(graph.components, trial.config, ledger.terms), found)
         except UserError as error:
             problems.setdefault(str(error), error)
             continue
@@ -138,7 +145,8 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store) -> P
     to_run = missing(graph, ends, store)
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
-    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store))
+    expected = estimate(graph, to_run, by_data, store)
+    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), expected, ledger)
 
 
 def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
@@ -202,7 +210,7 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
     """Seconds from recorded rates; tokens and money from what the generators say of themselves."""
     rates: dict[str, float | None] = {}
     by_stage: dict[str, float] = {}
-    tokens, cost = 0, 0.0
+    spent = Spent()
     for key in to_run:
         stage = graph.stages[key]
         place = rate_key(stage)
@@ -211,18 +219,9 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
         rate = rates[place]
         if rate is not None:
             by_stage[key] = rate * work(graph, stage, goldens)
-        if stage.name == "generate":
-            spent = _spending(graph.components, stage, len(golden_of(graph, stage, goldens).examples))
-            tokens, cost = tokens + spent[0], cost + spent[1]
-    return Estimate(
-        round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), tokens, None if math.isnan(cost) else cost, by_stage
-    )
-
-
-def _spending(components: Components, stage: Stage, questions: int) -> tuple[int, float]:
-    generator = components.build(stage.nodes["generator"], "generator")
-    spending = getattr(generator, "spending", None)
-    return spending(questions, stage.values["k"]) if spending else (0, 0.0)
+        spent += spending.of(graph.components, stage, len(golden_of(graph, stage, goldens).examples))
+    cost = None if math.isnan(spent.cost) else spent.cost
+    return Estimate(round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), spent.tokens, cost, by_stage)
 
 
 def record_rates(plan: Plan, costs: Mapping[str, float], store: Store) -> None:

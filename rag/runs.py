@@ -1,10 +1,12 @@
 """A sweep as MLflow runs: which parameters, metrics, tags and tables are sent of each trial."""
 
 import json
+import math
 import os
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -71,9 +73,21 @@ def record(done: Sweep, store: Store) -> SweepRecord:
     made = done.plan
     rows = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
     tags = _tags(made)
-    return _swept(
-        made, [_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows]
-    )
+    trials = [_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows]
+    return replace(_swept(made, trials), metrics=_spent(done))
+
+
+def _spent(done: Sweep) -> dict[str, float]:
+    """What models took in this run, beside what its plan took it for; nothing for a sweep that asked none."""
+    expected = done.plan.estimate
+    found = {
+        "spent_tokens": float(done.spent.tokens),
+        "spent_cost_usd": done.spent.cost,
+        "planned_tokens": float(expected.tokens),
+        "planned_cost_usd": math.nan if expected.cost is None else expected.cost,
+    }
+    known = {name: value for name, value in found.items() if not math.isnan(value)}
+    return known if done.spent.tokens or (expected.tokens and done.outcomes) else {}
 
 
 def _tags(made: Plan) -> dict[str, str]:
@@ -106,13 +120,15 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
     }
     judge = next(iter(assessors(made, store, [trial])), None)
     metrics = {name: value for name, value in {**means, **bounds, **kinds, **row.measured}.items() if value is not None}
+    # What a run may spend is none of a trial's: with another budget it is still the same trial.
+    config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
     return TrialRecord(
         trial_id=trial.trial_id,
         name=trial.trial.name,
-        params=dict(flattened(trial.trial.config)),
+        params=dict(flattened(config)),
         metrics=metrics,
-        config=trial.trial.config,
-        tags={**tags, "config.digest": digest(without_runtime(trial.trial.config)), **_choices(row), **_judge_tags(judge)},
+        config=config,
+        tags={**tags, "config.digest": digest(without_runtime(config)), **_choices(row), **_judge_tags(judge)},
         table=_table(trial, made, store) if row.status == "done" else None,
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),

@@ -1,12 +1,14 @@
 """Plan, run, rank, write down, track: what `rag sweep` and `rag run` do."""
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rag import leaderboard, plan, upkeep
+from rag.claims import Spent
 from rag.errors import ConfigError, DataError, StoreError, closest
 from rag.execute import Listener, Outcome, executor_of
 from rag.experiment import Experiment, Trial
@@ -20,13 +22,17 @@ REPORTS = Path("reports")
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that came to an end, or was stopped on the way: by Ctrl-C, or by a store that cannot be used."""
+    """A sweep that came to an end, or was stopped on the way: by Ctrl-C, its budget, or a store that cannot be used.
+
+    `spent` is what this run asked of models: what was stored before cost nothing.
+    """
 
     plan: Plan
     outcomes: Mapping[str, Outcome]
     board: Leaderboard
     interrupted: bool
     stopped: StoreError | None = None
+    spent: Spent = field(default_factory=Spent)
 
     def counts(self) -> dict[str, int]:
         """Stages by what became of them; `reused` are those that did not have to run. The rest is still to run."""
@@ -43,8 +49,27 @@ class Sweep:
             "stage_seconds": round(sum(outcome.seconds for outcome in self.outcomes.values()), 4),
             "cpu_seconds": round(sum(outcome.cpu for outcome in self.outcomes.values()), 4),
             "errors": {row.name: row.error for row in self.board.rows if row.error},
+            "failures": {row.name: list(row.failures) for row in self.board.rows if row.failures},
+            "spent": told(self.spent),
+            "estimated": {"tokens": self.plan.estimate.tokens, "cost_usd": self.plan.estimate.cost},
             "interrupted": self.interrupted,
+            "exhausted": self.exhausted,
         }
+
+    @property
+    def exhausted(self) -> str:
+        """That what may be spent on models is spent, in words; empty while it is not."""
+        return exhausted(self.outcomes)
+
+
+def exhausted(outcomes: Mapping[str, Outcome]) -> str:
+    """What a stage said that stopped for want of budget; empty if none did."""
+    return next((outcome.error for outcome in outcomes.values() if outcome.status == "stopped"), "")
+
+
+def told(spent: Spent) -> dict[str, Any]:
+    """What was spent as JSON values; an unknown price is null."""
+    return {"tokens": spent.tokens, "cost_usd": None if math.isnan(spent.cost) else round(spent.cost, 6)}
 
 
 @dataclass(frozen=True)
@@ -111,7 +136,8 @@ def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener)
     """Carry out a plan and rank its trials; Ctrl-C leaves a partial leaderboard."""
     ran = carry_out(made, store, settings, listen)
     board = leaderboard.of(made, ran.outcomes, store)
-    return Sweep(made, ran.outcomes, board, ran.interrupted, ran.stopped)
+    spent = Spent() if ran.stopped else made.ledger.spent()
+    return Sweep(made, ran.outcomes, board, ran.interrupted, ran.stopped, spent)
 
 
 def folder_of(sweep: Sweep, folder: Path = REPORTS) -> Path:

@@ -69,7 +69,7 @@ class TrialRecord:
 
 @dataclass(frozen=True)
 class SweepRecord:
-    """Everything about a sweep that MLflow is told."""
+    """Everything about a sweep that MLflow is told; `metrics` are those of the run that sends it."""
 
     experiment: str
     name: str
@@ -80,6 +80,7 @@ class SweepRecord:
     trials: Sequence[TrialRecord]
     tags: Mapping[str, str] = field(default_factory=dict)
     params: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 def metric_name(column: str) -> str:

@@ -69,6 +69,8 @@ def track(record: SweepRecord, uri: str) -> str:
             for trial in record.trials:
                 if (trial.trial_id, tracked.config_digest(trial), trial.status) not in sent:
                     _send(client, experiment, parent, record, trial)
+            if record.metrics:
+                _log(client, parent, {}, record.metrics)
             failed = bool(record.trials) and all(trial.status == "FAILED" for trial in record.trials)
             client.set_terminated(parent, "FAILED" if failed else "FINISHED")
     return parent

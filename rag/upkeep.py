@@ -9,8 +9,8 @@ from rag.errors import StoreError
 from rag.parameters import shown
 from rag.store import Store
 
-SPACES = ("stages", "rates", "vectors", "pairs", "replies", "judgements", "looks", "latencies", "cards")
-AGES = ("stages", "latencies")
+SPACES = ("stages", "rates", "vectors", "pairs", "replies", "judgements", "ledger", "looks", "latencies", "cards")
+AGES = ("stages", "latencies", "ledger")
 """Spaces that `collect` clears; the finer ones are dear to compute and shared by everything; looks must not be forgotten."""
 
 

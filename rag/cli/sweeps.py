@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import FAILED, INTERRUPTED, Json, Overrides, Track
+from rag.cli.options import FAILED, INTERRUPTED, SPENT, Json, Overrides, Track
 
 
 @app.command()
@@ -79,6 +79,8 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         os._exit(INTERRUPTED)
     if track:
         runs.send(done, ready.store, shlex.join(["rag", *again]))
+    if done.exhausted or told.exhausted:
+        raise typer.Exit(SPENT)
     if told.failed or any(row.status == "failed" for row in done.board.rows):
         raise typer.Exit(FAILED)
 

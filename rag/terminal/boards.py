@@ -1,5 +1,7 @@
 """Leaderboards, and what ran for them."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rich.markup import escape
@@ -7,7 +9,7 @@ from rich.table import Table
 
 from rag.leaderboard import Leaderboard, Row
 from rag.sweep import Sweep
-from rag.terminal.output import err, interval, number, out
+from rag.terminal.output import err, interval, number, out, tokens
 
 
 def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | None = None) -> Table:
@@ -39,7 +41,7 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
 
 def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence[str]) -> list[str]:
     if row.status != "done":
-        return [f"[red]{row.status}[/red]"]
+        return [f"[red]{row.status}{': budget spent' if row.status == 'not run' and row.error else ''}[/red]"]
     reached = row.reached(board.objective)
     first = interval(reached) if reached.get("mean") is not None and "low" in reached else number(reached.get("mean"), 1)
     broken = {bound.column for bound in board.objective.bounds if bound.text in row.broken}
@@ -55,10 +57,25 @@ def counted(done: Sweep) -> None:
         f"{trials}, {counts['distinct']} distinct stages: {counts['ran']} ran, {counts['reused']} reused"
         + (f", {counts['failed']} failed, {counts['blocked']} not run because of them" if counts["failed"] else "")
     )
+    for row in done.board.rows:
+        for why, times in Counter(row.failures).items():
+            lost = "1 question was not answered and scores" if times == 1 else f"{times} questions were not answered and score"
+            err.print(f"[red]{escape(row.name)}: {lost} 0[/red]\n{escape(why)}", soft_wrap=True)
     failed = [(done.plan.stages[found.key].label, found.error) for found in done.outcomes.values() if found.status == "failed"]
     for label, error in dict.fromkeys(failed):
         err.print(f"[red]{escape(label)}[/red]\n{escape(error.rstrip())}", soft_wrap=True)
     if left := 2 * counts["distinct"] - sum(counts.values()):
         out.print(f"{left} still to run.")
+    _money(done)
+    if done.exhausted:
+        out.print(f"{escape(done.exhausted)}\nWhat needs no model ran all the same, and all of it is kept.", soft_wrap=True)
     if done.interrupted:
         out.print("Stopped on the way: the same command goes on where it was.")
+
+
+def _money(done: Sweep) -> None:
+    """What was asked of models in this run, beside what its plan took it for."""
+    expected = done.plan.estimate
+    if done.spent.tokens or (expected.tokens and any(found.status == "ran" for found in done.outcomes.values())):
+        planned = tokens(expected.tokens, math.nan if expected.cost is None else expected.cost)
+        out.print(f"Models took {tokens(done.spent.tokens, done.spent.cost)}; the plan said about {planned}.", soft_wrap=True)

@@ -41,6 +41,12 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
+def tokens(count: float, cost: float) -> str:
+    """What models take: `12,300 tokens, 0.0042 US dollars`."""
+    price = "at an unknown price" if cost != cost else "for nothing" if not cost else f"{cost:.4f} US dollars"
+    return f"{count:,.0f} tokens{' ' if price[0] in 'af' else ', '}{price}"
+
+
 def interval(found: Mapping[str, Any]) -> str:
     """A mean with its 95 % interval."""
     low, high = found.get("low"), found.get("high")

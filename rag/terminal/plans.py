@@ -1,12 +1,13 @@
 """What a sweep would run and reuse."""
 
+import math
 from collections.abc import Sequence
 
 from rich.table import Table
 
 from rag.leaderboard import objective_of
 from rag.plan import Plan
-from rag.terminal.output import out
+from rag.terminal.output import out, tokens
 
 
 def planned(made: Plan) -> None:
@@ -23,8 +24,14 @@ def planned(made: Plan) -> None:
     if told["unmeasured"]:
         out.print(f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
     if told["tokens"]:
-        cost = "at an unknown price" if told["cost"] is None else f"{told['cost']:.2f} US dollars"
-        out.print(f"About {told['tokens']:,} tokens, {cost}.")
+        out.print(f"About {tokens(told['tokens'], math.nan if told['cost'] is None else told['cost'])}{_limits(made)}.")
+
+
+def _limits(made: Plan) -> str:
+    """What one run may spend."""
+    limits = [(made.ledger.terms.tokens, "{:,.0f} tokens"), (made.ledger.terms.usd, "{:.2f} US dollars")]
+    told = " and ".join(text.format(limit) for limit, text in limits if limit is not None)
+    return f"; one run stops after {told}" if told else ""
 
 
 def _again(made: Plan) -> str:
