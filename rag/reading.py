@@ -4,7 +4,7 @@ The steps between selection and generation, for many questions or for one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rag.corpus import Corpus
 from rag.packing import pack
@@ -71,6 +71,8 @@ class Reading:
         return [self._one(query, seen, memory, corpus, gold) for query, seen, memory, gold in rows]
 
     def _one(self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]) -> Prepared:
+        if recalled.note:
+            screened = replace(screened, findings=(*screened.findings, Finding("memory", recalled.note)))
         packed = pack(screened.kept, corpus, self.context_tokens)
         if screened.abstains:
             return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled)

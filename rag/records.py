@@ -85,12 +85,16 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a model is shown of a conversation: a `summary` of what is further back, and `turns` as they were said."""
+    """What a model is shown of a conversation: a `summary` of what is further back, and `turns` as they were said.
+
+    `note` says what was fallen back to, empty if nothing; `tokens` and `cost` (US dollars) are what a model took.
+    """
 
     turns: tuple[Turn, ...] = ()
     summary: str = ""
     tokens: int = 0
     cost: float = 0.0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
