@@ -118,8 +118,24 @@ def _check(override: Override) -> None:
     if override.is_delete() or not any((folder / key).is_dir() for folder in search_folders()):
         return
     for choice in value if isinstance(value, list) and key in LISTS else [value]:
-        if not isinstance(choice, str) or not any((folder / key / f"{choice}.yaml").is_file() for folder in search_folders()):
+        files = [path for folder in search_folders() if (path := folder / key / f"{choice}.yaml").is_file()]
+        if not isinstance(choice, str) or not files:
             raise ConfigError(key, f"there is no choice {choice!r}", closest(str(choice), choices(key)))
+        _check_mapping(files[0], files[0].stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=512)
+def _check_mapping(path: Path, changed: int) -> None:
+    """Raise ConfigError, naming file and line, for a choice that is text, a list or nothing; what is no YAML is found later."""
+    try:
+        node = yaml.compose(path.read_text("utf-8"), yaml.SafeLoader)
+    except (YAMLError, ValueError):
+        return
+    if not isinstance(node, yaml.MappingNode):
+        held = "a list" if isinstance(node, yaml.SequenceNode) else "text" if node else "nothing"
+        line = node.start_mark.line + 1 if node else 1
+        remedy = "write `key: value` lines, beginning with _target_: <class>"
+        raise ConfigError(f"{path}:{line}", f"holds {held}, not a mapping", remedy)
 
 
 def _explained(error: Exception, overrides: Sequence[str]) -> ConfigError:

@@ -26,6 +26,7 @@ GIVEN = [
     "latency=0",
 ]
 FERRY = "When does the ferry to Holm leave?"
+TARGET = "rag.prompts.sections.SectionPrompt"
 
 
 @pytest.fixture
@@ -137,3 +138,38 @@ def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Pa
     stages = Reader(ready.plan, ready.store).stages(trial)
     assert stages is not None
     assert STAGES.index("left out of the prompt") in set(stages.ravel().tolist())
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("Be brief.\n", "mine.yaml:1", "holds text, not a mapping"),
+        ("\n- a\n- b\n", "mine.yaml:2", "holds a list, not a mapping"),
+        ("# to be written\n", "mine.yaml:1", "holds nothing, not a mapping"),
+        ("instruction: a\n  role: b\n", "mine.yaml:2", "is no YAML (mapping values"),
+        ("instruction: a\n\tgoal: b\n", "mine.yaml:2", "is no YAML (found character"),
+        ("goal: a\ngoal: b\n", "mine.yaml:2", "found duplicate key goal"),
+        ("instruction: {question}\n", "prompt", "not a component"),
+        (f"_target_: {TARGET}\ninstruction: {{question}}\n", "prompt.instruction", "is {'question': None}"),
+        (f"_target_: {TARGET}\ninstruction: a\nexamples: 5\n", "prompt.examples", "is 5"),
+        (f"_target_: {TARGET}\ninstruktion: a\n", "prompt.instruktion", "no parameter 'instruktion'"),
+        (f"_target_: {TARGET}\nrole: a\n", "prompt.instruction", "needs it and it is not given"),
+        (f'_target_: {TARGET}\ninstruction: "${{amount}}"\n', "prompt.instruction", "'amount' not found"),
+    ],
+)
+def test_a_malformed_prompt_is_told_with_its_place(rag: Verb, conf: Any, text: str, where: str, what: str) -> None:
+    conf("prompt/mine.yaml", text)
+    told = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "prompt=mine")
+    assert told.code == 2
+    first, remedy = told.err.splitlines()
+    assert f"{where}: " in first
+    assert what in first
+    assert remedy.startswith("  → ")
+
+
+def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) -> None:
+    conf("prompt/mine.yaml", f"defaults: [/prompting@_here_, _self_]\n_target_: {TARGET}\ninstruction: Go.\n")
+    conf("prompt/child.yaml", "defaults: [mine, _self_]\ngoal: Win.\n")
+    told = shown(rag, "prompt=child", "prompt.reasoning=grounded", "prompt.refusal='No.'", "k=1")
+    assert told["messages"][0]["content"] == "Go.\n\nWin."
+    assert "read it again" in told["messages"][1]["content"]
