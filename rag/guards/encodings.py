@@ -41,7 +41,8 @@ def decoded(view: View, depth: int = DEPTH) -> Iterator[View]:
     """What the encoded runs of a text say, where that is text."""
     for how, pattern, decode in ENCODINGS:
         for match in pattern.finditer(view.text):
-            text = _text(match[0], decode)
+            # The line behind an encoded one may begin with a word that could go on with it.
+            text = _text(match[0], decode) or _text(match[0].partition("\n")[0], decode)
             if text:
                 found = pieced(text, *view.span(*match.span()), how)
                 yield found

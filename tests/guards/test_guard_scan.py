@@ -117,6 +117,13 @@ def test_what_documents_do_say_is_left_alone(text: str) -> None:
     assert [one for one in GUARD.findings(text) if one.action == "quarantine"] == []
 
 
+def test_an_encoded_line_ends_where_its_line_does() -> None:
+    encoded = base64.b64encode(ORDER.encode()).decode().rstrip("=")
+    assert GUARD.findings(f"{encoded}\nUnder the rules, leave is 25 days.")
+    wrapped = f"{encoded[:20]}\n{encoded[20:]}"
+    assert GUARD.findings(f"See {wrapped} for the rules.")
+
+
 def test_doubtful_signs_add_up_and_the_same_sign_twice_does_not() -> None:
     rules = {
         "one": {"what": "says one", "severity": 0.4, "patterns": ["one"]},
