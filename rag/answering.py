@@ -6,6 +6,7 @@ from typing import Any
 
 from rag import golden as golden_sets
 from rag import upkeep
+from rag.budget import Ledger, Terms
 from rag.compose import compose, hydra_ready, resolve
 from rag.corpus import Corpus
 from rag.errors import ConfigError, UserError
@@ -46,18 +47,21 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     """Everything that one question needs; questions of a golden set are not.
 
     Chunks and indexes are taken from the store or built into it. Questions then leave no trace there: an opened pipeline
-    answers without it.
+    answers without it; only replay=only has them answered from the replies that are kept there.
     """
     check(config)
     if (control := control_of(config)) != "none":
         what = f"is {control!r}, which needs the gold of a question, and of a typed one it is not known"
         raise ConfigError("control", what, "leave it out, or control=none")
-    store = upkeep.at(config["store"])
-    graph = Graph(components_for(store))
+    store, terms = upkeep.at(config["store"]), Terms.of(config)
+    graph = Graph(components_for(store, Ledger(store, terms)))
     documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
     golden = Golden(documents, ())
     for role in (*SINGLE, "memory", "prompt"):
         graph.components.role(role, config[role])
+    if getattr(graph.components.role("generator", config["generator"]), "reads_gold", False):
+        what = "gives the reference answer of a golden question, and a typed one has none"
+        raise ConfigError("generator", what, "choose another, for example generator=extractive")
     parts = layers(config, graph.components)
     check_fusion(graph.components, config)
     corpus, indexes = add_corpus(graph, config, golden)
@@ -65,7 +69,8 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
     values = reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth")}
     opened = {name: runner.obtain(key) for name, key in indexes.items()}
-    return open_pipeline(nodes, values, corpus_of(runner.obtain(corpus), golden), opened, graph.components.plain)
+    components = graph.components if terms.replay == "only" else graph.components.plain
+    return open_pipeline(nodes, values, corpus_of(runner.obtain(corpus), golden), opened, components)
 
 
 def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:

@@ -66,6 +66,6 @@ def open_pipeline(
         {name: index.uses_vectors for name, index in built.items()},
         reading=reading_of(nodes, values, corpus.documents, components),
         inspections=several(nodes["inspections"], components),
-        **{role: components.build(nodes[role], role) for role in SINGLE},
+        **{role: (components.handed if role == "generator" else components.build)(nodes[role], role) for role in SINGLE},
         **{name: values[name] for name in ("depth", "rerank_depth")},
     )
