@@ -1,0 +1,159 @@
+"""What a run may spend on models: it stops there, keeps what is done, and goes on when it is asked again."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from scripted_server import Script, answer, say, serving
+from spending import QUESTIONS, ask_of, planned, replies, swept, write_study
+
+from rag.budget import Ledger, Terms
+from rag.claims import Spent
+from rag.errors import BudgetError, ConfigError, ProblemsError
+from rag.store import Store
+
+PRICE = ", 'generator.runtime.price={prompt: 1000, completion: 1000}'"
+TWO = "  k: k=1,2"
+
+
+@pytest.fixture
+def store(here: Path) -> Store:
+    return Store(str(here / "store"))
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
+    with serving(answer(lambda question: f"It is {len(question)}.", {"prompt_tokens": 90, "completion_tokens": 10})) as server:
+        ask_of(server, monkeypatch)
+        yield server
+
+
+def test_terms_are_checked() -> None:
+    assert Terms.of({}) == Terms("use", None, None)
+    assert Terms.of({"replay": "only", "budget": {"tokens": 5, "usd": 0.5}}) == Terms("only", 5, 0.5)
+    for config, where in [
+        ({"replay": "never"}, "replay"),
+        ({"budget": 5}, "budget"),
+        ({"budget": {"euro": 5}}, "budget.euro"),
+        ({"budget": {"usd": -1}}, "budget.usd"),
+        ({"budget": {"tokens": True}}, "budget.tokens"),
+        ({"budget": {"usd": math.nan}}, "budget.usd"),
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            Terms.of(config)
+        assert caught.value.where == where
+
+
+def test_a_ledger_adds_up_and_admits_what_fits(store: Store) -> None:
+    ledger = Ledger(store, Terms(tokens=100))
+    assert ledger.admit([Spent(40), Spent(40), Spent(40)]) == 2
+    with ledger.entered([Spent(40), Spent(40)]) as settle:
+        assert ledger.spent().tokens == 80, "what is under way counts as it was expected"
+        settle(Spent(30, 0.25))
+    assert ledger.spent() == Spent(30, 0.25)
+    assert ledger.admit([Spent(70), Spent(1)]) == 1
+    with pytest.raises(BudgetError, match=r"30 tokens, 0\.2500 US dollars"):
+        ledger.admit([Spent(71)])
+
+
+def test_a_batch_that_broke_off_is_not_counted(store: Store) -> None:
+    ledger = Ledger(store, Terms(tokens=100))
+    with pytest.raises(RuntimeError), ledger.entered([Spent(40)]):
+        raise RuntimeError
+    assert ledger.spent() == Spent()
+
+
+def test_an_unknown_price_fits_no_budget_in_money(store: Store) -> None:
+    with pytest.raises(BudgetError):
+        Ledger(store, Terms(usd=5.0)).admit([Spent(1, math.nan)])
+    assert Ledger(store, Terms(tokens=5)).admit([Spent(1, math.nan)]) == 1
+
+
+@pytest.mark.parametrize("mode", ["inline", "processes"])
+def test_a_sweep_stops_at_its_budget_keeps_what_it_has_and_goes_on(here: Path, store: Store, script: Script, mode: str) -> None:
+    study = write_study(here, TWO, ", generator.max_tokens=10")
+    first = swept(planned(study, store, "budget.tokens=900"), store, mode)
+    assert first.exhausted.startswith("budget.tokens: is spent")
+    assert 0 < len(script.asked) < 2 * QUESTIONS
+    assert first.spent.tokens <= 900
+    assert first.spent.tokens == 100 * len(script.asked)
+    stopped = [row for row in first.board.rows if row.status == "not run"]
+    assert stopped
+    assert all("budget.tokens" in row.error for row in stopped)
+    assert first.counts()["failed"] == first.counts()["blocked"] == 0
+    asked = len(script.asked)
+    second = swept(planned(study, store, "budget.tokens=2000"), store, mode)
+    assert not second.exhausted
+    assert [row.status for row in second.board.rows] == ["done", "done"]
+    assert second.spent.tokens == 100 * (len(script.asked) - asked)
+    if mode == "inline":  # Two processes may ask the same at the same moment.
+        assert len({json.dumps(body) for body in script.asked}) == len(script.asked), "nothing is paid for twice"
+    assert {row.measured["tokens"] for row in second.board.rows} == {100.0 * QUESTIONS}
+
+
+def test_a_budget_in_money(here: Path, store: Store, script: Script) -> None:
+    study = write_study(here, TWO, f", generator.max_tokens=10{PRICE}")
+    done = swept(planned(study, store, "budget.usd=0.7"), store)
+    assert done.exhausted.startswith("budget.usd")
+    assert 0 < done.spent.cost <= 0.7
+    assert done.spent.cost == pytest.approx(0.1 * len(script.asked))
+
+
+def test_a_budget_of_nothing_asks_nothing_and_what_needs_no_model_runs(here: Path, store: Store, script: Script) -> None:
+    study = write_study(here, '  generator: ["generator.max_tokens=10", "generator=extractive"]', generator="openai")
+    study.write_text(study.read_text("utf-8").replace(", generator=openai", ""), "utf-8")
+    text = study.read_text("utf-8").replace("generator.max_tokens=10", "generator=openai")
+    study.write_text(text, "utf-8")
+    done = swept(planned(study, store, "budget.tokens=0"), store)
+    assert script.asked == []
+    assert {row.choices["generator"]: row.status for row in done.board.rows} == {"extractive": "done", "openai": "not run"}
+
+
+def test_money_needs_a_known_price(here: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://models.invalid/v1")
+    monkeypatch.setenv("OPENAI_MODEL", "nobody-knows")
+    with pytest.raises(ProblemsError, match=r"budget\.usd: .* nobody-knows@models\.invalid"):
+        planned(write_study(here), store, "budget.usd=5")
+    assert planned(write_study(here), store, "budget.tokens=5").estimate.cost is None
+
+
+def test_trials_share_one_budget(here: Path, store: Store, script: Script) -> None:
+    with pytest.raises(ConfigError, match="differ between trials"):
+        planned(write_study(here, "  b: budget.tokens=1,2"), store)
+
+
+def test_a_budget_changes_no_trial_and_no_stage(here: Path, store: Store, script: Script) -> None:
+    study = write_study(here)
+    free, bound = planned(study, store), planned(study, store, "budget.tokens=5", "replay=only")
+    assert [trial.trial_id for trial in free.trials] == [trial.trial_id for trial in bound.trials]
+    assert free.stages.keys() == bound.stages.keys()
+
+
+def test_the_estimate_stands_beside_what_it_took(here: Path, store: Store, script: Script) -> None:
+    study = write_study(here, fixed=f", generator.max_tokens=10{PRICE}")
+    made = planned(study, store)
+    assert made.estimate.tokens == QUESTIONS * (3 * 200 + 10)
+    done = swept(made, store)
+    told = done.to_json()
+    assert told["estimated"] == {"tokens": made.estimate.tokens, "cost_usd": pytest.approx(made.estimate.tokens / 1000)}
+    assert told["spent"] == {"tokens": 100 * QUESTIONS, "cost_usd": pytest.approx(0.1 * QUESTIONS)}
+    again = swept(planned(study, store), store)
+    assert again.to_json()["spent"] == {"tokens": 0, "cost_usd": 0.0}
+    assert again.board.rows[0].measured["cost_usd"] == pytest.approx(0.1 * QUESTIONS), "a trial costs what it cost"
+
+
+def test_models_are_not_timed_where_requests_count(here: Path, store: Store, script: Script) -> None:
+    study = write_study(here)
+    study.write_text(study.read_text("utf-8").replace("latency=0", "latency=2"), "utf-8")
+    assert planned(study, store).trials[0].ends.latency
+    assert not planned(study, store, "budget.tokens=5").trials[0].ends.latency
+    assert not planned(study, store, "replay=only").trials[0].ends.latency
+
+
+def test_a_server_that_does_not_count_is_counted_by_characters(here: Path, store: Store, script: Script) -> None:
+    script.steps = [say("Seven at the pier.", None)]
+    done = swept(planned(write_study(here), store), store)
+    assert done.spent.tokens > QUESTIONS * 20
+    assert replies(done.plan, store)[0] == ["Seven at the pier."] * QUESTIONS
