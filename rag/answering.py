@@ -7,6 +7,7 @@ from typing import Any
 from rag import golden as golden_sets
 from rag import upkeep
 from rag.budget import Ledger, Terms
+from rag.citations import citations
 from rag.compose import compose, hydra_ready, resolve
 from rag.corpus import Corpus
 from rag.errors import ConfigError, UserError
@@ -110,7 +111,8 @@ def told(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
     """Question, answer, and the passages that were found for it with their provenance.
 
     `number` of a passage is the one that the answer cites it by, None where it was not read. `abstained` says that the answer
-    declines, `findings` are what checks and guards noticed, `sought` is what was searched for.
+    declines, `cited` is what each of its markers stands for, `findings` are what checks and guards noticed, `sought` is what
+    was searched for.
     """
     numbers = {hit.chunk.chunk_id: number for number, hit in enumerate(answer.contexts, 1)}
     passages = [{"number": numbers.get(found["chunk"]), **found} for found in provenance(pipeline, trace)]
@@ -121,6 +123,7 @@ def told(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
         "answer": answer.reply.text,
         "abstained": answer.abstained,
         "citations": list(answer.reply.citations),
+        "cited": [asdict(one) for one in citations(answer.reply.text, answer.contexts)],
         "findings": [asdict(finding) for finding in answer.findings],
         "passages": passages,
     }
