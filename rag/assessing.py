@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rag.attribution import held, judged, related
+from rag.attribution import found_relevant, held, judged, related
 from rag.citations import without_markers
 from rag.claims import Assessment, Case, Spent, Verdict
 from rag.records import Answer
@@ -75,7 +75,7 @@ def _relevance(judge: Judge, answers: Sequence[Answer], sofar: Sequence[Assessme
 
 def _contexts(judge: Judge, answers: Sequence[Answer], sofar: Sequence[Assessment]) -> list[Assessment]:
     pairs = [(_question(answer), hit.chunk.text) for answer in answers for hit in answer.contexts]
-    made = iter(related(judge, pairs))
+    made = iter(found_relevant(judge, pairs))
     rows = [[next(made) for _ in answer.contexts] for answer in answers]
     return [
         _paid(one, sum((spent for _, spent in row), Spent()), contexts=tuple(value for value, _ in row))

@@ -38,6 +38,20 @@ def related(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[tuple[float,
     return judge.relate_spending(pairs) if isinstance(judge, Spending) else [(one, Spent()) for one in judge.relate(pairs)]
 
 
+@runtime_checkable
+class PassageJudge(Protocol):
+    """A judge that measures the relevance of a context otherwise than that of an answer."""
+
+    def passages_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
+        """How far each (question, context) fits, and what each took."""
+        ...
+
+
+def found_relevant(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
+    """The relevance of contexts, and what each took."""
+    return judge.passages_spending(pairs) if isinstance(judge, PassageJudge) else related(judge, pairs)
+
+
 @dataclass
 class _Sentence:
     """A sentence that claims something, while it is held against what it cites."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from rag.attribution import judged, related
+from rag.attribution import PassageJudge, found_relevant, judged, related
 from rag.claims import Case, Spent, Verdict
 from rag.items import item_id
 from rag.kept import plain, verdict_of
@@ -49,14 +49,22 @@ class StoredJudge:
         rows = self._rows([item_id("pair", *pair).hex() for pair in pairs], pairs, self._values)
         return [(math.nan if row["value"] is None else row["value"], _spent(row)) for row in rows]
 
+    def passages_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
+        """The relevance of contexts, and what each took when it was made."""
+        kind = "passage" if isinstance(self.judge_, PassageJudge) else "pair"
+        rows = self._rows([item_id(kind, *pair).hex() for pair in pairs], pairs, self._relevances)
+        return [(math.nan if row["value"] is None else row["value"], _spent(row)) for row in rows]
+
     def _verdicts(self, cases: Sequence[Case]) -> Iterator[tuple[Told, bool]]:
         for verdict, spent in judged(self.judge_, cases):
             (told,) = plain([verdict])
             yield {"verdict": told, **plain([spent])[0]}, not verdict.failures
 
     def _values(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[Told, bool]]:
-        for value, spent in related(self.judge_, pairs):
-            yield {"value": None if math.isnan(value) else value, **plain([spent])[0]}, not math.isnan(value)
+        return map(_told, related(self.judge_, pairs))
+
+    def _relevances(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[Told, bool]]:
+        return map(_told, found_relevant(self.judge_, pairs))
 
     def _rows(
         self, keys: Sequence[str], asked: Sequence[Asked], judge: Callable[[Sequence[Asked]], Iterator[tuple[Told, bool]]]
@@ -85,6 +93,11 @@ class StoredJudge:
             self.store.write(key, Entry(meta={"judgements": dict(made)}))
             self._seen.add(key)
             self._known.update(made)
+
+
+def _told(one: tuple[float, Spent]) -> tuple[Told, bool]:
+    value, spent = one
+    return {"value": None if math.isnan(value) else value, **plain([spent])[0]}, not math.isnan(value)
 
 
 def _spent(row: Told) -> Spent:

@@ -19,7 +19,7 @@ CONF = Path(__file__).parents[2] / "conf" / "judge"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
 TRUSTED = ("judges",)
 TESTS = str(Path(__file__).parents[1])
-HEAVY = ("torch", "transformers", "sentence_transformers", "openai", "scipy", "sklearn")
+HEAVY = ("torch", "transformers", "sentence_transformers", "openai", "scipy", "sklearn", "ragas")
 CASES = [
     Case(SUPPORTED[0] + " " + UNSUPPORTED[-1], CONTEXTS, "How many days?"),
     Case("", CONTEXTS),
@@ -37,11 +37,16 @@ def node(choice: str, request: pytest.FixtureRequest) -> dict[str, Any]:
         found |= {"model": str(request.getfixturevalue("tiny_nli")), "revision": None, "max_length": 64}
     if choice == "llm":
         found["generator"] = {"_target_": "judges.texts.SayingYes"}
+    if choice == "ragas":
+        found |= {
+            "generator": {"_target_": "judges.texts.SayingAsRagasWants"},
+            "encoder": {"_target_": "judges.texts.WordEncoder"},
+        }
     return found
 
 
 def test_there_are_choices() -> None:
-    assert {"local", "nli", "llm"} <= set(CHOICES)
+    assert {"local", "nli", "llm", "ragas"} <= set(CHOICES)
 
 
 @pytest.mark.parametrize("choice", CHOICES)

@@ -101,3 +101,35 @@ class SayingYes:
 
     def stream(self, request: Request) -> Iterator[str]:
         return iter(())
+
+
+class SayingAsRagasWants:
+    """A generator that fills in the forms of ragas: statements are sentences, and one is supported that the context holds."""
+
+    def __init__(self) -> None:
+        self.seen: list[Request] = []
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        self.seen += requests
+        return [Reply(json.dumps(_filled(request.messages[0].content)), (), 5, 2, 0.25) for request in requests]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        return iter(())
+
+
+def _filled(prompt: str) -> object:
+    given = json.JSONDecoder().raw_decode(prompt, prompt.rindex("input: ") + 7)[0]
+    if '"title": "StatementGeneratorOutput"' in prompt:
+        return {"statements": [f"{part.strip()}." for part in given["answer"].split(".") if part.strip()]}
+    if '"title": "NLIStatementOutput"' in prompt:
+        rows = [(text, int(text in given["context"])) for text in given["statements"]]
+        return {"statements": [{"statement": text, "reason": "", "verdict": verdict} for text, verdict in rows]}
+    if '"title": "AnswerRelevanceOutput"' in prompt:
+        return {"question": given["response"], "noncommittal": 0}
+    if '"title": "ContextPrecisionOutput"' in prompt:
+        return {"reason": "", "verdict": int(given["answer"] in given["context"])}
+    if '"title": "ContextRecallOutput"' in prompt:
+        rows = [f"{part.strip()}." for part in given["answer"].split(".") if part.strip()]
+        held = [{"statement": text, "reason": "", "attributed": int(text in given["context"])} for text in rows]
+        return {"classifications": held}
+    return {"rating": 1}
