@@ -8,7 +8,7 @@ from rag.records import Finding, Reply
 from rag.roles import Generator, Prompt
 
 DECORATION = r"[ \t>#*_]*"
-"""What Markdown may put around the words that announce an answer."""
+"""What Markdown may put before the words that announce an answer; behind them it closes its emphasis."""
 
 
 def concluded(replies: Sequence[Reply], final: str) -> tuple[list[Reply], list[list[Finding]]]:
@@ -26,7 +26,7 @@ def concluded(replies: Sequence[Reply], final: str) -> tuple[list[Reply], list[l
 
 def _place(text: str, final: str) -> int:
     """Where the answer begins, 0 where it is not announced."""
-    announced = re.compile(rf"^{DECORATION}{re.escape(final)}{DECORATION}", re.MULTILINE | re.IGNORECASE)
+    announced = re.compile(rf"^{DECORATION}{re.escape(final)}[*_]*", re.MULTILINE | re.IGNORECASE)
     return max((match.end() for match in announced.finditer(text)), default=0)
 
 

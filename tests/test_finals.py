@@ -1,0 +1,86 @@
+"""Where an answer begins behind reasoning, and that nothing else is done to it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.checking import check
+from rag.finals import awaited, concluded
+from rag.generators.extractive import ExtractiveGenerator
+from rag.generators.openai import OpenAiGenerator
+from rag.prompts.sections import SectionPrompt
+from rag.records import Chunk, Finding, Query, Reply, Request, Span
+
+FINAL = "Final answer:"
+REQUEST = Request(Query("q", "?"), (Chunk(Span("d", 0, 1), "a"), Chunk(Span("d", 2, 3), "b")), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Think [2].\nFinal answer: Seven [1].", "Seven [1]."),
+        ("Think.\n\n**Final answer:** Seven.\nAnd eight.", "Seven.\nAnd eight."),
+        ("## final ANSWER:\nSeven.", "Seven."),
+        ("Final answer: six\nNo, seven.\n> Final answer: seven", "seven"),
+        ("Final answer: **Seven** [1]", "**Seven** [1]"),
+        ("Kind: question\nFinal answer:Seven.", "Seven."),
+        ("Final answer:", ""),
+    ],
+)
+def test_an_answer_begins_behind_its_last_announcement(text: str, answer: str) -> None:
+    assert concluded([Reply(text, (2,), 3, 4, 0.5)], FINAL) == ([Reply(answer, (2,), 3, 4, 0.5)], [[]])
+
+
+@pytest.mark.parametrize("text", ["Seven [1].", "I give no Final answer: none.", "Final answer is seven"])
+def test_a_reply_without_an_announcement_stays_and_is_told(text: str) -> None:
+    replies, ((finding,),) = concluded([Reply(text)], FINAL)
+    assert replies == [Reply(text)]
+    assert (finding.source, finding.action) == ("prompt", "flag")
+    assert FINAL in finding.what
+
+
+def test_an_empty_reply_announces_nothing_and_lacks_nothing() -> None:
+    assert concluded([Reply("")], FINAL) == ([Reply("")], [[]])
+
+
+@given(st.lists(st.text().map(Reply), max_size=3))
+def test_without_words_to_wait_for_nothing_is_done(replies: list[Reply]) -> None:
+    assert concluded(replies, "") == (replies, [[] for _ in replies])
+
+
+@given(st.text(), st.text(alphabet=st.characters(exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")))
+def test_what_stands_behind_the_last_line_that_announces_is_kept(thoughts: str, answer: str) -> None:
+    ((reply,), _) = concluded([Reply(f"{thoughts}\n{FINAL} {answer}")], FINAL)
+    assert reply.text == answer.strip()
+
+
+def test_only_a_model_is_waited_for() -> None:
+    aloud = SectionPrompt("Think, then {announcement}", announcement=FINAL)
+    assert awaited(aloud, OpenAiGenerator("m")) == FINAL
+    assert awaited(aloud, ExtractiveGenerator()) == ""
+    assert awaited(SectionPrompt("Go.", announcement=FINAL), OpenAiGenerator("m")) == ""
+
+
+class Strict:
+    """Wants a reply again that holds a thought."""
+
+    def inspect(self, requests: list[Request], replies: list[Reply]) -> list[list[Finding]]:
+        return [[Finding("strict", "thinks", "regenerate")] if "Think" in reply.text else [] for reply in replies]
+
+
+class Second:
+    """What is asked for again."""
+
+    def generate(self, requests: list[Request]) -> list[Reply]:
+        return [Reply("Think again [1].\nFinal answer: Eight [2].") for _ in requests]
+
+
+def test_citations_abstention_and_inspections_read_the_answer_alone() -> None:
+    replies = [Reply("Think [1].\nFinal answer: Seven [2]."), Reply("Think.\nFinal answer: No."), Reply("Think [1].")]
+    found = check({"strict": Strict()}, [REQUEST] * 3, replies, Second(), "No.", FINAL)  # type: ignore[arg-type, dict-item]
+    assert [(one.reply.text, one.reply.citations, one.abstained) for one in found] == [
+        ("Seven [2].", (2,), False),
+        ("No.", (), True),
+        ("Eight [2].", (2,), False),
+    ]
+    assert [[finding.source for finding in one.findings] for one in found] == [[], [], ["prompt", "strict"]]
