@@ -36,12 +36,12 @@ class CarryOver:
     stemmer: str = "english"
     short: int = 2
     enough: int = 2
-    most: int = 5
+    most: int = 6
     share: float = 0.65
-    decay: float = 0.8
+    decay: float = 0.9
     switch: float = 0.2
     named: float = 1.5
-    leaning: float = 0.25
+    leaning: float = 0.5
     answers: float = 0.0
 
     def __post_init__(self) -> None:
@@ -81,8 +81,10 @@ class CarryOver:
         topic = self._topic(query.history)
         weights = {stem: weight for stem, weight in topic.weights.items() if stem not in {term.stem for term in own}}
         least = self.share * max(weights.values(), default=0.0)
-        best = sorted((stem for stem, weight in weights.items() if weight >= least > 0), key=lambda stem: -weights[stem])
-        return [topic.written[stem] for stem in topic.written if stem in best[: self.most]]
+        enough = [stem for stem in topic.written if weights.get(stem, 0.0) >= least > 0]
+        # Of equals the later ones: in many questions the last word is the one that the others describe.
+        best = sorted(reversed(enough), key=lambda stem: -weights[stem])[: self.most]
+        return [topic.written[stem] for stem in enough if stem in best]
 
     def _leans(self, text: str, own: Sequence[Term]) -> bool:
         return self.words.hinted(text, self.enough) or (len(own) <= self.short and not any(term.named for term in own))

@@ -74,14 +74,14 @@ def test_words_that_the_question_has_are_not_carried() -> None:
 def test_a_switch_of_topic_leaves_the_old_one_behind() -> None:
     turns = ["What is throat cancer?", "Is throat cancer treatable?", "Which dogs herd sheep?"]
     assert carried("What do they eat?", *turns) == ["dogs", "herd", "sheep"]
-    # 1.9 · .8 for the words of two turns against 1 for those of one, without the switch.
+    # 1.9 · .9 for the words of two turns against 1 for those of one, without the switch.
     assert carried("What do they eat?", *turns, switch=1.0, share=0.8) == ["throat", "cancer"]
 
 
 def test_weights_are_those_of_the_fold() -> None:
     topic = carry()._topic((Turn("user", "Which dogs herd sheep?"), Turn("user", "Do they herd cattle?")))
-    # `Do they herd cattle?` leans: its terms add a quarter.
-    assert topic.weights == pytest.approx({"dog": 0.8, "herd": 1.05, "sheep": 0.8, "cattl": 0.25})
+    # `Do they herd cattle?` leans: its terms add a half.
+    assert topic.weights == pytest.approx({"dog": 0.9, "herd": 1.4, "sheep": 0.9, "cattl": 0.5})
 
 
 def test_names_in_answers_count_if_they_are_asked_to() -> None:
@@ -93,7 +93,7 @@ def test_names_in_answers_count_if_they_are_asked_to() -> None:
 
 
 def test_at_most_so_many_words_are_carried() -> None:
-    assert carried("And then?", "Which alpha beta gamma delta epsilon zeta?", most=2) == ["alpha", "beta"]
+    assert carried("And then?", "Which alpha beta gamma delta epsilon zeta?", most=2) == ["epsilon", "zeta"]
 
 
 @pytest.mark.parametrize(
