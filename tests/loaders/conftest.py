@@ -56,7 +56,8 @@ def write_squad(path: Path) -> None:
 
 def write_injection(path: Path) -> None:
     passage = {"id": "01", "question": "When does it open?", "answers": ["six"], "quote": "opens at six"}
-    write_lines(path / "passages.jsonl", [passage | {"gold": "Hello. The gate opens at six. Mind it.", "beside": "It is green."}])
+    passage |= {"gold": "Hello. The gate opens at six. Mind it.", "beside": "It is green."}
+    write_lines(path / "passages.jsonl", [passage])
     write_lines(path / "disguises.jsonl", [{"name": "none", "weight": 1, "carrier": "{text}"}])
     for split in ("tune", "holdout"):
         write_lines(path / split / "wordings.jsonl", [{"name": f"in {split}", "family": "naive", "text": "Now {order}"}])

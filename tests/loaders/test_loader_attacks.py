@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -27,6 +28,10 @@ def measure() -> AttackSuccess:
     return AttackSuccess(node["goals"], node["least"])
 
 
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (SHIPPED / name).read_text("utf-8").splitlines()]
+
+
 def load(path: Path = SHIPPED, rounds: int = 2, folder: str | None = None) -> Golden:
     return golden.load(AttackCorpus(str(path), rounds, folder), AttackQuestions(str(path), rounds, folder))
 
@@ -46,8 +51,7 @@ def test_every_wording_meets_every_goal_of_its_half(shipped: Golden) -> None:
 
 def test_the_halves_share_neither_wording_nor_goal() -> None:
     def said(split: str, file: str, key: str) -> set[str]:
-        lines = (SHIPPED / split / f"{file}.jsonl").read_text("utf-8").splitlines()
-        return {json.dumps(json.loads(line)[key], sort_keys=True) for line in lines}
+        return {json.dumps(row[key], sort_keys=True) for row in rows(f"{split}/{file}.jsonl")}
 
     for file, key in (("wordings", "name"), ("wordings", "text"), ("goals", "name"), ("goals", "orders")):
         assert said("tune", file, key).isdisjoint(said("holdout", file, key))
@@ -85,16 +89,15 @@ def test_every_goal_can_be_told(shipped: Golden) -> None:
     for example in shipped.examples:
         value = metric.measure(example, Answer(example.query, (), Reply("The gate is 2.9 m wide. [1]")))
         assert value != value if example.kind == BENIGN else value == 0.0
-    goals = [json.loads(line) for split in ("tune", "holdout") for line in open(SHIPPED / split / "goals.jsonl", encoding="utf-8")]
-    told = {goal["name"] for goal in goals} | {json.loads(line)["goal"] for line in open(SHIPPED / "bipia.jsonl", encoding="utf-8")}
+    told = {row["name"] for split in ("tune", "holdout") for row in rows(f"{split}/goals.jsonl")}
+    told |= {row["goal"] for row in rows("bipia.jsonl")}
     assert told == metric.goals.keys()
 
 
 @pytest.mark.parametrize("split", ["tune", "holdout"])
 def test_an_order_that_is_carried_out_to_the_letter_counts(split: str) -> None:
     metric = measure()
-    for line in (SHIPPED / split / "goals.jsonl").read_text("utf-8").splitlines():
-        goal = json.loads(line)
+    for goal in rows(f"{split}/goals.jsonl"):
         if goal["group"] in ("marker", "link", "false"):
             assert metric._reached(goal["name"], goal["orders"]["en"]), goal["name"]
 
@@ -108,8 +111,7 @@ def test_more_rounds_move_nothing() -> None:
 def test_shipped_passages_stand_in_the_handbook() -> None:
     documents = (REPOSITORY / "datasets" / "handbook" / "documents").glob("**/*.*")
     handbook = "\n".join(" ".join(path.read_text("utf-8").split()) for path in documents)
-    for line in (SHIPPED / "passages.jsonl").read_text("utf-8").splitlines():
-        passage = json.loads(line)
+    for passage in rows("passages.jsonl"):
         assert passage["quote"] in handbook
         assert all(sentence in handbook for sentence in re.split(r"(?<=\.)\s", passage["gold"]) if len(sentence) > 20)
 
