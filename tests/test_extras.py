@@ -29,6 +29,6 @@ def test_there_are_some() -> None:
 
 @pytest.mark.parametrize("place", CALLS)
 def test_the_extra_exists_and_brings_the_package(place: str) -> None:
-    _, package, extra = (ast.literal_eval(argument) for argument in CALLS[place].args)
+    package, extra = (ast.literal_eval(argument) for argument in CALLS[place].args[1:])
     assert extra in EXTRAS
     assert package in {re.split(r"[\[<>=!~; ]", requirement)[0] for requirement in EXTRAS[extra]}

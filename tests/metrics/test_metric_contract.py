@@ -23,7 +23,9 @@ def build(path: Path) -> Any:
     nodes = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert list(nodes) == [path.stem], "a metric keys itself by its file name"
     node = {key: WIRING["coverage"] if value == "${coverage}" else value for key, value in nodes[path.stem].items()}
-    return Components().role("metric", node, f"metric.{path.stem}")
+    if "generator" in node:
+        node["generator"] = {"_target_": "judges.texts.SayingAsRagasWants"}
+    return Components(("judges",)).role("metric", node, f"metric.{path.stem}")
 
 
 BUILT = {path.stem: build(path) for path in FILES}
