@@ -17,6 +17,7 @@ VERBS = (
     "ask",
     "chat",
     "why",
+    "dialogues",
     "abstention",
     "track",
     "trec",

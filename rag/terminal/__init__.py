@@ -6,6 +6,7 @@ from rag.terminal.boards import counted, leaderboard
 from rag.terminal.chat import Chat
 from rag.terminal.comparisons import comparisons
 from rag.terminal.controls import controls
+from rag.terminal.dialogues import dialogues
 from rag.terminal.effects import effects
 from rag.terminal.health import health
 from rag.terminal.holdings import dataset, spaces
@@ -29,6 +30,7 @@ __all__ = [
     "controls",
     "counted",
     "dataset",
+    "dialogues",
     "effects",
     "err",
     "health",
