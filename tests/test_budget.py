@@ -9,6 +9,7 @@ import pytest
 from scripted_server import Script, answer, say, serving
 from spending import QUESTIONS, ask_of, planned, replies, swept, write_study
 
+from rag import runs, terminal
 from rag.budget import Ledger, Terms
 from rag.claims import Spent
 from rag.errors import BudgetError, ConfigError, ProblemsError
@@ -157,3 +158,21 @@ def test_a_server_that_does_not_count_is_counted_by_characters(here: Path, store
     done = swept(planned(write_study(here), store), store)
     assert done.spent.tokens > QUESTIONS * 20
     assert replies(done.plan, store)[0] == ["Seven at the pier."] * QUESTIONS
+
+
+def test_tokens_and_money_go_to_mlflow_and_stand_on_the_board(here: Path, store: Store, script: Script) -> None:
+    done = swept(planned(write_study(here, fixed=f", generator.max_tokens=10{PRICE}"), store, "budget.usd=90"), store)
+    told = runs.record(done, store)
+    assert told.metrics["spent_tokens"] == 100 * QUESTIONS
+    assert told.metrics["spent_cost_usd"] == pytest.approx(0.1 * QUESTIONS)
+    assert told.metrics["planned_tokens"] == done.plan.estimate.tokens
+    (trial,) = told.trials
+    assert (trial.metrics["tokens"], trial.metrics["cost_usd"]) == (100.0 * QUESTIONS, pytest.approx(0.1 * QUESTIONS))
+    assert not [name for name in trial.params if name.startswith(("budget", "replay"))], "another budget is the same trial"
+    with terminal.out.capture() as said:
+        terminal.out.print(terminal.leaderboard(done.board))
+        terminal.counted(done)
+    shown = said.get()
+    assert "tokens" in shown
+    assert "0.6000" in shown
+    assert "Models took 600 tokens, 0.6000 US dollars; the plan said about 3,660 tokens, 3.6600 US dollars." in shown

@@ -11,18 +11,25 @@ from rag.leaderboard import Leaderboard, Row
 from rag.sweep import Sweep
 from rag.terminal.output import err, interval, number, out, tokens
 
+MEASURED = {
+    "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
+    "tokens": ("tokens", "{:,.0f}", 9),
+    "cost_usd": ("US$", "{:.4f}", 8),
+}
+"""What a clock and a scale said, where there is anything to say: heading, form and room."""
+
 
 def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | None = None) -> Table:
     """The best trials; what sorts them stands first, with its intervals. What does not fit is left out whole.
 
     `marks` stand beside the rank of trials, by id; what breaks a bound is said in the last column.
     """
-    clocks = ["latency_p50_ms"] if any("latency_p50_ms" in row.measured for row in board.rows) else []
+    clocks = [column for column in MEASURED if any(row.measured.get(column) for row in board.rows)]
     first = "objective" if board.objective.summed else board.objective.column
     bounded = [bound.column for bound in board.objective.bounds]
     others = [column for column in dict.fromkeys([*bounded, *board.columns]) if column not in (first, *clocks)]
     name = max(len("trial"), *(len(row.name) for row in board.rows[:limit]))
-    room = out.width - (name + 37 + sum(len(clock) - 6 for clock in clocks) + (3 if marks else 0))
+    room = out.width - (name + 37 + sum(MEASURED[clock][2] for clock in clocks) + (3 if marks else 0))
     shown: list[str] = []
     for column in others:
         room -= max(len(column), 4) + 2
@@ -31,7 +38,7 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for title in ("#", *([""] if marks else []), "trial", "id"):
         table.add_column(title, justify="right" if title == "#" else "left", no_wrap=True)
-    for title in (first, *shown, *(clock.removeprefix("latency_") for clock in clocks)):
+    for title in (first, *shown, *(MEASURED[clock][0] for clock in clocks)):
         table.add_column(escape(title), justify="right", no_wrap=True)
     for rank, row in enumerate(board.rows[:limit], 1):
         mark = [marks.get(row.trial_id, "")] if marks else []
@@ -45,8 +52,15 @@ def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence
     reached = row.reached(board.objective)
     first = interval(reached) if reached.get("mean") is not None and "low" in reached else number(reached.get("mean"), 1)
     broken = {bound.column for bound in board.objective.bounds if bound.text in row.broken}
-    cells = [(column, number(row.value(column), 1 if column in row.measured else 3)) for column in (*others, *clocks)]
+    cells = [(column, _cell(row, column)) for column in (*others, *clocks)]
     return [first, *(f"[red]{cell}[/red]" if column in broken else cell for column, cell in cells)]
+
+
+def _cell(row: Row, column: str) -> str:
+    value = row.value(column)
+    if column in MEASURED and value == value:
+        return MEASURED[column][1].format(value)
+    return number(value, 1 if column in row.measured else 3)
 
 
 def counted(done: Sweep) -> None:
