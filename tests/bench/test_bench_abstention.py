@@ -6,6 +6,11 @@ from typing import Any
 import pytest
 from bench.measuring import DATA, Report, needs_data, rag
 
+from rag import golden as golden_sets
+from rag.answering import config_of, open_config
+from rag.build import Components
+from rag.golden import Golden
+
 pytestmark = [pytest.mark.bench, needs_data]
 
 SQUAD = ("dataset=squad", f"dataset.path={DATA}/squad2-a")
@@ -45,3 +50,28 @@ def test_the_handbook_asks_for_what_is_nearly_there(bench: Path) -> None:
     # Its unanswerable questions are near misses: no similarity tells them apart, and the study says so.
     assert told["chosen"]["threshold"] is None
     assert all(part["auc"]["low"] < 0.5 < part["auc"]["high"] for part in told["splits"].values())
+
+
+def test_the_shipped_floor_stops_questions_about_other_things(bench: Path) -> None:
+    handbook, elsewhere = (golden_of(*overrides) for overrides in ((), SQUAD))
+    config = config_of(["check=[retrieval_floor]"])
+    pipeline, floor = open_config(config), Components().build(config["check"]["retrieval_floor"], "check.retrieval_floor")
+    asked = {
+        "handbook, with gold": [example.query for example in handbook.examples if example.evidence],
+        "handbook, without": [example.query for example in handbook.examples if not example.evidence],
+        "SQuAD 2.0": [example.query for example in elsewhere.examples[::15]],
+    }
+    report = Report(f"Share of questions that a floor of {floor.floor} stops", ("questions", "n", "stopped"))
+    stopped = {}
+    for name, queries in asked.items():
+        found = floor.screen(queries, [pipeline.contexts(pipeline.trace(query)) for query in queries])
+        stopped[name] = sum(map(bool, found)) / len(queries)
+        report.row(name, len(queries), stopped[name])
+    report.show()
+    assert stopped["handbook, with gold"] <= 0.05
+    assert stopped["SQuAD 2.0"] >= 0.5
+
+
+def golden_of(*overrides: str) -> Golden:
+    config, components = config_of(list(overrides)), Components()
+    return golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
