@@ -114,6 +114,25 @@ class Decisions(Statistic):
         return _ratio(hit + right - chance, total - chance)
 
 
+class RankCorrelation(Statistic):
+    """How alike two scores order the cases, ties counted half: `spearman` (1904) or `kendall`, tau-b (1945)."""
+
+    def __init__(self, ours: Floats, theirs: Floats, name: str) -> None:
+        self._signs = [np.sign(scores[:, None] - scores[None, :]) for scores in (ours, theirs)]
+        self._name = name
+
+    def __call__(self, weights: Floats) -> Floats:
+        """NaN for draws in which one of the scores is the same everywhere."""
+        ours, theirs = self._signs
+        if self._name == "kendall":
+            both, one, other = (((weights @ table) * weights).sum(axis=1) for table in (ours * theirs, ours**2, theirs**2))
+            return _ratio(both, np.sqrt(one * other))
+        # What a case stands above, less what it stands below, is its rank, but for scale and origin.
+        first, second = (weights @ table.T for table in (ours, theirs))
+        both, one, other = ((weights * product).sum(axis=1) for product in (first * second, first**2, second**2))
+        return _ratio(both, np.sqrt(one * other))
+
+
 def _ratio(above: Floats, below: Floats) -> Floats:
     ratio: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
     return ratio

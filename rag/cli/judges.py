@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json, Place
+from rag.cli.options import Json, Overrides, Place
 
 if TYPE_CHECKING:
     from rag.build import Components
@@ -31,7 +31,7 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
     from rag.calibration import card_of
     from rag.terminal import cards
 
-    name, node, components, data = _chosen(chosen or ())
+    name, node, components, data = _chosen(chosen or (), store)
     judge = components.role("judge", node)
     found = card_of(judge, data, components.identity(node, "judge"), upkeep.at(store))
     terminal.print_json(found.to_json()) if as_json else cards.card(name, found)
@@ -54,15 +54,35 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     terminal.print_json(told) if as_json else cards.weights(weights, data.digest)
 
 
-def _chosen(chosen: Sequence[str]) -> "tuple[str, Any, Components, Labelled]":
-    """Name and config of the judge, what builds it, and the labels."""
-    from rag.build import Components
-    from rag.compose import compose, hydra_ready, plugins, resolve
+@judges.command()
+def agree(experiment: str, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Say how far the judges of a finished sweep agree about the same answers: their order, and which are faithful."""
+    from rag import sweep, terminal
+    from rag.concordance import concordances
+    from rag.errors import DataError
+    from rag.experiment import load
+
+    ready = sweep.prepare(load(experiment, overrides or ()))
+    found = concordances(ready.plan, ready.store)
+    if not found:
+        remedy = "make judge an axis (judge: {llm: judge=llm, ragas: judge=ragas}), ask for faithfulness, and rag sweep it"
+        raise DataError(f"experiment {experiment}", "no two judges judged the same answers", remedy)
+    if as_json:
+        terminal.print_json({"agreement": [one.to_json() for one in found]})
+    for one in () if as_json else found:
+        terminal.concordance(one)
+
+
+def _chosen(chosen: Sequence[str], store: str = ".rag/store") -> "tuple[str, Any, Components, Labelled]":
+    """Name and config of the judge, what builds it, and the labels; what its parts compute is kept in the store."""
+    from rag import upkeep
+    from rag.compose import compose, hydra_ready, resolve
     from rag.labelled import labelled
+    from rag.plan import components_for
 
     known = dict(part.split("=", 1) for part in chosen if part.startswith(("judge=", "data=")))
     others = [part for part in chosen if not part.startswith(("judge=", "data="))]
     name = known.get("judge", "local")
     with hydra_ready():
         config = resolve(compose([f"judge={name}", *others]))
-    return name, config["judge"], Components(plugins()), labelled(known.get("data", "wice"))
+    return name, config["judge"], components_for(upkeep.at(store)), labelled(known.get("data", "wice"))

@@ -54,7 +54,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 
     `again` is the command that tracks if it cannot be done now, `called` what names the experiment on a command line.
     """
-    from rag import assessors, checked, conclusion, progress, runs, sweep, terminal
+    from rag import assessors, checked, conclusion, concordance, progress, runs, sweep, terminal
 
     ready = sweep.prepare(declared)
     ready.store.clear_orphans()
@@ -68,7 +68,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
     else:
         terminal.swept(done, told, sweep.folder_of(done), called)
         terminal.tallies(checked.of(done.plan, ready.store))
-        terminal.judges(assessors.assessors(done.plan, ready.store))
+        terminal.judges(assessors.assessors(done.plan, ready.store), concordance.concordances(done.plan, ready.store))
     if stopped := done.stopped or told.stopped:
         raise stopped
     sweep.write(done)

@@ -10,7 +10,7 @@ from rag.terminal.dialogues import dialogues
 from rag.terminal.effects import effects
 from rag.terminal.health import health
 from rag.terminal.holdings import dataset, spaces
-from rag.terminal.judges import judges
+from rag.terminal.judges import concordance, judges
 from rag.terminal.losses import losses
 from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
@@ -27,6 +27,7 @@ __all__ = [
     "answered",
     "audits",
     "comparisons",
+    "concordance",
     "controls",
     "counted",
     "dataset",

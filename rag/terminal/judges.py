@@ -4,14 +4,30 @@ from collections.abc import Sequence
 
 from rich.markup import escape
 
+from rag.agreement import Estimate
 from rag.assessors import Assessor
-from rag.terminal.output import out
+from rag.concordance import Concordance
+from rag.terminal.output import interval, out
 
 
-def judges(found: Sequence[Assessor]) -> None:
-    """One line per remark."""
+def judges(found: Sequence[Assessor], agreements: Sequence[Concordance] = ()) -> None:
+    """One line per remark, and per two judges that judged the same answers."""
     for judge in found:
         for remark in judge.remarks:
             out.print(f"[yellow]{escape(remark)}.[/yellow]")
-        if not judge.cards:
-            out.print("rag judge calibrate judge=<its name> measures one.")
+    if any(not judge.cards for judge in found):
+        out.print("rag judge calibrate judge=<choice> measures one.")
+    for one in agreements:
+        concordance(one)
+
+
+def concordance(found: Concordance) -> None:
+    """How far two judges agree, on one line."""
+    figures = (("Spearman", found.spearman), ("Kendall", found.kendall), ("kappa", found.kappa))
+    told = ", ".join(f"{name} {_shown(value)}" for name, value in figures)
+    answers = f"{found.answers:,} {'answer' if found.answers == 1 else 'answers'}"
+    out.print(f"{escape(found.first)} and {escape(found.second)} on faithfulness of {answers}: {told}.")
+
+
+def _shown(found: Estimate) -> str:
+    return interval({"mean": found.value, "low": found.low, "high": found.high})
