@@ -107,7 +107,7 @@ def in_rooms(tree: ast.Module) -> Iterator[ast.Constant]:
     """Sentences in a room that talks to models."""
     silent = spared(tree)
     for part in strings(tree):
-        if id(part) not in silent and words(part.value) > 6 and SENTENCE.search(part.value) and not _is_listed(part.value):
+        if id(part) not in silent and words(part.value) > 7 and SENTENCE.search(part.value) and not _is_listed(part.value):
             yield part
 
 
