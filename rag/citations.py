@@ -1,7 +1,7 @@
-"""Citation markers in answers: `[2]`, or several numbers in one pair of brackets; what they cite, and where they stand.
+"""Citation markers in answers: `[2]`, `[1, 3]`, `[2-4]` or `[Source 2]`; what they cite, and where they stand.
 
-What stands in code, as the index of `rows[2]` does, is no marker, and neither is the text of a link, `[2](…)`. Offsets count
-Unicode code points, end exclusive.
+What stands in code, as the index of `rows[2]` does, is no marker, and neither is the text of a link, `[2](…)`, or a year.
+Offsets count Unicode code points, end exclusive.
 """
 
 import re
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from rag.records import Ranking, Span
 from rag.sentences import Piece, blocks, is_heading, sentences
 
-MARKER = re.compile(r"\[\s*(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\s*\](?!\()")
-NUMBER = re.compile(r"\d+")
+NUMBERS = r"\d{1,3}(?:\s*[-–]\s*\d{1,3})?"
+MARKER = re.compile(rf"\[\s*(?:(?:sources?|contexts?)\s+)?({NUMBERS}(?:\s*[,;]\s*{NUMBERS})*)\s*\](?!\()", re.IGNORECASE)
+NUMBER = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
 CODE = re.compile(r"(`{3,}).*?(?:\1|\Z)|(?<!`)(``?)(?!`)[^\n]*?(?<!`)\2(?!`)", re.DOTALL)
 """Fenced code, and code within a line."""
 ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -58,7 +59,7 @@ def markers(text: str) -> list[Marker]:
     """All markers of a text, in order, whatever they cite."""
     code = [found.span() for found in CODE.finditer(text)] if "`" in text else []
     return [
-        Marker(*found.span(), tuple(int(number) for number in NUMBER.findall(found[1])))
+        Marker(*found.span(), tuple(_named(found[1])))
         for found in MARKER.finditer(text)
         if not any(start <= found.start() < end for start, end in code)
     ]
@@ -145,6 +146,13 @@ def _owning(pieces: Sequence[Piece], standing: Sequence[Marker]) -> list[Said]:
         Said(start, end, tuple(marker for marker in standing if begin <= marker.start < stop))
         for (start, end), begin, stop in zip(pieces, begins, stops, strict=True)
     ]
+
+
+def _named(numbers: str) -> Iterator[int]:
+    """The numbers of a marker one by one, those of a range from its first to its last."""
+    for found in NUMBER.finditer(numbers):
+        first = int(found[1])
+        yield from range(first, max(first, int(found[2] or first)) + 1)
 
 
 def _blanks_before(text: str, place: int) -> int:

@@ -11,14 +11,22 @@ from rag.errors import ConfigError
 from rag.sentences import Piece
 
 ASSERTS = re.compile(r"\w")
+READ = (
+    r"(?:contexts?|passages?|sources?|documents?|texts?|notes?|excerpts?|extracts?|articles?|materials?)"
+    r"(?: (?:that were |you )?(?:provided|given|supplied))?"
+)
+"""What a model calls what it was given to read."""
+NOT = r"(?:do(?:es)? not|did not|don['’]t|doesn['’]t|didn['’]t)"
 REFUSALS = (
-    r"\b(?:i|we) (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t) (?:know|answer|find|say|tell)\b",
-    r"\b(?:unable|not able) to (?:answer|find|say|tell)\b",
+    r"\b(?:i|we) (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t) (?:know|answer|find|say|tell|determine|confirm)\b",
+    r"\b(?:unable|not able) to (?:answer|find|say|tell|determine|confirm)\b",
     r"\b(?:cannot|can['’]t|could not) be (?:answered|determined|found)\b",
-    r"\b(?:contexts?|passages?|sources?|documents?|texts?) (?:do|does|did) not "
-    r"(?:say|state|mention|answer|contain|provide|tell)\b",
-    r"\bnot (?:mentioned|stated|found|given|provided|answered|specified) in the (?:given |provided )?"
-    r"(?:contexts?|passages?|sources?|documents?|texts?)\b",
+    rf"\b{READ} {NOT} (?:say|state|mention|answer|contain|provide|tell|include|specify|give|address|cover)\b",
+    r"\bnot (?:explicitly |directly )?"
+    r"(?:mentioned|stated|found|given|provided|answered|specified|included|covered|addressed|described|discussed) "
+    rf"(?:anywhere )?in (?:any of )?(?:the|these|my|your) (?:given |provided |supplied )?{READ}\b",
+    rf"\bno (?:mention|answer)\b.* in (?:any of )?(?:the|these) (?:given |provided |supplied )?{READ}\b",
+    rf"\b(?:i|we) {NOT} have (?:any |enough |sufficient |specific |the )*(?:information|details|data)\b",
     r"\b(?:no|not enough|insufficient) (?:relevant )?information\b",
 )
 """How English sentences say that nothing can be said."""

@@ -21,6 +21,9 @@ MARKED = st.text(alphabet="[]12, ;x.A\n`(")
         ("Yes [" + "9" * 5000 + "].", ()),
         ("Take `rows[1]`, or ``rows[2]``.\n```\nrows[3]\n```\nDone [2].", (2,)),
         ("See [1](https://example.org).", ()),
+        ("Yes [1-3], no [2 – 2], and [3-1].", (1, 2, 3)),
+        ("Yes [Source 2] and [sources 1, 3].", (2, 1, 3)),
+        ("As of [2019], [1-2-3] and [item 1].", ()),
         ("", ()),
     ],
 )
