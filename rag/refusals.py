@@ -19,6 +19,7 @@ READ = (
 NOT = r"(?:do(?:es)? not|did not|don['’]t|doesn['’]t|didn['’]t)"
 REFUSALS = (
     r"\b(?:i|we) (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t) (?:know|answer|find|say|tell|determine|confirm)\b",
+    r"\b(?:i|we) (?:cannot|can['’]t|am unable to|['’]m unable to) (?:assist|comply|help (?:you|with))\b",
     r"\b(?:unable|not able) to (?:answer|find|say|tell|determine|confirm)\b",
     r"\b(?:cannot|can['’]t|could not) be (?:answered|determined|found)\b",
     rf"\b{READ} {NOT} (?:say|state|mention|answer|contain|provide|tell|include|specify|give|address|cover)\b",

@@ -25,6 +25,7 @@ REFUSAL = "That is not in this book. Ask the harbour."
         "There is no mention of dogs in the provided sources.",
         "I don't have enough information to answer that.",
         "I cannot determine the price from this.",
+        "I apologize, but I can't assist with that.",
         "**That is not in this book.** Ask the harbour!",
         "That is not in this book.",
         "that is not in this book [2]",
