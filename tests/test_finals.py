@@ -1,15 +1,23 @@
 """Where an answer begins behind reasoning, and that nothing else is done to it."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.checking import check
+from rag.corpus import Corpus
 from rag.finals import awaited, concluded
 from rag.generators.extractive import ExtractiveGenerator
 from rag.generators.openai import OpenAiGenerator
+from rag.memories.none import NoMemory
+from rag.pipeline import Pipeline, Trace
 from rag.prompts.sections import SectionPrompt
-from rag.records import Chunk, Finding, Query, Reply, Request, Span
+from rag.rankings import Rankings
+from rag.reading import Reading
+from rag.records import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
 
 FINAL = "Final answer:"
 REQUEST = Request(Query("q", "?"), (Chunk(Span("d", 0, 1), "a"), Chunk(Span("d", 2, 3), "b")), ())
@@ -84,3 +92,29 @@ def test_citations_abstention_and_inspections_read_the_answer_alone() -> None:
         ("Eight [2].", (2,), False),
     ]
     assert [[finding.source for finding in one.findings] for one in found] == [[], [], ["prompt", "strict"]]
+
+
+class Thinking:
+    """A model that thinks aloud."""
+
+    costly = True
+    text = "Think [1].\nFinal answer: Seven [1]."
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        return [Reply(self.text) for _ in requests]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        yield from self.text.split(" ")
+
+
+@pytest.mark.parametrize(("instruction", "heard"), [("Think, then {announcement}", "Seven [1]."), ("Go.", Thinking.text)])
+def test_reasoning_is_not_heard(instruction: str, heard: str) -> None:
+    corpus = Corpus.of([Document("d", "seven")], [Span("d", 0, 5)])
+    reading = Reading(SectionPrompt(instruction, announcement=FINAL), NoMemory(), 1)
+    unused: Any = None
+    parts = {name: unused for name in ("queries", "embedder", "fusion", "reranker", "selector")}
+    pipeline = Pipeline(corpus, {}, {}, reading=reading, generator=Thinking(), **parts)
+    found = Rankings.pack([[(0, 1.0)]])
+    pieces: list[str] = []
+    answer = pipeline.answer_from(Query("q", "?"), Trace(Sought("?", ("?",)), {}, found, found, found), pieces.append)
+    assert "".join(pieces).replace(" ", "") == answer.reply.text.replace(" ", "") == heard.replace(" ", "")
