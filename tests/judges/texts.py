@@ -133,3 +133,13 @@ def _filled(prompt: str) -> object:
         held = [{"statement": text, "reason": "", "attributed": int(text in given["context"])} for text in rows]
         return {"classifications": held}
     return {"rating": 1}
+
+
+class SayingNothing:
+    """A generator whose replies no judge can read."""
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        return [Reply("I would rather not.", (), 3, 4, 0.001) for _ in requests]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        return iter(())

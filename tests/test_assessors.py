@@ -1,0 +1,164 @@
+"""Judges in a sweep: their cards, what they could not judge, and where all of that is shown."""
+
+import json
+from pathlib import Path
+
+import pytest
+from gated import write_gated, write_many
+from judges.texts import CONTEXTS, SUPPORTED, UNSUPPORTED
+from verbs import Verb, verb
+
+from rag import controls, report, runs, sweep, upkeep
+from rag.assessors import assessors
+from rag.experiment import load
+from rag.report.judged import judges
+from rag.store import Store
+
+rag = pytest.fixture(verb)
+WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=judges.texts.WordEncoder")
+COLUMNS = "metrics=[ndcg@10,faithfulness,answer_relevance,context_relevance,citation_support,citation_support_precision]"
+SPEECHLESS = ("judge=llm", "~judge.generator", "+judge.generator._target_=judges.texts.SayingNothing")
+GATE = 'gate: {metrics: {faithfulness: 0.03}, bounds: ["failed == 0", "citation_support >= 0.5"]}\n'
+AXES = """\
+  size:
+    narrow: chunker=fixed chunker.size=120
+    wide: chunker=fixed chunker.size=600"""
+
+
+@pytest.fixture(autouse=True)
+def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.plan.plugins", lambda: ("judges",))
+
+
+@pytest.fixture
+def labels(here: Path) -> str:
+    rows = [{"text": text, "contexts": list(CONTEXTS), "supported": True} for text in SUPPORTED]
+    rows += [{"text": text, "contexts": list(CONTEXTS), "supported": False} for text in UNSUPPORTED]
+    Path("people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return "data=people.jsonl"
+
+
+def written(here: Path, *fixed: str) -> str:
+    write_many(here / "golden", 10)
+    more = ", ".join(["", "generator=extractive", *(f'"{part}"' for part in fixed)])
+    write_gated(here / "study.yaml", Path("golden"), AXES, GATE, more)
+    return "study.yaml"
+
+
+@pytest.fixture
+def study(here: Path) -> str:
+    """A study whose answers a judge reads."""
+    return written(here, *WORDS, COLUMNS)
+
+
+def swept(study: str, *overrides: str) -> tuple[sweep.Sweep, Store]:
+    ready = sweep.prepare(load(study, list(overrides)))
+    done = sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None)
+    assert [row.status for row in done.board.rows] == ["done", "done"]
+    return done, ready.store
+
+
+def test_a_card_is_found_by_the_judge_that_it_was_made_for(study: str, labels: str, rag: Verb) -> None:
+    done, store = swept(study)
+    (judge,) = assessors(done.plan, store)
+    assert (judge.name, judge.cards, judge.failed) == ("LocalJudge", (), 0)
+    assert judge.columns == tuple(COLUMNS.removeprefix("metrics=[").removesuffix("]").split(",")[1:])
+    assert len(judge.trials) == 2
+    assert judge.asked > 2 * 20
+    assert judge.remarks == ["LocalJudge has no calibration card: nobody has measured it against people"]
+    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    (card,) = assessors(done.plan, store)[0].cards
+    assert (card.data, card.texts) == ("people", len(SUPPORTED) + len(UNSUPPORTED))
+    assert assessors(done.plan, store)[0].remarks == [f"LocalJudge {remark}" for remark in card.remarks]
+
+
+def test_mlflow_is_told_of_the_judge(study: str, labels: str, rag: Verb) -> None:
+    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    done, store = swept(study)
+    for trial in runs.record(done, store).trials:
+        told = json.loads(trial.files["judge.json"])
+        assert trial.tags["judge"] == told["judge"] == "LocalJudge"
+        assert trial.tags["judge.auc.people"].startswith(f"{told['cards'][0]['auc']['value']:.3f} [")
+        assert trial.metrics["faithfulness"] > 0.9
+        assert trial.metrics["judge_failures"] == 0
+
+
+def test_a_report_has_a_section_on_judges(study: str, labels: str, rag: Verb) -> None:
+    done, store = swept(study)
+    sweep.write(done)
+    listing = judges(done.plan, store)
+    assert listing is not None
+    assert [line.cells[0] for line in listing.lines] == ["none"]
+    assert "nobody has measured it" in listing.sentence
+    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    found = report.gather(done.plan, store)
+    assert found.judges is not None
+    ((name, cells),) = [(line.name, line.cells) for line in found.judges.lines]
+    assert (name, cells[0]) == ("LocalJudge", f"people, {len(SUPPORTED) + len(UNSUPPORTED)} texts")
+    assert rag("report", study).code == 0
+    page = Path("reports/study/index.html").read_text("utf-8")
+    assert "How judges agree with people" in page
+    for column in ("faithfulness", "citation_support_precision"):
+        assert column in page
+
+
+def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: str, rag: Verb) -> None:
+    assert rag("sweep", study, "--no-track").code == 0
+    assert rag("baseline", study).code == 0
+    worse = ("control=shuffled_contexts",)
+    warned = rag("gate", study, *worse, "--json").json
+    (row,) = warned["rows"]
+    assert (row["column"], row["advisory"]) == ("faithfulness", True)
+    assert [bound["advisory"] for bound in warned["bounds"]] == [False, True]
+    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    told = rag("gate", study, *worse, "--json").json
+    assert [one["advisory"] for one in (*told["rows"], *told["bounds"])] == [False, False, False]
+    # Another judge is another matter.
+    other = rag("gate", study, "judge.threshold=0.6", "--json").json
+    assert [one["advisory"] for one in other["rows"]] == [True]
+
+
+def test_controls_compare_what_judges_say(study: str) -> None:
+    done, store = swept(study)
+    found = controls.of(done.plan.trials[0], done.plan, store, {"mode": "inline"}, lambda *_: None)
+    columns = {row.column for row in found}
+    assert {"faithfulness", "answer_relevance", "context_relevance", "citation_support"} <= columns
+    own, shuffled = (next(r for r in found if (r.column, r.name) == ("context_relevance", name)) for name in NAMES)
+    assert own.mean > shuffled.mean + 0.2
+
+
+NAMES = (controls.RETRIEVED, "shuffled_contexts")
+
+
+def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> None:
+    study = written(here, *SPEECHLESS, "metrics=[ndcg@10,faithfulness]")
+    told = rag("sweep", study, "--no-track")
+    done, store = swept(study)
+    (judge,) = assessors(done.plan, store)
+    assert judge.failed == judge.asked > 0
+    assert judge.lost in told.out.replace("\n", " ")
+    row = done.board.rows[0]
+    assert row.metrics["faithfulness"]["n"] == 0
+    asked = (
+        2 * row.measured["judge_failures"]
+    )  # every claim is asked about twice, here in as many requests as there are answers
+    assert 0 < row.measured["judge_tokens"] / 7 <= asked
+    assert row.measured["judge_cost_usd"] == pytest.approx(row.measured["judge_tokens"] / 7 * 0.001)
+    assert row.measured["cost_usd"] == 0
+    listing = judges(done.plan, store)
+    assert listing is not None
+    assert "could not judge" in listing.sentence
+    assert listing.lines[0].cells[-1] == f"{judge.failed} of {judge.asked}"
+
+
+def test_a_judge_reads_nothing_where_nobody_asks(study: str) -> None:
+    done, store = swept(study, "metrics=[ndcg@10,token_f1]")
+    assert assessors(done.plan, store) == []
+    assert judges(done.plan, store) is None
+    assert all("judge_tokens" not in row.measured for row in done.board.rows)
+
+
+def test_an_empty_store_has_no_cards(here: Path) -> None:
+    from rag.calibration import cards
+
+    assert cards(upkeep.at(".rag/store"), "x") == []
