@@ -25,6 +25,11 @@ def write_native(path: Path) -> None:
     write_lines(path / "questions.jsonl", [{"id": "q1", "text": "How much leave?", "evidence": evidence}])
 
 
+def write_dialogues(path: Path) -> None:
+    write_native(path)
+    (path / "questions.jsonl").rename(path / "dialogues.jsonl")
+
+
 def write_beir(path: Path) -> None:
     corpus = [{"_id": "d2", "title": "Two", "text": "second"}, {"_id": "d1", "title": "", "text": "first"}]
     corpus += [{"_id": "d0", "title": "", "text": ""}]
@@ -68,7 +73,7 @@ def write_injection(path: Path) -> None:
 @pytest.fixture
 def collection(tmp_path: Path) -> Callable[[str], Path]:
     """A function that writes a small collection in the format of that name and says where."""
-    writers = {"native": write_native, "handbook": write_native, "folder": write_native}
+    writers = {"native": write_native, "handbook": write_native, "folder": write_native, "dialogues": write_dialogues}
     writers |= {"beir": write_beir, "chroma": write_chroma, "squad": write_squad, "injection": write_injection}
 
     def written(name: str) -> Path:
