@@ -107,4 +107,6 @@ def _said(request: Request) -> Iterator[str]:
 def _took(request: Request, reply: Reply) -> Spent:
     """What a reply took; where the server does not count tokens, one for every CHARACTERS characters."""
     counted = reply.prompt_tokens + reply.completion_tokens
+    if reply.failure and not counted:
+        return Spent()  # Nobody bills what was refused.
     return Spent(counted or (sum(map(len, _said(request))) + len(reply.text)) // CHARACTERS, reply.cost)

@@ -11,7 +11,7 @@ import numpy as np
 from rag import checking, conversing, evaluate, pipeline, standins
 from rag.assessing import assess, counted
 from rag.build import Components
-from rag.claims import Assessment
+from rag.claims import Assessment, Spent
 from rag.corpus import Corpus
 from rag.errors import RefusalError
 from rag.finals import awaited
@@ -318,17 +318,31 @@ def run_score(job: Job) -> Entry:
 def run_latency(job: Job) -> Entry:
     """Seconds of single questions through the whole pipeline, warm: each is asked once before it is timed.
 
-    Nothing is read from a store on the way: what is timed is what is served.
+    Nothing is read from a store on the way: what is timed is what is served, and a model is paid for it. Questions that are
+    refused for good are not timed.
     """
     answering = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.plain)
     sample = job.golden.examples[:: max(1, len(job.golden.examples) // job.values["latency"])][: job.values["latency"]]
-    seconds = []
+    seconds, spent, refused = [], Spent(), ""
     for example in sample:
-        answering.answer(example.query)
-        began = time.perf_counter()
-        answering.answer(example.query)
+        try:
+            warm = answering.answer(example.query)
+            began = time.perf_counter()
+            timed = answering.answer(example.query)
+        except RefusalError as error:
+            refused = str(error)
+            continue
         seconds.append(time.perf_counter() - began)
-    return Entry({"seconds": np.array(seconds)})
+        spent += sum(map(_took, (warm, timed)), Spent())
+    if refused and not seconds:
+        raise RefusalError.of(refused)
+    return Entry({"seconds": np.array(seconds)}, {"spent": plain([spent])[0]})
+
+
+def _took(answer: Answer) -> Spent:
+    """What an answer took of models; `sought` says what rewriting did."""
+    reply, sought = answer.reply, answer.sought or Sought("", ())
+    return Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
 
 
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {

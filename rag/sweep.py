@@ -136,8 +136,15 @@ def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener)
     """Carry out a plan and rank its trials; Ctrl-C leaves a partial leaderboard."""
     ran = carry_out(made, store, settings, listen)
     board = leaderboard.of(made, ran.outcomes, store)
-    spent = Spent() if ran.stopped else made.ledger.spent()
+    spent = Spent() if ran.stopped else made.ledger.spent() + _timing(made, ran, store)
     return Sweep(made, ran.outcomes, board, ran.interrupted, ran.stopped, spent)
+
+
+def _timing(made: Plan, ran: Ran, store: Store) -> Spent:
+    """What the models took that were timed: they were asked past the ledger, as they are where they serve."""
+    timed = [key for key, outcome in ran.outcomes.items() if outcome.status == "ran" and made.stages[key].name == "latency"]
+    found = [meta["spent"] for key in timed if (meta := store.read_meta(made.stages[key].entry))]
+    return sum((Spent(each["tokens"], math.nan if each["cost"] is None else each["cost"]) for each in found), Spent())
 
 
 def folder_of(sweep: Sweep, folder: Path = REPORTS) -> Path:

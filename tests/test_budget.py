@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from scripted_server import Script, answer, say, serving
+from scripted_server import Script, answer, say, serving, too_long
 from spending import QUESTIONS, ask_of, planned, replies, swept, write_study
 
 from rag import runs, terminal
@@ -176,3 +176,17 @@ def test_tokens_and_money_go_to_mlflow_and_stand_on_the_board(here: Path, store:
     assert "tokens" in shown
     assert "0.6000" in shown
     assert "Models took 600 tokens, 0.6000 US dollars; the plan said about 3,660 tokens, 3.6600 US dollars." in shown
+
+
+def test_what_timing_takes_is_counted_and_a_refusal_is_not_timed(here: Path, store: Store, script: Script) -> None:
+    study = write_study(here, fixed=", generator.runtime.concurrency=1")
+    study.write_text(study.read_text("utf-8").replace("latency=0", "latency=2"), "utf-8")
+    script.steps = [too_long(), say("Seven.")]
+    made = planned(study, store)
+    done = swept(made, store)
+    assert done.board.rows[0].status == "done"
+    assert done.spent.tokens == 34 * sum(1 for _ in script.asked[1:])
+    script.steps = [too_long()]
+    lost = swept(planned(study, Store(str(here / "other"))), Store(str(here / "other")))
+    assert lost.board.rows[0].status == "failed"
+    assert "context_tokens" in lost.board.rows[0].error
