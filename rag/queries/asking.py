@@ -5,12 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rag.errors import ConfigError, MissingExtraError, StoreError
+from rag.errors import ConfigError, MissingExtraError, RefusalError, StoreError
 from rag.records import Message, Query, Reply, Request, Sought, Turn
 from rag.roles import Generator, fingerprint
 
 PATIENCE = 3
-"""Failures in a row after which a generator is not asked again in the same batch: it is the server that fails."""
+"""Failures in a row after which a generator is not asked again in the same batch: it is the server that fails.
+
+A person asks one question at a time and always gets a search. Of a longer batch in which nobody got a reply no result is made:
+kept, it would be taken for what the model can do.
+"""
 
 SHORTEST = 3
 """Characters of the shortest reply that can be a question."""
@@ -104,16 +108,29 @@ def spent(reply: Given) -> tuple[int, float]:
 def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
     """One reply per request, or what kept it from being given.
 
-    A config that cannot work, a budget that is spent and a reply that was to be replayed are errors all the same.
+    A config that cannot work, a budget that is spent and a reply that was to be replayed are errors all the same, and so is
+    what keeps all of more than PATIENCE requests from being answered.
     """
     if not requests:
         return []
     try:
-        return [_given(reply) for reply in _whole(generator.generate(requests), len(requests))]
+        replies = _whole(generator.generate(requests), len(requests))
     except (ConfigError, MissingExtraError, StoreError):
         raise
     except Exception as error:  # Whatever a generator raises, the question can be searched for as it was typed.
-        return [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests)
+        found: list[Given] = [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests)
+        if _nobody(found):
+            raise
+        return found
+    found = [reply.failure or reply for reply in replies]
+    if _nobody(found):
+        raise RefusalError.of(replies[0].failure)
+    return found
+
+
+def _nobody(found: Sequence[Given]) -> bool:
+    """Whether a batch got no reply at all, and is too long for that to be chance."""
+    return len(found) > PATIENCE and all(isinstance(one, str) for one in found)
 
 
 def _one_by_one(generator: Generator, requests: Sequence[Request]) -> list[Given]:
@@ -129,10 +146,6 @@ def _whole(replies: Sequence[Reply], expected: int) -> Sequence[Reply]:
     if len(replies) != expected:
         raise ValueError(f"{len(replies)} replies to {expected} requests")
     return replies
-
-
-def _given(reply: Reply) -> Given:
-    return reply.failure or reply
 
 
 def _reason(error: Exception) -> str:

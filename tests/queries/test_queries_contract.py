@@ -9,7 +9,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.errors import BudgetError, ConfigError, ServiceError
+from rag.errors import BudgetError, ConfigError, RefusalError, ServiceError
 from rag.records import Query, Reply, Request, Turn
 from rag.roles import Rewriter, changes_nothing
 
@@ -80,7 +80,7 @@ def rewriter(request: pytest.FixtureRequest) -> Rewriter:
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(queries=st.lists(QUERIES, max_size=6))
+@given(queries=st.lists(QUERIES, max_size=3))
 def test_every_question_is_searched_for_whatever_the_model_does(rewriter: Rewriter, queries: list[Query]) -> None:
     found = rewriter.rewrite(queries)
     assert len(found) == len(queries)
@@ -141,12 +141,35 @@ def test_one_refused_question_does_not_cost_the_others_their_search(choice: str)
 
 
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
-def test_a_server_that_is_down_is_not_asked_for_every_question(choice: str) -> None:
+def test_a_server_that_is_down_gives_no_result_and_is_not_asked_for_every_question(choice: str) -> None:
     rewriter = build(choice, "down")
     history = (Turn("user", "How much leave is there?"),)
-    found = rewriter.rewrite([Query(str(number), "And then?", history) for number in range(50)])
-    assert all(sought.note for sought in found)
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        rewriter.rewrite([Query(str(number), "And then?", history) for number in range(50)])
     assert len(rewriter.generator.requests) == 50 + 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("choice", NEEDS_MODEL)
+def test_where_every_question_is_refused_there_is_no_result(choice: str) -> None:
+    history = (Turn("user", "How much leave is there?"),)
+    queries = [Query(str(number), "And then?", history) for number in range(4)]
+    with pytest.raises(RefusalError, match="the prompt is too long"):
+        build(choice, "refused").rewrite(queries)
+    assert all(sought.note for sought in build(choice, "refused").rewrite(queries[:3]))
+
+
+@pytest.mark.parametrize("choice", NEEDS_MODEL)
+def test_a_server_that_goes_down_leaves_the_rest_as_typed(choice: str) -> None:
+    def reply(request: Request) -> Reply:
+        if int(request.query.query_id) > 4:
+            raise ServiceError("http://here", "cannot be reached", "start it")
+        return MODELS["useful"](request)
+
+    rewriter = build(choice)
+    rewriter.generator.reply = reply  # type: ignore[attr-defined]
+    history = (Turn("user", "How much leave is there?"),)
+    found = rewriter.rewrite([Query(str(number), "And then?", history) for number in range(20)])
+    assert [bool(sought.note) for sought in found] == [False] * 5 + [True] * 15
 
 
 @pytest.mark.parametrize("error", [ConfigError("x", "y", "z"), BudgetError("budget", "is spent", "raise it")])
