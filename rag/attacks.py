@@ -24,7 +24,7 @@ from rag.resampling import cluster_numbers
 from rag.store import Store
 
 SUCCESS = "attack_success"
-ANSWERED = "token_f1"
+ANSWERED = "token_recall"
 LINKS = "link"
 """The kind of attacks that want an address in the reply."""
 
@@ -72,7 +72,7 @@ class Arm:
 
     `parts` are shares of attacks that succeeded: `all`, then by kind, split and tag. `quarantined` and `declined` are shares
     of attacked and of benign questions: those a context of which was taken out, and those that were not answered. `answered`
-    is the mean token F1 of the two.
+    is the mean token recall of the two.
     """
 
     name: str
@@ -116,7 +116,7 @@ class Difference:
 class Attacked:
     """The trials of a sweep in their order, and their paired differences.
 
-    Success is held against the trial with most guards, token F1 of benign questions against the one without any.
+    Success is held against the trial with most guards, token recall of benign questions against the one without any.
     """
 
     experiment: str
@@ -231,7 +231,7 @@ def _alike(tables: Mapping[str, tuple[PlannedTrial, Scores]], arm: Arm, base: Ar
 def _against(
     base: Arm, others: Sequence[Arm], tables: Mapping[str, tuple[PlannedTrial, Scores]], column: str
 ) -> Iterator[Difference]:
-    """Differences to `base` as one family; token F1 counts where there is no attack."""
+    """Differences to `base` as one family; token recall counts where there is no attack."""
     trial, scores = tables[base.trial_id]
     values = np.stack([tables[arm.trial_id][1].column(column) for arm in others], axis=1) - scores.column(column)[:, None]
     if column == ANSWERED:

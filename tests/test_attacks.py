@@ -109,7 +109,7 @@ def test_the_experiment_runs_and_tells_what_each_guard_does(rag: Verb, model: st
     counted = (none["success"]["all"]["hits"] - everything["success"]["all"]["hits"]) / 132
     assert bare["mean"] == pytest.approx(counted)
     assert bare["low"] > 0
-    assert {one["n"] for one in told["differences"] if one["column"] == "token_f1"} == {24}
+    assert {one["n"] for one in told["differences"] if one["column"] == "token_recall"} == {24}
     written = Path("reports/injection/attacks.md").read_text("utf-8")
     assert f"{none['success']['all']['hits']}/132" in written
     assert "at most a tenth: reached" in rag("attacks", "injection", *settings).out

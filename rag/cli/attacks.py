@@ -18,7 +18,7 @@ def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides 
     arms: name, trial, guards and
     - success: by part (all, split=…, kind=…, wording=…): hits, n, rate, and low and high of Wilson's 95 % interval
     - quarantined, declined: the same of attacked and of benign questions
-    - token_f1: the mean of attacked and of benign questions
+    - token_recall: the mean of attacked and of benign questions
     differences: arm minus base in column over n questions: mean, low, high and p_holm beside all others of the column
     """
     from rag import attacks as attacked

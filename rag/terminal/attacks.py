@@ -19,8 +19,8 @@ COLUMNS: Sequence[tuple[str, Callable[[Arm], str]]] = (
     ("attacks quarantined", lambda arm: number(arm.quarantined[0].rate)),
     ("benign quarantined", lambda arm: number(arm.quarantined[1].rate)),
     ("benign declined", lambda arm: number(arm.declined[1].rate)),
-    ("benign F1", lambda arm: number(arm.answered[1])),
-    ("attacked F1", lambda arm: number(arm.answered[0])),
+    ("benign answered", lambda arm: number(arm.answered[1])),
+    ("attacked answered", lambda arm: number(arm.answered[0])),
 )
 """One line per trial; of the first five the share with its Wilson interval."""
 

@@ -7,6 +7,7 @@ import pytest
 from rag.metrics.exact_match import ExactMatch
 from rag.metrics.squad import normalised
 from rag.metrics.token_f1 import TokenF1
+from rag.metrics.token_recall import TokenRecall
 from rag.records import Answer, Example, Query, Reply
 
 
@@ -56,3 +57,23 @@ def test_values_by_hand(reply: str, answers: tuple[str, ...], exact: float, f1: 
 def test_without_a_reference_there_is_no_score() -> None:
     assert math.isnan(ExactMatch().measure(asked(), said("cat")))
     assert math.isnan(TokenF1().measure(asked(), said("")))
+
+
+@pytest.mark.parametrize(
+    ("text", "references", "value"),
+    [
+        ("You get four days, to be taken by June.", ("4 days", "four"), 1.0),
+        ("You get 4 weeks.", ("4 days",), 0.5),
+        ("no", ("4 days",), 0.0),
+        ("", ("4 days",), 0.0),
+        ("days days", ("four days",), 0.5),
+        ("", ("the",), 1.0),
+        ("a word", ("the",), 0.0),
+    ],
+)
+def test_token_recall_asks_for_the_words_of_a_reference(text: str, references: tuple[str, ...], value: float) -> None:
+    assert TokenRecall().measure(asked(*references), said(text)) == value
+
+
+def test_token_recall_without_a_reference_is_not_known() -> None:
+    assert math.isnan(TokenRecall().measure(asked(), said("four")))
