@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from rag.errors import ConfigError, MissingExtraError, StoreError
+from rag.asking import Given, ask, spent
+from rag.errors import ConfigError
 from rag.memories.statements import pieces, said
-from rag.records import Message, Query, Reply, Request, Turn
+from rag.records import Message, Query, Request, Turn
 from rag.roles import Generator, fingerprint
 from rag.tokens import borders, count
 
@@ -133,14 +134,12 @@ class ModelSummary:
         return Request(Query("summary", ""), (), (*messages, Message("user", prompt)))
 
 
-def _summary(reply: Reply | str, instead: str, tokens: int) -> Summary:
-    if isinstance(reply, str):
-        return Summary(instead, f"sentences were picked: {reply}")
-    spent = reply.prompt_tokens + reply.completion_tokens, reply.cost
-    text = reply.text.strip()
+def _summary(reply: Given, instead: str, tokens: int) -> Summary:
+    text = "" if isinstance(reply, str) else reply.text.strip()
     if len(text) < SHORTEST:
-        return Summary(instead, "sentences were picked: the reply was empty", *spent)
-    return Summary(cut(text, tokens), "", *spent)
+        why = reply if isinstance(reply, str) else "the reply was empty"
+        return Summary(instead, f"sentences were picked: {why}", *spent(reply))
+    return Summary(cut(text, tokens), "", *spent(reply))
 
 
 def told(form: str, role: str, text: str) -> str:
@@ -153,20 +152,3 @@ def cut(text: str, tokens: int) -> str:
     """The beginning of a text that holds so many tokens."""
     ends = borders(text)
     return text if len(ends) <= tokens else text[: ends[tokens - 1]] if tokens else ""
-
-
-def ask(generator: Generator, requests: Sequence[Request]) -> list[Reply | str]:
-    """One reply per request, or what kept it from being given; a config that cannot work is an error all the same."""
-    if not requests:
-        return []
-    try:
-        replies = generator.generate(requests)
-    except (ConfigError, MissingExtraError, StoreError):
-        raise
-    except Exception as error:  # Whatever a generator raises, there is another way to sum up.
-        if len(requests) > 1:
-            return [reply for request in requests for reply in ask(generator, [request])]
-        return [str(getattr(error, "what", "") or error or type(error).__name__)[:200]]
-    if len(replies) != len(requests):
-        return [f"{len(replies)} replies to {len(requests)} requests"] * len(requests)
-    return [reply.failure or reply for reply in replies]

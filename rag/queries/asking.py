@@ -1,20 +1,14 @@
-"""Asking a chat model about questions, so that one that fails, or says nothing of use, never stands in the way of a search."""
+"""What a chat model is told of a question, and what is made of its reply: nothing stands in the way of a search."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rag.errors import ConfigError, MissingExtraError, RefusalError, StoreError
-from rag.records import Message, Query, Reply, Request, Sought, Turn
+from rag.asking import Given, ask, spent
+from rag.errors import ConfigError
+from rag.records import Message, Query, Request, Sought, Turn
 from rag.roles import Generator, fingerprint
-
-PATIENCE = 3
-"""Failures in a row after which a generator is not asked again in the same batch: it is the server that fails.
-
-A person asks one question at a time and always gets a search. Of a longer batch in which nobody got a reply no result is made:
-kept, it would be taken for what the model can do.
-"""
 
 SHORTEST = 3
 """Characters of the shortest reply that can be a question."""
@@ -23,9 +17,6 @@ FILLED = re.compile(r"\{(?:history|question)\}")
 FENCES = re.compile(r"^\s*`{3,}.*$", re.MULTILINE)
 LISTED = re.compile(r"^(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’„«»`*"
-
-Given = Reply | str
-"""A reply, or what kept it from being given."""
 
 
 @dataclass(frozen=True)
@@ -98,55 +89,3 @@ def as_typed(query: Query, reply: Given | None = None) -> Sought:
         return Sought(query.text, (query.text,))
     why = reply if isinstance(reply, str) else f"the reply is of no use: {reply.text.strip()[:80]!r}"
     return Sought(query.text, (query.text,), f"searched for as typed: {why}", *spent(reply))
-
-
-def spent(reply: Given) -> tuple[int, float]:
-    """Tokens and US dollars; what failed is not billed, as far as is known."""
-    return (0, 0.0) if isinstance(reply, str) else (reply.prompt_tokens + reply.completion_tokens, reply.cost)
-
-
-def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
-    """One reply per request, or what kept it from being given.
-
-    A config that cannot work, a budget that is spent and a reply that was to be replayed are errors all the same, and so is
-    what keeps all of more than PATIENCE requests from being answered.
-    """
-    if not requests:
-        return []
-    try:
-        replies = _whole(generator.generate(requests), len(requests))
-    except (ConfigError, MissingExtraError, StoreError):
-        raise
-    except Exception as error:  # Whatever a generator raises, the question can be searched for as it was typed.
-        found: list[Given] = [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests)
-        if _nobody(found):
-            raise
-        return found
-    found = [reply.failure or reply for reply in replies]
-    if _nobody(found):
-        raise RefusalError.of(replies[0].failure)
-    return found
-
-
-def _nobody(found: Sequence[Given]) -> bool:
-    """Whether a batch got no reply at all, and is too long for that to be chance."""
-    return len(found) > PATIENCE and all(isinstance(one, str) for one in found)
-
-
-def _one_by_one(generator: Generator, requests: Sequence[Request]) -> list[Given]:
-    found: list[Given] = []
-    for request in requests:
-        last = found[-PATIENCE:]
-        given_up = len(last) == PATIENCE and all(isinstance(one, str) for one in last)
-        found += [last[-1]] if given_up else ask(generator, [request])
-    return found
-
-
-def _whole(replies: Sequence[Reply], expected: int) -> Sequence[Reply]:
-    if len(replies) != expected:
-        raise ValueError(f"{len(replies)} replies to {expected} requests")
-    return replies
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "what", "") or error or type(error).__name__)[:200]

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.queries.asking import FENCES, SHORTEST, Asking, Given, as_typed, spent
+from rag.asking import Given, spent
+from rag.queries.asking import FENCES, SHORTEST, Asking, as_typed
 from rag.records import Query, Sought
 
 

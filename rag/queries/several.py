@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.asking import Given, spent
 from rag.errors import ConfigError
-from rag.queries.asking import Asking, Given, as_typed, spent
+from rag.queries.asking import Asking, as_typed
 from rag.records import Query, Sought
 
 

@@ -1,0 +1,69 @@
+"""Asking a chat model for something that can be done without: where it fails, it is said what kept it from replying."""
+
+from collections.abc import Sequence
+
+from rag.errors import ConfigError, MissingExtraError, RefusalError, StoreError
+from rag.records import Reply, Request
+from rag.roles import Generator
+
+PATIENCE = 3
+"""Failures in a row after which a generator is not asked again in the same batch: it is the server that fails.
+
+A person asks one question at a time and always gets a search. Of a longer batch in which nobody got a reply no result is made:
+kept, it would be taken for what the model can do.
+"""
+
+Given = Reply | str
+"""A reply, or what kept it from being given."""
+
+
+def spent(reply: Given) -> tuple[int, float]:
+    """Tokens and US dollars; what failed is not billed, as far as is known."""
+    return (0, 0.0) if isinstance(reply, str) else (reply.prompt_tokens + reply.completion_tokens, reply.cost)
+
+
+def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
+    """One reply per request, or what kept it from being given.
+
+    A config that cannot work, a budget that is spent and a reply that was to be replayed are errors all the same, and so is
+    what keeps all of more than PATIENCE requests from being answered.
+    """
+    if not requests:
+        return []
+    try:
+        replies = _whole(generator.generate(requests), len(requests))
+    except (ConfigError, MissingExtraError, StoreError):
+        raise
+    except Exception as error:  # Whatever a generator raises, there is another way to go on.
+        found: list[Given] = [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests)
+        if _nobody(found):
+            raise
+        return found
+    found = [reply.failure or reply for reply in replies]
+    if _nobody(found):
+        raise RefusalError.of(replies[0].failure)
+    return found
+
+
+def _nobody(found: Sequence[Given]) -> bool:
+    """Whether a batch got no reply at all, and is too long for that to be chance."""
+    return len(found) > PATIENCE and all(isinstance(one, str) for one in found)
+
+
+def _one_by_one(generator: Generator, requests: Sequence[Request]) -> list[Given]:
+    found: list[Given] = []
+    for request in requests:
+        last = found[-PATIENCE:]
+        given_up = len(last) == PATIENCE and all(isinstance(one, str) for one in last)
+        found += [last[-1]] if given_up else ask(generator, [request])
+    return found
+
+
+def _whole(replies: Sequence[Reply], expected: int) -> Sequence[Reply]:
+    if len(replies) != expected:
+        raise ValueError(f"{len(replies)} replies to {expected} requests")
+    return replies
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "what", "") or error or type(error).__name__)[:200]
