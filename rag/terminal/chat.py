@@ -79,7 +79,9 @@ class Chat:
             return
         out.print(f"[bold]{escape(self.named)}[/bold]  [dim]/help tells the commands, Ctrl-D leaves[/dim]")
         if not getattr(self.session.pipeline.generator, "costly", False):
-            out.print("[dim]No model answers here: what you read are quotations. generator=openai converses.[/dim]")
+            out.print(
+                "[dim]No model answers here: what you read are quotations. generator=openai converses.[/dim]", soft_wrap=True
+            )
         if changes_nothing(self.session.pipeline.queries):
             out.print("[dim]Follow-ups are searched for as typed; queries=… can bring in what was said before.[/dim]")
 
@@ -110,6 +112,8 @@ class Chat:
         answered(exchange.answer, self.session.pipeline.generator, bool(heard))
         if not exchange.answer.abstained:
             sources(exchange.answer.contexts, exchange.answer.reply.citations)
+        elif exchange.answer.contexts:
+            out.print("[dim]/sources shows what was found.[/dim]")
         out.print()
 
     def _command(self, line: str) -> None:
