@@ -106,9 +106,12 @@ def test_sweep_as_json(rag: Verb, study: str) -> None:
 def test_answers_and_passages_as_json(rag: Verb) -> None:
     given = (*GIVEN, "generator=extractive", "k=2", "chunker.size=60")
     told = rag("ask", "What does a bus ticket cost?", *given, "--json").json
-    assert set(told) == {"question", "sought", "answer", "citations", "abstained", "findings", "passages"}
+    assert set(told) == {"question", "sought", "answer", "citations", "cited", "abstained", "findings", "passages"}
     assert "four crowns" in told["answer"]
-    assert told["citations"]
+    assert told["citations"] == list(dict.fromkeys(one["number"] for one in told["cited"]))
+    assert [told["answer"][one["start"] : one["end"]] for one in told["cited"]] == [
+        f"[{one['number']}]" for one in told["cited"]
+    ]
     assert len(told["passages"]) == 2
     found = rag("search", "What does a bus ticket cost?", *given, "--json").json
     assert [passage["number"] for passage in told["passages"]] == [1, 2]
