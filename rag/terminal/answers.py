@@ -52,4 +52,4 @@ def sources(contexts: Ranking, citations: Sequence[int]) -> None:
         chunk = contexts[number - 1].chunk
         where = f"\\[{number}] {escape(visible(chunk.chunk_id))}"
         section = f"  {escape(visible(chunk.section))}" if chunk.section else ""
-        out.print(f"[dim][cyan]{where}[/cyan]{section}[/dim]", soft_wrap=True)
+        out.print(f"[dim][cyan]{where}[/cyan]{section}[/dim]", soft_wrap=not out.is_terminal)

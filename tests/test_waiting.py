@@ -1,0 +1,47 @@
+"""A streamed answer breaks between words on a terminal, and stays as it is anywhere else."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from rag.terminal import output, waiting
+
+
+def shown(pieces: list[str], monkeypatch: pytest.MonkeyPatch, width: int = 20, terminal: bool = True) -> str:
+    screen = Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None, highlight=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(waiting, "out", screen)
+        patched.setattr(output, "out", screen)
+        with waiting.Waiting() as hear:
+            for piece in pieces:
+                hear(piece)
+    assert isinstance(screen.file, io.StringIO)
+    return screen.file.getvalue()
+
+
+def test_lines_break_between_words_though_words_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = shown(["The fer", "ry to Holm lea", "ves at sev", "en [1]."], monkeypatch)
+    assert said == "The ferry to Holm \nleaves at seven [1]."
+
+
+def test_a_pipe_gets_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = shown(["The fer", "ry to Holm lea", "ves at seven."], monkeypatch, terminal=False)
+    assert said == "The ferry to Holm leaves at seven."
+
+
+def test_what_steers_a_terminal_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(["a\x1b[2Jb\x07 c"], monkeypatch) == "a[2Jb c"
+
+
+@given(st.lists(st.text(alphabet="ab 日\n.", max_size=30), max_size=12))
+def test_no_line_is_too_long_and_no_word_is_lost(pieces: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        said = shown(pieces, monkeypatch)
+    text = "".join(pieces)
+    assert "".join(said.split()) == "".join(text.split())
+    longest = max((cell_len(word) for word in text.split()), default=0)
+    assert longest > waiting.LONGEST or all(cell_len(line) <= max(20, longest) for line in said.split("\n"))
