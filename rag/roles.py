@@ -6,8 +6,11 @@ loaded at the first call. Batches go in and come out; one question is a batch of
 Class attributes that any component may set: `changes_nothing = True` marks the choice `none` of a role, which has no stage of
 its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). A Fusion
 may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
-sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars). One that
-looks at reference answers sets `reads_gold = True`.
+sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars). It may
+also have `expected(request)`, the same for one request, by which a budget is kept; `sent(request)`, everything that its server
+is told, under which a reply is kept whatever becomes of the code; and `attempts(requests)`, which gives a UserError in the place
+of a reply instead of raising it, so that the replies before it are kept. One that looks at reference answers sets
+`reads_gold = True`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

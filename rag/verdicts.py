@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rag import baseline, golden, plan, results, upkeep
+from rag.budget import Ledger, Terms
 from rag.compare import BRIDGES, Table, common_columns, compare
 from rag.compose import compose, hydra_ready
 from rag.errors import ConfigError, DataError, closest
@@ -112,7 +113,8 @@ def _measured(trials: Mapping[str, Trial], folder: Path) -> dict[str, Side]:
 def _of_store(root: str, trials: Mapping[str, Trial], folder: Path) -> Iterator[tuple[str, Side]]:
     store = upkeep.at(root)
     try:
-        made = plan.assemble(Experiment("compare", "", ()), list(trials.values()), store)
+        # They ran under budgets of their own; here nothing runs.
+        made = plan.assemble(Experiment("compare", "", ()), list(trials.values()), store, Ledger(store, Terms()))
     except KeyError as error:
         what = f"were written down before a config had {error}"
         raise DataError(f"trials {', '.join(trials)}", what, AGAIN.replace("its sweep", "their sweeps")) from error

@@ -15,7 +15,7 @@ from rag.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
 from rag.execute import executor_of
 from rag.experiment import load
 from rag.plan import components_for
-from rag.roles import ROLES
+from rag.roles import ROLES, SEVERAL
 from rag.store import Store
 from rag.wiring import check
 
@@ -75,7 +75,7 @@ def node_of(name: str) -> Mapping[str, Any]:
 
 
 def test_every_folder_is_a_role_and_every_role_has_a_folder() -> None:
-    assert {name.partition("/")[0] for name in FILES} == {*ROLES, "metric", "execute"}
+    assert {name.partition("/")[0] for name in FILES} == {*ROLES, *SEVERAL, "execute"}
     assert set(GIVEN) <= set(FILES)
     assert all("/" not in name.partition("/")[2] for name in FILES)
 
