@@ -8,8 +8,8 @@ its own; `fingerprint()` names the model behind it without loading it (sha256 of
 may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
 sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars). It may
 also have `expected(request)`, the same for one request, by which a budget is kept; `sent(request)`, everything that its server
-is told, under which a reply is kept whatever becomes of the code; and `attempts(requests)`, which gives a UserError in the place
-of a reply instead of raising it, so that the replies before it are kept. One that looks at reference answers sets
+is told, under which a reply is kept whatever becomes of the code; and `attempts(requests)`, which gives a UserError in place of
+a reply instead of raising it, so that the replies before it are kept. One that looks at reference answers sets
 `reads_gold = True`.
 """
 

@@ -9,7 +9,7 @@ import pytest
 from scripted_server import Script, answer, say, serving, too_long
 from spending import QUESTIONS, ask_of, planned, replies, swept, write_study
 
-from rag import runs, terminal
+from rag import runs, sweep, terminal, verdicts
 from rag.budget import Ledger, Terms
 from rag.claims import Spent
 from rag.errors import BudgetError, ConfigError, ProblemsError
@@ -190,3 +190,19 @@ def test_what_timing_takes_is_counted_and_a_refusal_is_not_timed(here: Path, sto
     lost = swept(planned(study, Store(str(here / "other"))), Store(str(here / "other")))
     assert lost.board.rows[0].status == "failed"
     assert "context_tokens" in lost.board.rows[0].error
+
+
+def test_trials_that_ran_under_different_budgets_are_compared(here: Path, script: Script) -> None:
+    store, ids = Store(str(here / ".rag" / "store")), []
+    for k in (1, 2):
+        study = write_study(here, f"  k: k={k}").rename(here / f"study{k}.yaml")
+        done = swept(planned(study, store, f"budget.tokens={5000 + k}"), store)
+        sweep.write(done)
+        ids.append(done.board.rows[0].trial_id)
+    assert [side.result.trial_id for side in verdicts.sides(ids)] == ids
+
+
+def test_models_inside_rewriters_and_judges_are_estimated(here: Path, store: Store, script: Script) -> None:
+    alone = planned(write_study(here), store).estimate.tokens
+    judged = planned(write_study(here), store, "judge=llm", "metrics=[token_f1,faithfulness]").estimate.tokens
+    assert judged == alone + QUESTIONS * (6 * 200 + 1024)
