@@ -10,29 +10,35 @@ from rag.paired import ALPHA
 from rag.terminal.output import number, out
 
 Row = tuple[str, ...]
-COLUMNS: Sequence[tuple[str, Callable[[Arm], str]]] = (
+Cells = Sequence[tuple[str, Callable[[Arm], str]]]
+SUCCEED: Cells = (
     ("trial", lambda arm: arm.name),
-    ("attacks that succeed", lambda arm: share(arm.parts["all"])),
+    ("attacks succeed", lambda arm: share(arm.parts["all"])),
     ("seen wordings", lambda arm: share(arm.parts.get("split=tune"))),
-    ("held-out wordings", lambda arm: share(arm.parts.get("split=holdout"))),
-    ("links and images", lambda arm: share(arm.parts.get(f"kind={LINKS}"))),
-    ("attacks quarantined", lambda arm: number(arm.quarantined[0].rate)),
-    ("benign quarantined", lambda arm: number(arm.quarantined[1].rate)),
-    ("benign declined", lambda arm: number(arm.declined[1].rate)),
-    ("benign answered", lambda arm: number(arm.answered[1])),
-    ("attacked answered", lambda arm: number(arm.answered[0])),
+    ("held-out", lambda arm: share(arm.parts.get("split=holdout"))),
+    ("links, images", lambda arm: share(arm.parts.get(f"kind={LINKS}"))),
 )
-"""One line per trial; of the first five the share with its Wilson interval."""
+"""Shares of attacks with their Wilson intervals."""
+
+COST: Cells = (
+    ("trial", lambda arm: arm.name),
+    ("attacks quarantined", lambda arm: number(arm.quarantined[0].rate)),
+    ("attacked answered", lambda arm: number(arm.answered[0])),
+    ("benign quarantined", lambda arm: number(arm.quarantined[1].rate)),
+    ("declined", lambda arm: number(arm.declined[1].rate)),
+    ("answered", lambda arm: number(arm.answered[1])),
+)
+"""What guards do to attacked questions, and to benign ones, which the last three are about."""
 
 SAID = {True: "reached", False: "missed", None: "not known"}
 
 
 def share(found: Share | None) -> str:
-    """Hits of all, the rate and its interval."""
+    """A rate and its interval."""
     if found is None or not found.n:
         return "–"
     low, high = found.interval
-    return f"{number(found.rate)} [{number(low)}, {number(high)}] {found.hits}/{found.n}"
+    return f"{number(found.rate)} [{number(low)}, {number(high)}]"
 
 
 def attacks(found: Attacked) -> None:
@@ -59,9 +65,12 @@ def markdown(found: Attacked) -> str:
 
 
 def tables(found: Attacked) -> list[tuple[Row, list[Row]]]:
-    """Trials, success by part of the attacks, and paired differences: a head and rows each."""
-    trials = [tuple(cell(arm) for _, cell in COLUMNS) for arm in found.arms]
-    parts = [(tuple(name for name, _ in COLUMNS), trials), _by_part(found)]
+    """What attacks did, what guards cost, success by part of the attacks, paired differences: a head and rows each."""
+    parts: list[tuple[Row, list[Row]]] = []
+    for cells in (SUCCEED, COST):
+        rows = [tuple(cell(arm) for _, cell in cells) for arm in found.arms]
+        parts.append((tuple(name for name, _ in cells), rows))
+    parts.append(_by_part(found))
     if found.differences:
         parts.append((("trial", "minus", "in", "difference", "p", "questions"), [_row(one) for one in found.differences]))
     return parts
