@@ -36,7 +36,7 @@ def swept(done: Sweep, told: Conclusion, folder: Path, called: str = "") -> None
     counted(done)
     for name, error in (told.again.errors() if told.again else {}).items():
         err.print(f"[red]{escape(name)} on the holdout[/red]\n{escape(error.rstrip())}", soft_wrap=True)
-    _next(told.winner, folder, called)
+    _next(done, told.winner, folder, called)
 
 
 def _marks(winner: Winner) -> dict[str, str]:
@@ -83,12 +83,14 @@ def _shown(found: Mean, signed: bool = False) -> str:
     return f"{sign}{number(found.mean)}" + ("" if math.isnan(found.low) else f" \\[{low}, {high}]")
 
 
-def _next(winner: Winner | None, folder: Path, called: str) -> None:
+def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None:
     if winner is None:
         return
     rivals = [found for found in winner.standings if found.trial_id != winner.recommended and found.admitted]
     rival = winner.best if winner.best != winner.recommended else rivals[0].trial_id if rivals else ""
     verbs = [f"rag compare {rival} {winner.recommended}" if rival else ""]
     verbs += [f"rag baseline {called}", f"rag report {called}"] if called else []
+    turns = any(example.turn for trial in done.plan.trials for example in trial.golden.examples)
+    verbs += [f"rag dialogues trial={winner.recommended}"] if turns else []
     verbs += [f'rag ask "…" trial={winner.recommended}', "make ui", f"{folder}/leaderboard.json"]
     out.print(f"Next:  {escape('   '.join(filter(None, verbs)))}", soft_wrap=True)
