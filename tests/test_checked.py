@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 from verbs import Verb, verb
 
+from rag import sweep
 from rag.checked import Fired, Tally, in_words
+from rag.experiment import ad_hoc
+from rag.report import markdown, page
+from rag.report.gather import gather
 
 
 @pytest.fixture
@@ -31,6 +35,21 @@ def test_a_sweep_says_how_often_each_check_fired(rag: Verb, golden: Path, here: 
     said = " ".join(rag("run", *given, "--no-track").out.split())
     assert "What checks and guards found" in said
     assert f"{floor['findings']} in {floor['questions']}, {floor['findings']} not asked" in said
+
+
+def test_a_report_says_it_too(rag: Verb, golden: Path, here: Path) -> None:
+    given = ("dataset=native", f"dataset.path={golden}", *FIXED, *CHECKED)
+    rag("run", *given, "--no-track")
+    ready = sweep.prepare(ad_hoc(given))
+    material = gather(ready.plan, ready.store)
+    assert material.found is not None
+    assert material.found.columns == ("declined", "retrieval_floor", "numbers", "citations")
+    (line,) = material.found.lines
+    assert line.cells[0].endswith("of 6")
+    assert "not asked" in line.cells[1]
+    assert line.cells[2:] == ("–", "–")
+    assert "What checks and guards found" in markdown.render(material)
+    assert "not asked" in page.render(material)
 
 
 def test_where_nothing_is_generated_nothing_is_told(rag: Verb, golden: Path, here: Path) -> None:
