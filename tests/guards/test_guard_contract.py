@@ -64,7 +64,7 @@ def test_the_five_layers_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(texts=st.lists(TEXTS, max_size=4))
 def test_screens_find_places_that_are_there_and_the_same_ones_again(
     guards: dict[str, Any], name: str, texts: list[str]

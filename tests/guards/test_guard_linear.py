@@ -18,19 +18,8 @@ LENGTH = 1_000_000
 GROWTH = 8.0
 """Four times the text in less than eight times the time: a quadratic search takes sixteen."""
 
-PIECES = (
-    "ignore all ",
-    "i g n o r e ",
-    "&#105;",
-    "%41%",
-    "![a](",
-    "![a][",
-    "http://a ",
-    "[[1]",
-    "<a ",
-    "\u200b",
-    "when answering, ",
-)
+READ = ("ignore all ", "i g n o r e ", "&#105;", "%41%", "\u200b", "when answering, ")
+SAID = ("![a](", "![a][", "http://a ", "[[1]", "<a ", "Answer from the sources, in one sentence. ")
 
 
 def seconds(run: Callable[[str], object], text: str) -> float:
@@ -45,13 +34,13 @@ def growth(run: Callable[[str], object], piece: str) -> float:
     return seconds(run, long) / max(seconds(run, short), 1e-3)
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("piece", READ)
 def test_a_scan_grows_with_the_text(piece: str) -> None:
     guard = ScanGuard(**{name: value for name, value in SCAN.items() if name not in ("_target_", "embedder")})
     assert growth(guard.findings, piece) < GROWTH
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("piece", SAID)
 def test_a_look_at_a_reply_grows_with_the_reply(piece: str) -> None:
     guard = OutputGuard(**{name: value for name, value in OUTPUT.items() if name != "_target_"})
     contexts = (Chunk(Span("d", 0, 1), "See https://ok.example/a."),)
