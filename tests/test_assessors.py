@@ -88,13 +88,13 @@ def test_a_report_has_a_section_on_judges(study: str, labels: str, rag: Verb) ->
     sweep.write(done)
     listing = judges(done.plan, store)
     assert listing is not None
-    assert [line.cells[0] for line in listing.lines] == ["none"]
+    assert [line.cells[1] for line in listing.lines] == ["none"]
     assert "nobody has measured it" in listing.sentence
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     found = report.gather(done.plan, store)
     assert found.judges is not None
     ((name, cells),) = [(line.name, line.cells) for line in found.judges.lines]
-    assert (name, cells[0]) == ("LocalJudge", f"people, {len(SUPPORTED) + len(UNSUPPORTED)} texts")
+    assert (name, cells[1]) == ("LocalJudge", f"people, {len(SUPPORTED) + len(UNSUPPORTED)} texts")
     assert rag("report", study).code == 0
     page = Path("reports/study/index.html").read_text("utf-8")
     assert "How judges agree with people" in page
@@ -148,7 +148,7 @@ def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> 
     listing = judges(done.plan, store)
     assert listing is not None
     assert "could not judge" in listing.sentence
-    assert listing.lines[0].cells[-1] == f"{judge.failed} of {judge.asked}"
+    assert listing.lines[0].cells[0] == f"{judge.failed} of {judge.asked}"
 
 
 def test_a_judge_reads_nothing_where_nobody_asks(study: str) -> None:

@@ -10,7 +10,7 @@ from rag.report.figures import difference, interval, number
 from rag.report.material import Line, Listing, Mean
 from rag.store import Store
 
-COLUMNS = ("labels", "AUC", "beside word overlap", "beside length", "kappa", "sensitivity", "specificity", "not judged")
+COLUMNS = ("not judged", "labels", "AUC", "beside word overlap", "beside length", "kappa", "sensitivity", "specificity")
 
 UNJUDGED = "No judge read answers: metrics such as faithfulness ask one."
 """What is said where there is nothing to show."""
@@ -29,9 +29,9 @@ def judges(made: Plan, store: Store) -> Listing | None:
 def _lines(judge: Assessor) -> Iterator[Line]:
     lost = f"{judge.failed:,} of {judge.asked:,}"
     if not judge.cards:
-        yield Line(judge.name, ("none", *["–"] * (len(COLUMNS) - 2), lost))
+        yield Line(judge.name, (lost, "none", *["–"] * (len(COLUMNS) - 2)))
     for card in judge.cards:
-        yield Line(judge.name, (*_figures(card), lost))
+        yield Line(judge.name, (lost, *_figures(card)))
 
 
 def _figures(card: Card) -> tuple[str, ...]:
