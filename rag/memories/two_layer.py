@@ -30,7 +30,8 @@ class TwoLayerMemory:
     `least` on in the sentences that score highest, as many as the score's share of `whole`.
 
     Conflicts: pinned files over newer over older. `rule` says so to the model. And a statement that a newer one of the same
-    side replaces is not shown: of their stems they share at least `overlap`, and they hold different values.
+    side replaces is not shown: of their stems they share at least `overlap`, values that both hold among them, and each holds a
+    value that the other does not.
     """
 
     rule: str
@@ -110,9 +111,11 @@ class TwoLayerMemory:
 
     def _replaces(self, newer: Said, older: Said) -> bool:
         """Whether a newer message gives other values for what an older one spoke of."""
-        if not newer.values or newer.values >= older.values or newer.asks or older.asks:
+        if newer.asks or older.asks or not (newer.values - older.values and older.values - newer.values):
             return False
-        return len(newer.stems & older.stems) >= self.overlap * len(newer.stems | older.stems) > 0
+        # What both name speaks for one matter; what one of them names is what they may differ in.
+        named = len(newer.values & older.values)
+        return named + len(newer.stems & older.stems) >= self.overlap * (named + len(newer.stems | older.stems)) > 0
 
     def _left(self, text: str, score: float, now: frozenset[str]) -> str:
         """What a score leaves of a message: all of it, or its best sentences in their order."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,8 @@ def test_a_summary_keeps_names_and_numbers(config: Any) -> None:
 FILLER = (Turn("user", "Thanks."), Turn("assistant", "You are welcome."), Turn("user", "Fine."), Turn("assistant", "Good."))
 OLD = (Turn("user", "The code of the gate at Holm is 4417."), Turn("assistant", "Noted."))
 NEW = (Turn("user", "They gave the gate at Holm another code yesterday, 9021 it is."), Turn("assistant", "Noted."))
+INSTRUCTION = "Answer the question from the pinned documents and from what was said before. Reply with the answer alone."
+CONTEXT = "Pinned documents:\n{pinned}\n\nWhat was said before:\n{summary}"
 PINNED = Document("gates.md", "The code of the gate at Holm is 7358.")
 
 
@@ -96,6 +99,7 @@ def test_pinned_files_hold_over_newer_over_older(
     query = Query("q", "What is the code of the gate at Holm?", history)
     (recalled,) = config("memory", "memory=two_layer").recall([query])
     assert recalled.turns == FILLER
-    messages = config("prompt", "prompt=layered").render(Material(query, (), recalled, pinned))
+    prompt = replace(config("prompt", "prompt=plain"), role="", instruction=INSTRUCTION, context=CONTEXT)
+    messages = prompt.render(Material(query, (), recalled, pinned))
     (reply,) = config("generator", "generator=openai", "generator.max_tokens=48").generate([Request(query, (), messages)])
     assert holds in reply.text, reply.text

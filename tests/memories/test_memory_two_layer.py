@@ -101,6 +101,11 @@ EVERYTHING = {"least": 0.0, "whole": 0.0}
         ("The gate code is 4417.", "The parking fee is 9 crowns.", ["The gate code is 4417.", "The parking fee is 9 crowns."]),
         ("Is the gate code 4417?", "Is the gate code 9021?", ["Is the gate code 4417?", "Is the gate code 9021?"]),
         ("We meet at Holm.", "We meet at Southmoor.", ["We meet at Southmoor."]),
+        (
+            "The code of the gate at Holm is 4417.",
+            "They gave the gate at Holm another code yesterday, 9021 it is.",
+            ["They gave the gate at Holm another code yesterday, 9021 it is."],
+        ),
     ],
 )
 def test_a_newer_statement_with_other_values_replaces_an_older_one(first: str, second: str, left: list[str]) -> None:
