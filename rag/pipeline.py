@@ -212,13 +212,13 @@ class Pipeline:
         """Answer one question from what was found for it; `references` are its gold answers, where they are known.
 
         Where inspections could change a reply, it is heard when they are done: what a guard takes out is never shown, nor is
-        reasoning that a prompt asks for before the answer.
+        reasoning that a prompt asks for before the answer. It is streamed all the same: who listens can break it off.
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
         prepared = self.prepare(query, trace, references)
         late = bool(self.inspections or awaited(self.reading.prompt, self.generator))
-        checked = self._checked(prepared, None if late else hear)
+        checked = self._checked(prepared, (lambda piece: None) if hear and late else hear)
         if hear and (late or prepared.request is None):
             hear(checked.reply.text)
         return answered(query, prepared, checked, trace.sought, self.corpus)

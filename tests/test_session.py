@@ -11,7 +11,7 @@ from rag.answering import config_of, open_config
 from rag.conversing import UNSAID, lived, said
 from rag.errors import DataError, ServiceError
 from rag.pipeline import Pipeline
-from rag.records import Answer, Example, Query, Reply, Request, Turn
+from rag.records import Answer, Example, Finding, Query, Reply, Request, Turn
 from rag.session import Session
 from rag.transcript import save
 
@@ -139,3 +139,19 @@ def test_a_transcript_never_takes_the_place_of_a_file_unasked(pipeline: Pipeline
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(DataError, match="cannot be written"):
         save(session, {}, tmp_path / "file" / "talk.md")
+
+
+def test_what_inspections_may_change_is_streamed_and_heard_at_the_end(pipeline: Pipeline) -> None:
+    class Cutting:
+        def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
+            return [[Finding("cutting", "a word too much", "remove", start=0, end=3)] for _ in replies]
+
+    scripted = replace(pipeline, generator=Scripted(["At ", "seven."], ["Ni", KeyboardInterrupt()]))
+    session = Session(replace(scripted, inspections={"cutting": Cutting()}))
+    heard: list[str] = []
+    assert session.ask("When?", heard.append).answer.reply.text == "seven."
+    assert heard == ["seven."]
+    with pytest.raises(KeyboardInterrupt):
+        session.ask("And in winter?", heard.append)
+    assert heard == ["seven."]
+    assert len(session.exchanges) == 1
