@@ -162,3 +162,12 @@ def test_an_empty_store_has_no_cards(here: Path) -> None:
     from rag.calibration import cards
 
     assert cards(upkeep.at(".rag/store"), "x") == []
+
+
+def test_trials_are_compared_by_what_judges_say(study: str, rag: Verb) -> None:
+    assert rag("sweep", study, "--no-track").code == 0
+    ids = [trial["trial"] for trial in json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]]
+    told = rag("compare", *ids)
+    assert told.code == 0
+    for column in ("faithfulness", "answer_relevance", "citation_support"):
+        assert column in told.out
