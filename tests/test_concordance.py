@@ -74,6 +74,9 @@ def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Pa
     (found,) = rag("judge", "agree", "study.yaml", "--json").json["agreement"]
     assert found["judges"] == ["trusting", "doubting"]
     assert found["kappa"].keys() == {"value", "low", "high"}
+    assert rag("report", "study.yaml").code == 0
+    text = Path("reports/study/report.md").read_text("utf-8")
+    assert "trusting and doubting agree on the faithfulness of 2 answers by Spearman" in text
 
 
 def test_without_two_judges_nothing_agrees(rag: Verb, here: Path, golden: Path) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from rag.agreement import Difference, Estimate
 from rag.assessors import Assessor, assessors
 from rag.calibration import Card
+from rag.concordance import Concordance, concordances
 from rag.plan import Plan
-from rag.report.figures import difference, interval, number
+from rag.report.figures import amount, difference, interval, number
 from rag.report.material import Line, Listing, Mean
 from rag.store import Store
 
@@ -23,7 +24,14 @@ def judges(made: Plan, store: Store) -> Listing | None:
         return None
     remarks = [f"{remark}." for judge in found for remark in judge.remarks]
     told = " ".join(f"{judge.name} filled {', '.join(judge.columns)}: {judge.asked:,} judgements." for judge in found)
-    return Listing(COLUMNS, tuple(line for judge in found for line in _lines(judge)), " ".join([told, *remarks]))
+    agreed = [_agreed(one) for one in concordances(made, store)]
+    return Listing(COLUMNS, tuple(line for judge in found for line in _lines(judge)), " ".join([told, *remarks, *agreed]))
+
+
+def _agreed(one: Concordance) -> str:
+    figures = (("Spearman", one.spearman), ("Kendall", one.kendall), ("kappa", one.kappa))
+    told = ", ".join(f"{name} {_value(value)}" for name, value in figures)
+    return f"{one.first} and {one.second} agree on the faithfulness of {amount(one.answers, 'answer')} by {told}."
 
 
 def _lines(judge: Assessor) -> Iterator[Line]:
