@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rag.errors import ConfigError
+from rag.budget import Ledger, Terms
+from rag.errors import BudgetError, ConfigError, ReplayError, ServiceError
 from rag.records import Message, Query, Reply, Request
 from rag.replies import REPLIES, StoredGenerator
 from rag.roles import Generator
@@ -102,3 +104,59 @@ def test_a_stream_comes_straight_from_the_generator(store: Store) -> None:
     (request,) = asking("a")
     assert [list(stored.stream(request)), list(stored.stream(request))] == [["a", "b"]] * 2
     assert inner.asked == ["a", "a"]
+
+
+class Breaking(CountingGenerator):
+    """Says what it sends, and breaks off at the question `bad`, with what was answered before it."""
+
+    def sent(self, request: Request) -> dict[str, str]:
+        return {"text": request.messages[-1].content}
+
+    def attempts(self, requests: Sequence[Request]) -> list[Reply | ServiceError]:
+        texts = [request.messages[-1].content for request in requests]
+        self.asked += texts
+        end = texts.index("bad") if "bad" in texts else len(texts)
+        broken = ServiceError("there", "it broke", "mend it")
+        return [Reply(text) if number < end else broken for number, text in enumerate(texts)]
+
+
+def test_what_was_answered_before_an_error_is_kept(store: Store) -> None:
+    with pytest.raises(ServiceError, match="it broke"):
+        StoredGenerator(Breaking(), store, "one").generate(asking("a", "b", "bad", "c"))
+    inner = Breaking()
+    assert [reply.text for reply in StoredGenerator(inner, store, "one").generate(asking("a", "b", "c"))] == ["a", "b", "c"]
+    assert inner.asked == ["c"]
+
+
+def test_what_is_sent_goes_before_an_identity_that_changes_with_code(store: Store) -> None:
+    StoredGenerator(Breaking(), store, "one").generate(asking("a"))
+    inner = Breaking()
+    StoredGenerator(inner, store, "two").generate(asking("a", system="not sent"))
+    assert inner.asked == []
+
+
+def test_another_sample_is_another_reply(store: Store) -> None:
+    inner = CountingGenerator()
+    stored = StoredGenerator(inner, store, "one")
+    (request,) = asking("a")
+    stored.generate([request, replace(request, sample=1), replace(request, sample=1)])
+    assert inner.asked == ["a", "a"]
+
+
+def test_only_what_is_stored_may_be_replayed(store: Store) -> None:
+    (request,) = asking("a")
+    StoredGenerator(CountingGenerator(), store, "one").generate([request])
+    inner = CountingGenerator()
+    replaying = StoredGenerator(inner, store, "one", Ledger(store, Terms("only")))
+    assert list(replaying.stream(request)) == ["a\ud800"]
+    with pytest.raises(ReplayError, match=r"of 2 requests to the model 1 have none; the first: q1 'b'"):
+        replaying.generate(asking("a", "b"))
+    assert inner.asked == []
+
+
+def test_what_does_not_fit_is_not_asked_for_and_what_fits_is_kept(store: Store) -> None:
+    inner = CountingGenerator()
+    stored = StoredGenerator(inner, store, "one", Ledger(store, Terms(tokens=15)))
+    with pytest.raises(BudgetError, match="105 tokens"):
+        stored.generate(asking(*"abcdefghijklmnop"))  # Expected to take 1 token each, they take 7.
+    assert len(inner.asked) == len(store.keys("replies")) == 15
