@@ -1,4 +1,4 @@
-"""The injection experiment with the model behind OPENAI_BASE_URL: what guards leave of attacks on wordings they never saw."""
+"""The injection experiment with the model behind OPENAI_BASE_URL: what all guards leave, and what they cost."""
 
 import os
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     before = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("attacks"))
     try:
-        overrides = ("dataset.bipia=null", "dataset.rounds=1", "split=holdout")
+        overrides = ("dataset.bipia=null", "dataset.rounds=1", "guard=none,[scan,spotlight,rules,output]")
         ready = sweep.prepare(load("injection", overrides))
         ran = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
         assert not ran.to_json()["errors"]
