@@ -80,7 +80,7 @@ FILLER = (Turn("user", "Thanks."), Turn("assistant", "You are welcome."), Turn("
 OLD = (Turn("user", "The code of the gate at Holm is 4417."), Turn("assistant", "Noted."))
 NEW = (Turn("user", "They gave the gate at Holm another code yesterday, 9021 it is."), Turn("assistant", "Noted."))
 INSTRUCTION = "Answer the question from the pinned documents and from what was said before. Reply with the answer alone."
-CONTEXT = "Pinned documents:\n{pinned}\n\nWhat was said before:\n{summary}"
+CONTEXT = "Pinned documents:\n{pinned}\n\nWhat was said before:\n{summary}\n\nSources:\n{contexts}"
 PINNED = Document("gates.md", "The code of the gate at Holm is 7358.")
 
 
