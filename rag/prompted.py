@@ -44,13 +44,17 @@ def _contexts(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> 
 def _left_out(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> Iterator[dict[str, Any]]:
     """The first k passages that are not shown, in their order."""
     read = {position for position, _ in prepared.read}
-    quarantined: dict[int, list[str]] = {}
+    quarantined: dict[str, list[str]] = {}
     for finding in prepared.screened.findings:
         if finding.action == "quarantine":
-            quarantined.setdefault(finding.context, []).append(f"{finding.source}: {finding.what}")
+            quarantined.setdefault(finding.passage, []).append(f"{finding.source}: {finding.what}")
     for position, rank in ranks.items():
         if position not in read:
             chunk = pipeline.corpus.chunk(position)
-            why = "quarantined by " + "; ".join(dict.fromkeys(quarantined[rank])) if rank in quarantined else "no room"
+            why = (
+                "quarantined by " + "; ".join(dict.fromkeys(quarantined[chunk.chunk_id]))
+                if chunk.chunk_id in quarantined
+                else "no room"
+            )
             told = {"rank": rank, "chunk": chunk.chunk_id, "section": chunk.section, "tokens": count(chunk.text)}
             yield told | {"why": why}

@@ -87,16 +87,23 @@ class Reading:
 
 
 def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:
-    """What is left of the heads of rankings; contexts in findings are numbered as they stand in those heads."""
+    """What is left of the heads of rankings; contexts in findings get the numbers that they have among what is left."""
     rows = [heads.row(number) for number in range(len(heads))]
     shown: list[Ranking] = [tuple(Hit(corpus.chunk(place), score) for place, score in row) for row in rows] if screens else []
     found: list[list[Finding]] = [[] for _ in queries]
     for one in screens.values():
         for gathered, findings in zip(found, one.screen(queries, shown), strict=True):
             gathered += findings
-    return [_left(row, findings) for row, findings in zip(rows, found, strict=True)]
+    return [_left(row, findings, corpus) for row, findings in zip(rows, found, strict=True)]
 
 
-def _left(row: Hits, findings: Sequence[Finding]) -> Screened:
+def _left(row: Hits, findings: Sequence[Finding], corpus: Corpus) -> Screened:
     gone = {finding.context for finding in findings if finding.action == "quarantine"}
-    return Screened(tuple(hit for rank, hit in enumerate(row, 1) if rank not in gone), tuple(findings))
+    kept = [rank for rank in range(1, len(row) + 1) if rank not in gone]
+    number = {rank: place for place, rank in enumerate(kept, 1)}
+
+    def told(one: Finding) -> Finding:
+        name = corpus.chunk(row[one.context - 1][0]).chunk_id
+        return replace(one, context=number.get(one.context, 0), passage=name)
+
+    return Screened(tuple(row[rank - 1] for rank in kept), tuple(told(one) if one.context else one for one in findings))

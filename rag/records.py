@@ -177,7 +177,8 @@ Action = Literal["flag", "quarantine", "abstain", "remove", "refuse", "regenerat
 class Finding:
     """Something that a check or a guard, named `source`, noticed.
 
-    It concerns the characters [start, end) of context number `context`, or of the reply where that is 0. `advice` is what the
+    It concerns the characters [start, end) of context number `context`, or of the reply where that is 0. Of a passage that was
+    found, `passage` is the chunk_id; one that was taken out is no context any more, and its number is 0. `advice` is what the
     model is told when it is asked again.
     """
 
@@ -188,6 +189,7 @@ class Finding:
     start: int = 0
     end: int = 0
     advice: str = ""
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rag.corpus import Corpus
 from rag.rankings import Rankings
 from rag.reading import Reading
-from rag.records import Document, Finding, Material, Message, Query, Recalled, Span
+from rag.records import Document, Finding, Material, Message, Query, Ranking, Recalled, Span
 
 
 @dataclass
@@ -46,3 +46,33 @@ def test_what_is_recalled_reaches_the_prompt() -> None:
 def test_a_memory_that_fell_back_is_told_beside_the_answer() -> None:
     recalled = Recalled(summary="user: My code is 7.", note="sentences were picked: cannot be reached")
     assert prepared(recalled)[1] == (Finding("memory", "sentences were picked: cannot be reached"),)
+
+
+class Strict:
+    """A screen that takes out every passage with an `x`, and flags those with a `y`."""
+
+    def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
+        asks = {"x": "quarantine", "y": "flag"}
+        return [
+            [
+                Finding("strict", "holds it", asks[hit.chunk.text], number, 0, 1)
+                for number, hit in enumerate(row, 1)
+                if hit.chunk.text in asks
+            ]
+            for row in contexts
+        ]
+
+
+def test_findings_number_contexts_as_they_are_read_and_name_those_that_are_not() -> None:
+    corpus = Corpus.of((Document("d", "xyzxy"),), [Span("d", start, start + 1) for start in range(5)])
+    reading = Reading(Shows(), Remembers(Recalled()), 5, screens={"strict": Strict()})
+    rankings = Rankings.pack([[(place, float(-place)) for place in range(5)], [(2, 1.0)]])
+    (first, second) = reading.screen([Query("a", "?"), Query("b", "?")], rankings, corpus)
+    assert [place for place, _ in first.kept] == [1, 2, 4]
+    assert [(one.action, one.context, one.passage) for one in first.findings] == [
+        ("quarantine", 0, "d:0-1"),
+        ("flag", 1, "d:1-2"),
+        ("quarantine", 0, "d:3-4"),
+        ("flag", 3, "d:4-5"),
+    ]
+    assert ([place for place, _ in second.kept], second.findings) == ([2], ())

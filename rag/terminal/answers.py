@@ -38,7 +38,7 @@ def remarks(answer: Answer) -> None:
 
 
 def _said(finding: Finding) -> str:
-    about = [f"context {finding.context}"] if finding.context else []
+    about = [f"context {finding.context}"] if finding.context else [finding.passage] if finding.passage else []
     about += [DONE[finding.action]] if finding.action in DONE else []
     return visible(f"{finding.source}: {finding.what}" + (f" ({', '.join(about)})" if about else ""))
 
