@@ -47,7 +47,7 @@ def sources(contexts: Ranking, citations: Sequence[int]) -> None:
     """The cited contexts, a line each."""
     cited = [number for number in citations if 1 <= number <= len(contexts)]
     if contexts and not cited:
-        out.print(f"[dim]It cites none of the {len(contexts)} passages that were read.[/dim]")
+        out.print("[dim]It cites none of the passages that were read.[/dim]")
     for number in cited:
         chunk = contexts[number - 1].chunk
         where = f"\\[{number}] {escape(visible(chunk.chunk_id))}"
