@@ -212,3 +212,13 @@ def test_a_pipe_is_told_by_the_exit_code_that_a_question_failed(folder: Path) ->
     assert b"answered 400: no" in done.stderr
     assert b"is no command" in done.stderr
     assert b"Seven [1]." in done.stdout
+
+
+@pytest.mark.parametrize(("overrides", "sought"), [((), "bus ticket cost winter"), (("queries=none",), "And in winter?")])
+def test_follow_ups_are_searched_for_with_what_they_lean_on_unless_told_otherwise(
+    folder: Path, overrides: tuple[str, ...], sought: str
+) -> None:
+    done = piped(b"What does a bus ticket cost?\nAnd in winter?\n/why\n", *overrides).stdout.decode()
+    searched = done.partition("Searched for:")[2].partition("[1]")[0].lower()
+    assert all(word in searched for word in sought.lower().split()), done
+    assert ("ticket" in searched) == ("ticket" in sought)

@@ -1,22 +1,34 @@
 """The verb that converses."""
 
+from collections.abc import Sequence
+
 import typer
 
 from rag.cli.app import app
 from rag.cli.options import FAILED, Overrides
 
 
+FOLLOWING_UP = "queries=carry_over"
+"""In a conversation questions lean on each other; elsewhere the default stays what is measured when nothing is said."""
+
+
+def _following_up(overrides: Sequence[str]) -> list[str]:
+    said = any(override.lstrip("+").partition("=")[0] in ("queries", "trial") for override in overrides)
+    return [*overrides] if said else [FOLLOWING_UP, *overrides]
+
+
 @app.command()
 def chat(overrides: Overrides = None) -> None:
     """Converse with any config, or with trial=<id> of a sweep: answers as they come, with their sources; /help in it.
 
-    Ctrl-C drops the answer that is being given, Ctrl-D leaves. Questions can also come through a pipe, one a line.
+    Where nothing is said of queries, follow-ups are searched for with queries=carry_over. Ctrl-C drops the answer that is being
+    given, Ctrl-D leaves. Questions can also come through a pipe, one a line.
     """
     from rag import terminal
     from rag.answering import config_of, open_config
     from rag.session import Session
 
-    config = config_of(overrides or ())
+    config = config_of(_following_up(overrides or ()))
     with terminal.Waiting("opening …"):
         session = Session(open_config(config))
         session.make_ready()
