@@ -7,7 +7,6 @@ import typer
 from rag.cli.app import app
 from rag.cli.options import FAILED, Overrides
 
-
 FOLLOWING_UP = "queries=carry_over"
 """In a conversation questions lean on each other; elsewhere the default stays what is measured when nothing is said."""
 
