@@ -71,7 +71,6 @@ TALK = tuple(
 def test_a_summary_keeps_names_and_numbers(config: Any) -> None:
     (recalled,) = config("memory", "memory=summary_model", "memory.turns=2").recall([Query("q", "What is my badge?", TALK)])
     assert not recalled.note
-    assert recalled.tokens
     assert "4417" in recalled.summary
     assert "Quill" in recalled.summary
 
