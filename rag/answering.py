@@ -13,12 +13,13 @@ from rag.corpus import Corpus
 from rag.errors import ConfigError, UserError
 from rag.execute import Runner
 from rag.golden import Golden
+from rag.graph import Graph
+from rag.jobs import corpus_of
 from rag.opening import SINGLE, layers, open_pipeline
 from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
 from rag.records import Answer, Query
-from rag.runners import corpus_of
-from rag.stages import Graph, add_corpus, reading_values
+from rag.stages import add_corpus, reading_values
 from rag.sweep import recorded
 from rag.wiring import check, check_fusion, control_of
 

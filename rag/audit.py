@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from rag.errors import DataError
 from rag.evaluate import Gold, judge, parse_column, score
+from rag.graph import Stage
+from rag.jobs import rankings_of
 from rag.paired import Family, family
 from rag.plan import Plan, PlannedTrial
 from rag.rankings import NOTHING, Rankings
 from rag.records import Vectors
 from rag.resampling import cluster_numbers
 from rag.roles import RankingMetric
-from rag.runners import rankings_of
-from rag.stages import Stage
 from rag.store import Entry, Store
 
 Floats = NDArray[np.float64]

@@ -22,10 +22,10 @@ from rag.errors import DataError
 from rag.evaluate import Scores
 from rag.execute import Listener
 from rag.experiment import Experiment
+from rag.jobs import Job
 from rag.kept import answer_parts
 from rag.plan import Plan
 from rag.records import Reply
-from rag.runners import Job
 from rag.space import Trial
 from rag.summary import summarise
 from rag.why import Asked

@@ -6,9 +6,9 @@ from pathlib import Path
 from rag.errors import DataError
 from rag.evaluate import document_rankings
 from rag.golden import Golden
+from rag.jobs import corpus_of, rankings_of
 from rag.plan import Plan, PlannedTrial
 from rag.records import Example, Span
-from rag.runners import corpus_of, rankings_of
 from rag.store import Store
 from rag.trec import write_qrels, write_run
 

@@ -18,9 +18,10 @@ from dask.local import get_sync
 from rag import workers
 from rag.errors import BudgetError, ConfigError, StoreError, UserError, closest
 from rag.golden import Golden
+from rag.graph import Graph, Stage
+from rag.jobs import Job
 from rag.plan import Plan, golden_of
-from rag.runners import RUNNERS, Job
-from rag.stages import Graph, Stage
+from rag.runners import RUNNERS
 from rag.store import Entry, Store
 
 KEPT_BYTES = 256 * 2**20

@@ -15,11 +15,12 @@ from rag.compose import plugins
 from rag.errors import ProblemsError, UserError
 from rag.experiment import Experiment, Trial
 from rag.golden import Golden
+from rag.graph import Graph, Stage
 from rag.identity import digest, without_runtime
 from rag.items import StoredEmbedder
 from rag.replies import StoredGenerator
 from rag.roles import Embedder, Generator
-from rag.stages import Ends, Graph, Stage, add_trial
+from rag.stages import Ends, add_trial
 from rag.store import Entry, Store
 from rag.wiring import control_of
 

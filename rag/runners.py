@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -10,145 +10,21 @@ import numpy as np
 
 from rag import checking, conversing, evaluate, pipeline, standins
 from rag.assessing import assess, counted
-from rag.build import Components
-from rag.claims import Assessment, Spent
-from rag.corpus import Corpus
+from rag.claims import Spent
 from rag.errors import RefusalError
 from rag.finals import awaited
-from rag.golden import Golden
-from rag.items import StoredEmbedder, StoredReranker
-from rag.judgements import StoredJudge
-from rag.kept import AnswerParts, answer_parts, assessment_of, meta_of, plain, reply_of, screened_of, sought_of
-from rag.opening import open_pipeline, reading_of, several
-from rag.packing import hits
-from rag.rankings import Rankings
+from rag.jobs import (
+    Job,
+    entry_of_contexts,
+    entry_of_corpus,
+    entry_of_rankings,
+    rankings_of,
+)
+from rag.kept import meta_of, plain, reply_of
+from rag.opening import open_pipeline, several
 from rag.reading import Prepared, screen
-from rag.records import Answer, Query, Reply, Sought, Turn, Vectors
-from rag.roles import Embedder, Generator, Judge, Reranker
-from rag.store import Entry, Store
-
-
-@dataclass(frozen=True)
-class Job:
-    """A stage about to run: its parts of the config, its inputs, and what every stage may use."""
-
-    nodes: Mapping[str, Any]
-    values: Mapping[str, Any]
-    inputs: Mapping[str, Entry]
-    golden: Golden
-    components: Components
-    store: Store
-
-    @property
-    def corpus(self) -> Corpus:
-        """The chunks that this stage reads."""
-        return corpus_of(self.inputs["corpus"], self.golden)
-
-    @property
-    def ranking(self) -> Rankings:
-        """The rankings that this stage reads."""
-        return rankings_of(self.inputs["ranking"])
-
-    @property
-    def queries(self) -> list[Query]:
-        """The questions as they were asked, in the conversations that they stood in or, where these were lived, in those."""
-        asked = [example.query for example in self.golden.examples]
-        entry = self.inputs.get("questions")
-        return lived_of(entry, asked) if entry else asked
-
-    @property
-    def sought(self) -> list[Sought]:
-        """What is searched for: what a rewriter made of the questions, or the questions as they were asked."""
-        entry = self.inputs.get("queries")
-        return sought_of(entry.meta) if entry else [Sought(query.text, (query.text,)) for query in self.queries]
-
-    @property
-    def texts(self) -> list[str]:
-        """All texts that are searched for, those of one question in a row."""
-        return [text for sought in self.sought for text in sought.texts]
-
-    def embedder(self) -> Embedder:
-        """The embedder, its vectors kept by text."""
-        node = self.nodes["embedder"]
-        return StoredEmbedder(self.components.build(node, "embedder"), self.store, self.components.identity(node, "embedder"))
-
-    def reranker(self) -> Reranker:
-        """The reranker; one that scores pairs has its scores kept by pair."""
-        node = self.nodes["reranker"]
-        reranker: Reranker = self.components.build(node, "reranker")
-        return (
-            StoredReranker(reranker, self.store, self.components.identity(node, "reranker")) if reranker.pairwise else reranker
-        )
-
-    def generator(self) -> Generator:
-        """The generator; a costly one has its replies kept by request."""
-        generator: Generator = self.components.handed(self.nodes["generator"], "generator")
-        return generator
-
-    def judge(self) -> Judge:
-        """The judge, its judgements kept by what was judged."""
-        node = self.nodes["judge"]
-        return StoredJudge(self.components.build(node, "judge"), self.store, self.components.identity(node, "judge"))
-
-    def prepared(self) -> list[Prepared]:
-        """What the generator is given for every question."""
-        reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
-        entry = self.inputs.get("screen")
-        screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus)
-        return reading.prepare(self.queries, screened, self.corpus, [example.answers for example in self.golden.examples])
-
-    def answers(self) -> list[Answer | None] | None:
-        """The answers that this stage reads, if any were generated."""
-        return answers_of(self.inputs["check"], self.corpus, self.queries) if "check" in self.inputs else None
-
-    def assessments(self) -> list[Assessment] | None:
-        """What a judge said of the answers, if one was asked."""
-        return assessment_of(self.inputs["assess"].meta) if "assess" in self.inputs else None
-
-
-def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
-    """Questions with the histories that a conversation left."""
-    lived = [tuple(Turn(**turn) for turn in history) for history in entry.meta["histories"]]
-    return [replace(query, history=history) for query, history in zip(queries, lived, strict=True)]
-
-
-def corpus_of(entry: Entry, golden: Golden) -> Corpus:
-    """Stored chunks laid over their documents."""
-    return Corpus(golden.documents, **{name: entry.arrays[name] for name in ("doc", "start", "end")})
-
-
-def rankings_of(entry: Entry) -> Rankings:
-    """Stored rankings."""
-    return Rankings(entry.arrays["positions"], entry.arrays["scores"])
-
-
-def replies_of(entry: Entry) -> list[Reply]:
-    """The replies of stored answers, as people read them; an empty one for a question that failed."""
-    return [part.reply if part else Reply("") for part in answer_parts(entry.meta)]
-
-
-def answers_of(entry: Entry, corpus: Corpus, queries: Sequence[Query]) -> list[Answer | None]:
-    """Stored answers of questions; None for one that failed."""
-    rows = zip(queries, answer_parts(entry.meta), strict=True)
-    return [None if part is None else _answer(query, part, corpus) for query, part in rows]
-
-
-def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
-    read, left_out = hits(corpus, part.read, part.ends), hits(corpus, part.left_out)
-    return Answer(query, read, part.reply, part.findings, part.abstained, left_out=left_out)
-
-
-def _of_rankings(rankings: Rankings) -> Entry:
-    return Entry({"positions": rankings.positions, "scores": rankings.scores})
-
-
-def _of_corpus(corpus: Corpus) -> Entry:
-    return Entry({"doc": corpus.doc, "start": corpus.start, "end": corpus.end})
-
-
-def _of_contexts(corpus: Corpus, rankings: Rankings) -> Entry:
-    """Chunks and rankings of them in one entry, which may be read as either."""
-    return Entry({**_of_corpus(corpus).arrays, **_of_rankings(rankings).arrays})
+from rag.records import Answer, Sought, Vectors
+from rag.store import Entry
 
 
 def run_chunk(job: Job) -> Entry:
@@ -159,7 +35,7 @@ def run_chunk(job: Job) -> Entry:
 
 def run_uncut(job: Job) -> Entry:
     """Chunks and gold → chunks that cut no gold."""
-    return _of_corpus(standins.uncut(job.corpus, job.golden.examples))
+    return entry_of_corpus(standins.uncut(job.corpus, job.golden.examples))
 
 
 def run_embed(job: Job) -> Entry:
@@ -203,19 +79,19 @@ def run_search(job: Job) -> Entry:
     searcher = job.components.build(job.nodes["index"], "index").open(job.inputs["index"].arrays)
     vectors = job.inputs["vectors"].arrays["vectors"] if "vectors" in job.inputs else None
     found = searcher.search(job.texts, vectors, job.values["depth"])
-    return _of_rankings(pipeline.gathered(found, job.sought, job.values["depth"]))
+    return entry_of_rankings(pipeline.gathered(found, job.sought, job.values["depth"]))
 
 
 def run_fuse(job: Job) -> Entry:
     """Rankings of several indexes → one."""
     fusion = job.components.build(job.nodes["fusion"], "fusion")
     found = {name: rankings_of(job.inputs[name]) for name in job.values["names"]}
-    return _of_rankings(pipeline.fuse(fusion, found, job.values["depth"]))
+    return entry_of_rankings(pipeline.fuse(fusion, found, job.values["depth"]))
 
 
 def run_rerank(job: Job) -> Entry:
     """Rankings → rankings, their heads in a new order."""
-    return _of_rankings(
+    return entry_of_rankings(
         pipeline.rerank(
             job.reranker(), [sought.question for sought in job.sought], job.ranking, job.corpus, job.values["rerank_depth"]
         )
@@ -225,22 +101,22 @@ def run_rerank(job: Job) -> Entry:
 def run_select(job: Job) -> Entry:
     """Rankings → fewer or wider rankings."""
     selector = job.components.build(job.nodes["selector"], "selector")
-    return _of_rankings(pipeline.select(selector, job.ranking, job.corpus))
+    return entry_of_rankings(pipeline.select(selector, job.ranking, job.corpus))
 
 
 def run_shuffle(job: Job) -> Entry:
     """Rankings → rankings, each of another question."""
-    return _of_rankings(standins.of_another(job.ranking, job.golden.examples))
+    return entry_of_rankings(standins.of_another(job.ranking, job.golden.examples))
 
 
 def run_no_contexts(job: Job) -> Entry:
     """Questions → nothing to read."""
-    return _of_contexts(*standins.no_contexts(job.golden.documents, len(job.golden.examples)))
+    return entry_of_contexts(*standins.no_contexts(job.golden.documents, len(job.golden.examples)))
 
 
 def run_gold_contexts(job: Job) -> Entry:
     """Chunks and gold → the gold, as chunks and rankings."""
-    return _of_contexts(*standins.gold_contexts(job.corpus, job.golden.examples, job.values["depth"]))
+    return entry_of_contexts(*standins.gold_contexts(job.corpus, job.golden.examples, job.values["depth"]))
 
 
 def run_screen(job: Job) -> Entry:

@@ -17,10 +17,10 @@ from rag.errors import ServiceError, UserError
 from rag.evaluate import Scores
 from rag.execute import Outcome
 from rag.identity import digest, without_runtime
+from rag.jobs import replies_of
 from rag.leaderboard import Row
 from rag.plan import Plan, PlannedTrial
 from rag.redaction import plain, shown
-from rag.runners import replies_of
 from rag.store import Store
 from rag.sweep import Sweep
 from rag.tracking import SweepRecord, Table, TrialRecord

@@ -8,8 +8,8 @@ from rag.budget import Terms
 from rag.build import TARGET, Components
 from rag.claims import Spent
 from rag.errors import ConfigError
+from rag.graph import Stage
 from rag.roles import Generator, fingerprint
-from rag.stages import Stage
 
 JUDGED = 5
 """Passages that a judge is taken to read beside an answer."""

@@ -18,10 +18,10 @@ from rag.corpus import Corpus
 from rag.errors import ConfigError, DataError
 from rag.evaluate import Scores, gold_table, judge
 from rag.experiment import load
+from rag.jobs import replies_of
 from rag.plan import Plan
 from rag.rankings import Rankings
 from rag.records import Document, Evidence, Example, Query, Reply, Span
-from rag.runners import replies_of
 from rag.store import Entry, Store
 
 (MISSING, CHUNKER, CANDIDATES, LOW, FUSION, RERANKING, SELECTOR, PROMPT, ANSWER) = STAGES

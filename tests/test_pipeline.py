@@ -18,10 +18,10 @@ from rag.answering import open_config
 from rag.corpus import Corpus
 from rag.errors import ConfigError
 from rag.experiment import ad_hoc
+from rag.jobs import answers_of, corpus_of, rankings_of
 from rag.rankings import Rankings
 from rag.records import Document, Hit, Query, Reply, Sought, Span
 from rag.rerankers.none import NoReranker
-from rag.runners import answers_of, corpus_of, rankings_of
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "chunker.size=60", "k=3")
 OVERLAP = '''

@@ -11,7 +11,7 @@ from rag.answering import open_config
 from rag.blame import STAGES
 from rag.blame.reader import Reader
 from rag.experiment import ad_hoc
-from rag.runners import answers_of, corpus_of
+from rag.jobs import answers_of, corpus_of
 from rag.tokens import count
 
 GIVEN = [

@@ -12,8 +12,8 @@ from rag import plan, results, sweep
 from rag.answering import open_config
 from rag.errors import UserError
 from rag.experiment import Trial, ad_hoc, load
+from rag.jobs import replies_of
 from rag.plan import Plan, PlannedTrial
-from rag.runners import replies_of
 from rag.store import Store
 from rag.wiring import CONTROLS, OF_READING
 

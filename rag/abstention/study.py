@@ -17,9 +17,9 @@ from rag.evaluate import Scores
 from rag.execute import Listener, executor_of
 from rag.experiment import Experiment
 from rag.golden import SPLITS
+from rag.jobs import answers_of, corpus_of, rankings_of
 from rag.plan import Plan, PlannedTrial
 from rag.records import Example, Hit
-from rag.runners import answers_of, corpus_of, rankings_of
 from rag.space import Trial
 from rag.store import Entry, Store
 

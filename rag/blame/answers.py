@@ -6,10 +6,10 @@ import numpy as np
 
 from rag import results
 from rag.evaluate import Scores, parse_column
+from rag.jobs import replies_of
 from rag.metrics.squad import normalised
 from rag.plan import Plan, PlannedTrial
 from rag.records import Example, Reply
-from rag.runners import replies_of
 from rag.store import Store
 
 WRONG = 0.5

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from rag.corpus import Corpus
 from rag.evaluate import Gold
+from rag.graph import Stage
 from rag.plan import PlannedTrial
 from rag.records import Example, Span
 from rag.relevance import ranges
-from rag.stages import Stage
 
 STAGES = (
     "not in the corpus",

@@ -14,13 +14,14 @@ from rag.errors import UserError
 from rag.execute import Runner
 from rag.gate.measure import Prepared
 from rag.golden import Golden
+from rag.graph import Graph, Stage
 from rag.identity import digest
+from rag.jobs import corpus_of
 from rag.opening import open_pipeline
 from rag.pipeline import Pipeline
 from rag.plan import components_for
 from rag.records import Example
-from rag.runners import corpus_of
-from rag.stages import Graph, Stage, add_trial
+from rag.stages import add_trial
 from rag.store import Entry, Store
 
 SAMPLE, ROUNDS, LEAST = 64, 2, 16

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rag.health.findings import Finding, counted
 from rag.identity import without_runtime
+from rag.jobs import corpus_of, rankings_of
 from rag.plan import Plan, PlannedTrial
 from rag.records import Example, Span
-from rag.runners import corpus_of, rankings_of
 from rag.store import Store
 
 FEWEST = 2

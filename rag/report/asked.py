@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from rag.corpus import Corpus
 from rag.evaluate import Judged, Scores
+from rag.jobs import corpus_of, rankings_of, replies_of
 from rag.plan import PlannedTrial
 from rag.rankings import NOTHING, Rankings
 from rag.records import Example, Span
 from rag.report.findings import Scored
 from rag.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Question, Ranked, Shown
-from rag.runners import corpus_of, rankings_of, replies_of
 from rag.store import Entry
 
 WIDTH = 10

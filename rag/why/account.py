@@ -9,10 +9,10 @@ from rag import blame, results
 from rag.answering import placed
 from rag.blame import ANSWER, STAGES, Reader, Steps
 from rag.corpus import Corpus
+from rag.jobs import replies_of
 from rag.pipeline import Trace
 from rag.rankings import Rankings
 from rag.records import Evidence, Example, Reply, Sought, Span
-from rag.runners import replies_of
 from rag.why.asked import Asked, row_of
 from rag.why.words import Whereabouts, told
 

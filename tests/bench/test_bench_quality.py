@@ -10,8 +10,8 @@ from bench.measuring import DATA, Report, declared, means, needs_data, swept
 
 from rag import trec
 from rag.evaluate import Scores, document_rankings
+from rag.jobs import corpus_of, rankings_of
 from rag.plan import PlannedTrial
-from rag.runners import corpus_of, rankings_of
 from rag.store import Store
 from rag.sweep import Sweep
 

@@ -13,10 +13,10 @@ from rag import conclusion, report, sweep, upkeep
 from rag.errors import DataError, StoreError
 from rag.evaluate import Judged
 from rag.experiment import load
+from rag.jobs import corpus_of, rankings_of
 from rag.plan import Plan
 from rag.report.asked import outcomes
 from rag.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
-from rag.runners import corpus_of, rankings_of
 from rag.store import Store
 
 rag = pytest.fixture(verb)

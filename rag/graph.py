@@ -1,0 +1,93 @@
+"""Keyed stages. A key is known before anything runs: it is a hash of what goes in.
+
+key = sha256(stage name, its code, identities of its components, its values, keys of its inputs). Component identity covers
+target, parameters, code, library versions and model (`rag.build`).
+"""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from rag import runners
+from rag.build import Components
+from rag.identity import code_identity, digest
+
+STEPS = dict.fromkeys(("gold", "judge", "score"), "rag.evaluate") | dict.fromkeys(
+    ("no contexts", "shuffle", "gold contexts", "uncut"), "rag.standins"
+)
+STEPS |= dict.fromkeys(("screen", "generate"), "rag.reading") | {"check": "rag.checking", "assess": "rag.assessing"}
+STEPS["converse"] = "rag.conversing"
+"""The module whose steps a stage runs, where that is not the pipeline."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One piece of work: what it is called, what it is made of, what it reads."""
+
+    key: str
+    name: str
+    nodes: Mapping[str, Any]
+    values: Mapping[str, Any]
+    inputs: Mapping[str, str]
+
+    @property
+    def entry(self) -> str:
+        """Where the store keeps its result."""
+        return f"stages/{self.key}"
+
+    @property
+    def label(self) -> str:
+        """The stage and the classes it runs, for people."""
+        targets = [
+            str(node.get("_target_", "")).rsplit(".", 1)[-1] for node in self.nodes.values() if isinstance(node, Mapping)
+        ]
+        return f"{self.name} {' '.join(dict.fromkeys(filter(None, targets)))}".strip()
+
+
+@dataclass
+class Graph:
+    """Stages by key, inputs before those that read them; several trials may share one graph."""
+
+    components: Components
+    stages: dict[str, Stage] = field(default_factory=dict)
+
+    def add(self, name: str, nodes: Mapping[str, Any], values: Mapping[str, Any], inputs: Mapping[str, str]) -> str:
+        """Add a stage, or find the one that does the same; its key."""
+        identities = {role: self._identity(role, node) for role, node in nodes.items()}
+        key = digest(name, stage_code(name), list(identities.items()), values, list(inputs.items()))
+        self.stages.setdefault(key, Stage(key, name, dict(nodes), dict(values), dict(inputs)))
+        return key
+
+    def _identity(self, role: str, node: Any) -> Any:
+        if role == "metrics":
+            return {name: self.components.identity(part, f"metric.{name}") for name, part in node.items()}
+        if role in ("indexes", "screens", "framings", "inspections"):
+            group = "index." if role == "indexes" else ""
+            return [(name, self.components.identity(part, f"{group}{name}")) for name, part in node.items()]
+        return self.components.identity(node, role)
+
+    def ancestors(self, *keys: str) -> Iterator[str]:
+        """Stages and everything they rest on, each once, inputs first."""
+        seen: dict[str, None] = {}
+        for key in keys:
+            self._visit(key, seen)
+        return iter(seen)
+
+    def _visit(self, key: str, seen: dict[str, None]) -> None:
+        if key in seen or key not in self.stages:
+            return
+        for source in self.stages[key].inputs.values():
+            self._visit(source, seen)
+        seen[key] = None
+
+
+@lru_cache(maxsize=64)
+def stage_code(name: str) -> str:
+    """Hash of the code that a stage runs: its runner, and the modules of the steps that the runner calls."""
+    runner = runners.RUNNERS[name]
+    source = ast.dump(ast.parse(textwrap.dedent(inspect.getsource(runner))))
+    return digest(source, code_identity(STEPS.get(name, "rag.pipeline")))

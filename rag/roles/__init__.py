@@ -1,0 +1,83 @@
+"""One Protocol per role. A choice is a class that fits one of them and a YAML in `conf/<role>/` that names it.
+
+Constructors check their parameters, are cheap, and load nothing: a plan builds every component of every trial. A model is
+loaded at the first call. Batches go in and come out; one question is a batch of one.
+
+Class attributes that any component may set: `changes_nothing = True` marks the choice `none` of a role, which has no stage of
+its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). A Fusion
+may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
+sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars). It may
+also have `expected(request)`, the same for one request, by which a budget is kept; `sent(request)`, everything that its server
+is told, under which a reply is kept whatever becomes of the code; and `attempts(requests)`, which gives a UserError in place of
+a reply instead of raising it, so that the replies before it are kept. One that looks at reference answers sets
+`reads_gold = True`.
+"""
+
+from collections.abc import Mapping
+
+from rag.roles.answering import Framing, Generator, Inspection, Memory, Prompt, Rewriter, Screen
+from rag.roles.retrieving import Chunker, Embedder, Fusion, Index, Loader, Questions, Reranker, Searcher, Selector
+from rag.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgements, RankingMetric
+
+__all__ = [
+    "ROLES",
+    "SEVERAL",
+    "AnswerMetric",
+    "AssessedMetric",
+    "Chunker",
+    "Embedder",
+    "Framing",
+    "Fusion",
+    "Generator",
+    "Index",
+    "Inspection",
+    "Judge",
+    "Judgements",
+    "Loader",
+    "Memory",
+    "Prompt",
+    "Questions",
+    "RankingMetric",
+    "Reranker",
+    "Rewriter",
+    "Screen",
+    "Searcher",
+    "Selector",
+    "changes_nothing",
+    "fingerprint",
+]
+
+ROLES: Mapping[str, type] = {
+    "loader": Loader,
+    "dataset": Questions,
+    "chunker": Chunker,
+    "embedder": Embedder,
+    "index": Index,
+    "fusion": Fusion,
+    "reranker": Reranker,
+    "selector": Selector,
+    "queries": Rewriter,
+    "memory": Memory,
+    "prompt": Prompt,
+    "generator": Generator,
+    "judge": Judge,
+}
+"""Config group → the Protocol that its choices fit."""
+
+SEVERAL: Mapping[str, tuple[type, ...]] = {
+    "metric": (RankingMetric, AnswerMetric, AssessedMetric),
+    "check": (Screen, Inspection),
+    "guard": (Screen, Framing, Inspection),
+}
+"""Config groups of which a trial chooses any number by name → the Protocols of which their choices fit one or more."""
+
+
+def changes_nothing(component: object) -> bool:
+    """Whether a component is the `none` of its role."""
+    return bool(getattr(component, "changes_nothing", False))
+
+
+def fingerprint(component: object) -> str:
+    """The model behind a component, empty if there is none."""
+    name = getattr(component, "fingerprint", None)
+    return str(name()) if name else ""
