@@ -86,8 +86,7 @@ class ExtractiveGenerator:
 
     def stream(self, request: Request) -> Iterator[str]:
         """The reply, sentence by sentence."""
-        for number, quote in enumerate(self._best(request, _Reader(self.language))):
-            yield (" " if number else "") + _marked(quote)
+        yield from _pieces(self._best(request, _Reader(self.language)))
 
     def _best(self, request: Request, reader: "_Reader") -> list[Scored]:
         ranked = sorted(self._score(request, reader), key=lambda quote: (-quote.worth, quote.place))
@@ -122,7 +121,14 @@ def _marked(quote: Scored) -> str:
 
 
 def _reply(quotes: Sequence[Scored]) -> Reply:
-    return Reply(" ".join(map(_marked, quotes)), tuple(dict.fromkeys(quote.number for quote in quotes)))
+    return Reply("".join(_pieces(quotes)), tuple(dict.fromkeys(quote.number for quote in quotes)))
+
+
+def _pieces(quotes: Sequence[Scored]) -> Iterator[str]:
+    """The quotes with their markers; behind one that ends like no sentence, as a row of a table does, a new line begins."""
+    for number, quote in enumerate(quotes):
+        before = quotes[number - 1].text.rstrip("\"')”’»*_") if number else ""
+        yield ("" if not number else " " if before.endswith((".", "!", "?", "…", "。")) else "\n") + _marked(quote)
 
 
 class _Reader:

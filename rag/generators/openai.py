@@ -125,8 +125,8 @@ class OpenAiGenerator:
                 ended.append(error)
                 return error
 
-        if not requests:
-            return []
+        if len(requests) < 2:
+            return [attempt(request) for request in requests]  # a thread could not be interrupted
         with ThreadPoolExecutor(min(self.concurrency, len(requests))) as pool:
             return list(pool.map(attempt, requests))
 

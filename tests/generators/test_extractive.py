@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag.citations import said
 from rag.errors import ConfigError
 from rag.generators.extractive import ExtractiveGenerator
 from rag.records import Chunk, Query, Reply, Request, Span
@@ -107,3 +108,12 @@ def test_two_hundred_questions_take_less_than_one_and_a_half_seconds() -> None:
     replies = ExtractiveGenerator().generate(requests)
     assert time.process_time() - started < 1.5
     assert all(reply.text for reply in replies)
+
+
+def test_a_quoted_row_ends_with_its_line_and_a_sentence_goes_on() -> None:
+    table = "| Place | Fee |\n| --- | --- |\n| Plover pond | 5 crowns |\n| Plover lake | 7 crowns |"
+    reply = answer("Which plover place costs crowns?", table, sentences=2, share=0.0)
+    assert reply.text == "Plover pond | 5 crowns [1]\nPlover lake | 7 crowns [1]"
+    assert len(said(reply.text)) == 2
+    told = answer("What do plover crowns cost?", "Plover crowns cost five. Plover crowns cost more.", sentences=2, share=0.0)
+    assert told.text == "Plover crowns cost five. [1] Plover crowns cost more. [1]"
