@@ -7,7 +7,7 @@ E ?= quickstart
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install sweep plan report baseline gate ui ask test test-llm check bench clean
+.PHONY: help install sweep plan report baseline gate ui ask chat test test-llm check bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ ui: install ## Look at the trials in MLflow on 127.0.0.1:5000
 
 ask: install ## Ask a question                                    (Q="How many days of leave do I get?")
 	$(RAG) ask "$(Q)"
+
+chat: install ## Converse; /help in it, Ctrl-D leaves
+	$(RAG) chat
 
 test: install ## Check the code, run all tests
 	bash .ci/browser
