@@ -8,11 +8,10 @@ import pytest
 from judges.texts import SayingAsRagasWants
 
 from rag.errors import ConfigError, MissingExtraError
-from rag.metrics.ragas_context_precision import RagasContextPrecision
-from rag.metrics.ragas_context_recall import RagasContextRecall
+from rag.metrics.ragas_context import RagasContext
 from rag.records import Answer, Chunk, Example, Hit, Query, Reply, Span
 
-BOTH = [RagasContextPrecision, RagasContextRecall]
+BOTH = ["precision", "recall"]
 
 
 def answer(*contexts: str, question: str = "What colour?") -> Answer:
@@ -26,26 +25,26 @@ def asked(*answers: str) -> Example:
 
 def test_values_by_hand() -> None:
     read = answer("Trains are late.", "The door is red. Cats sleep.")
-    precision, recall = RagasContextPrecision(SayingAsRagasWants(), ""), RagasContextRecall(SayingAsRagasWants(), "")
+    precision, recall = RagasContext("precision", SayingAsRagasWants(), ""), RagasContext("recall", SayingAsRagasWants(), "")
     assert precision.measure(asked("The door is red."), read) == pytest.approx(1 / 2)
     assert recall.measure(asked("The door is red. Cats run."), read) == 1 / 2
     assert precision.measure(asked("Cats run."), read) == 0
 
 
-@pytest.mark.parametrize("metric", BOTH)
-def test_without_a_reference_a_question_or_contexts_there_is_no_value(metric: Any) -> None:
+@pytest.mark.parametrize("which", BOTH)
+def test_without_a_reference_a_question_or_contexts_there_is_no_value(which: Any) -> None:
     generator = SayingAsRagasWants()
-    told = metric(generator, "")
+    told = RagasContext(which, generator, "")
     assert math.isnan(told.measure(asked(), answer("A cat.")))
     assert math.isnan(told.measure(asked("Red."), answer()))
     assert math.isnan(told.measure(asked("Red."), answer("A cat.", question=" ")))
     assert generator.seen == []
 
 
-@pytest.mark.parametrize("metric", BOTH)
-def test_what_is_missing_or_wrong_is_said(metric: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("which", BOTH)
+def test_what_is_missing_or_wrong_is_said(which: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match=r"metric\.ragas_context_\w+\.attempts: is 0"):
-        metric(SayingAsRagasWants(), "", 0)
+        RagasContext(which, SayingAsRagasWants(), "", 0)
     monkeypatch.setitem(sys.modules, "ragas.metrics.collections", None)
     with pytest.raises(MissingExtraError, match=r"metric\.ragas_context_\w+: needs the package .ragas"):
-        metric(SayingAsRagasWants(), "").measure(asked("Red."), answer("A cat."))
+        RagasContext(which, SayingAsRagasWants(), "").measure(asked("Red."), answer("A cat."))

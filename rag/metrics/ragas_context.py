@@ -1,7 +1,7 @@
-"""ragas' context precision: whether contexts that help towards the reference answer stand before the others."""
+"""ragas' context precision and recall: what contexts do for the reference answer, as a model sees it."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from rag import ragas_models
 from rag.errors import ConfigError
@@ -12,12 +12,15 @@ from rag.roles import Generator, fingerprint
 
 
 @dataclass(frozen=True)
-class RagasContextPrecision:
-    """Average precision of the contexts that a model calls useful for the first reference answer (Es et al. 2024, "RAGAs").
+class RagasContext:
+    """Contexts against the first reference answer (Es et al. 2024, "RAGAs").
 
-    A reply that does not fit is answered with `again`, up to `attempts` replies; where all do not, there is no value.
+    `precision`: the average precision of those that a model calls useful for it, whether they stand before the others.
+    `recall`: the share of its statements that a model finds in them. A reply that does not fit is answered with `again`, up to
+    `attempts` replies; where all do not, there is no value.
     """
 
+    which: Literal["precision", "recall"]
     generator: Generator
     again: str
     attempts: int = 2
@@ -25,7 +28,7 @@ class RagasContextPrecision:
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
-            raise ConfigError("metric.ragas_context_precision.attempts", f"is {self.attempts}", "1 or more")
+            raise ConfigError(f"metric.ragas_context_{self.which}.attempts", f"is {self.attempts}", "1 or more")
 
     def fingerprint(self) -> str:
         """The generator's."""
@@ -37,11 +40,12 @@ class RagasContextPrecision:
         question, references = readable(answer.query.text).strip(), [one for one in example.answers if one.strip()]
         if not (contexts and question and references):
             return float("nan")
-        metric = ragas_models.metrics("metric.ragas_context_precision").ContextPrecision
+        found = ragas_models.metrics(f"metric.ragas_context_{self.which}")
+        metric = found.ContextPrecision if self.which == "precision" else found.ContextRecall
 
         async def measure(number: int, model: Model) -> Any:
             reference = readable(references[0])
             return await metric(llm=model).ascore(user_input=question, retrieved_contexts=contexts, reference=reference)
 
-        (found,) = ragas_models.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
-        return min(1.0, found.value) if found.value == found.value else found.value
+        (told,) = ragas_models.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
+        return min(1.0, told.value) if told.value == told.value else told.value
