@@ -8,6 +8,7 @@ import asyncio
 import math
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -132,7 +133,9 @@ def measured(models: Sequence[Model], measure: Callable[[int, Model], Awaitable[
         turn = asyncio.Semaphore(concurrency)
         return list(await asyncio.gather(*(one(number, model, turn) for number, model in enumerate(models))))
 
-    return asyncio.run(every())
+    with ThreadPoolExecutor(1) as apart:
+        # In a thread of its own: where this is called a loop may run already, as in a notebook.
+        return apart.submit(lambda: asyncio.run(every())).result()
 
 
 def _read(text: str, form: Any) -> Any:

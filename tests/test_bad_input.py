@@ -110,7 +110,7 @@ def test_workers_that_are_no_number(rag: Verb, workers: str) -> None:
         (["plan", "quikstart"], "experiment", ["did you mean 'quickstart'"]),
         (["track", "quikstart"], "experiment", ["did you mean 'quickstart'"]),
         (["trec", "quikstart", "out"], "experiment", ["did you mean 'quickstart'"]),
-        (["sweep", "quickstart", "chunker=whole"], "chunker=whole", ["axis 'chunker'"]),
+        (["sweep", "quickstart", "++chunker=whole"], "++chunker=whole", ["axis 'chunker'"]),
         (["dataset", "check", "handbok"], "dataset", ["did you mean 'handbook'"]),
         (["dataset", "check", "native"], "dataset.path", ["has no value yet", "dataset.path=<value>"]),
         (["dataset", "check", "native", "dataset.path=nowhere"], "nowhere/documents", ["no such folder"]),
@@ -209,8 +209,8 @@ def test_all_mistakes_of_all_trials_stand_in_one_list(rag: Verb) -> None:
 @pytest.mark.parametrize(
     ("text", "where", "remedies"),
     [
-        ("- a\n", "chunker", ["['a']", "_target_"]),
-        ("", "chunker", ["_target_"]),
+        ("- a\n", "{conf}/chunker/mine.yaml:1", ["_target_"]),
+        ("", "{conf}/chunker/mine.yaml:1", ["_target_"]),
         ("a: [\n", "{conf}/chunker/mine.yaml:2", ["is no YAML"]),
         ("_target_: os.system\n", "chunker._target_", ["outside the trusted packages", "rag.plugins"]),
         ("_target_: rag.store.Store\nroot: x\n", "chunker._target_", ["outside the trusted packages"]),

@@ -9,17 +9,20 @@ import pytest
 
 from rag import errors
 from rag.errors import (
+    BudgetError,
     ConfigError,
     DataError,
     MissingExtraError,
     ProblemsError,
+    RefusalError,
+    ReplayError,
     ServiceError,
     StoreError,
     UserError,
     closest,
 )
 
-PLAIN = [UserError, ConfigError, DataError, StoreError, ServiceError]
+PLAIN = [UserError, ConfigError, DataError, StoreError, ServiceError, RefusalError, ReplayError, BudgetError]
 SOME = [
     *(kind("chunker.size", "is -1", "a whole number from 1") for kind in PLAIN),
     MissingExtraError("index.qdrant", "qdrant_client", "qdrant"),

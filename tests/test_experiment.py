@@ -29,7 +29,8 @@ def quick(here: Path, request: pytest.FixtureRequest) -> None:
         return
     text = (shipped("conf") / "config.yaml").read_text("utf-8")
     for group in ("selector", "memory", "generator", "metric", "execute"):
-        text = re.sub(rf"  - {group}: .*\n", "", text) + f"{group}: {{}}\n"
+        # A list may go on in lines that are set in further.
+        text = re.sub(rf"  - {group}: .*\n(    .*\n)*", "", text) + f"{group}: {{}}\n"
     (here / "conf").mkdir()
     (here / "conf" / "config.yaml").write_text(text.replace("index: [bm25s, dense]", "index: [bm25s]"), encoding="utf-8")
 

@@ -101,13 +101,20 @@ class Pair:
 
 
 def paired(base: Result, candidate: Result, golden: Golden, columns: Sequence[str]) -> Pair:
-    """Match questions by what they say; DataError where nothing is left, or where only one of the two has a score."""
+    """Match questions by what they say; DataError where nothing is left, or where rankings of only one have a score.
+
+    What is said of answers may not apply to one that declines: such a column compares the questions that both answered, and
+    `answered` and `declined` are the columns that say how many these are.
+    """
     kept, there, here = matched(base, candidate, golden)
     examples = tuple(golden.examples[row] for row in kept)
     sides = _rows(base, there, columns), _rows(candidate, here, columns)
     for number, column in enumerate(columns):
         odd = np.flatnonzero(np.isnan(sides[0][:, number]) != np.isnan(sides[1][:, number]))
-        if len(odd):
+        if "@" not in column:
+            for side in sides:
+                side[odd, number] = np.nan
+        elif len(odd):
             first = examples[odd[0]].query.query_id
             what = f"{len(odd)} questions have a score in one of baseline and candidate only, the first is {first!r}"
             raise DataError(

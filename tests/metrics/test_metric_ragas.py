@@ -1,5 +1,6 @@
 """ragas' context precision and recall, on a model that says what it is scripted to say."""
 
+import asyncio
 import math
 import sys
 from typing import Any
@@ -48,3 +49,11 @@ def test_what_is_missing_or_wrong_is_said(which: Any, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "ragas.metrics.collections", None)
     with pytest.raises(MissingExtraError, match=r"metric\.ragas_context_\w+: needs the package .ragas"):
         RagasContext(which, SayingAsRagasWants(), "").measure(asked("Red."), answer("A cat."))
+
+
+def test_it_measures_where_a_loop_is_running() -> None:
+    async def notebook() -> float:
+        metric = RagasContext("precision", SayingAsRagasWants(), "")
+        return metric.measure(asked("The door is red."), answer("The door is red."))
+
+    assert asyncio.run(notebook()) == 1
