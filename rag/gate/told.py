@@ -19,6 +19,8 @@ from rag.redaction import shown
 MOST_LOST = 10
 KEPT_PLACE = "found, but ranked lower"
 """Where a question lost that is still found within its cut."""
+OTHERWISE = "found, but answered otherwise"
+"""Where one lost whose answer alone did."""
 
 
 @dataclass(frozen=True)
@@ -191,5 +193,6 @@ def _question(pair: Pair, row: int, places: Sequence[int], stages: dict[str, str
         for place in places
         if not np.isnan(pair.differences[row, place])
     }
-    query = example.query
-    return Lost(query.query_id, query.text, example.kind, sides, stages.get(query.query_id, KEPT_PLACE))
+    ranked = any("@" in column and is_ < was for column, (was, is_) in sides.items())
+    query, kept = example.query, KEPT_PLACE if ranked else OTHERWISE
+    return Lost(query.query_id, query.text, example.kind, sides, stages.get(query.query_id, kept))

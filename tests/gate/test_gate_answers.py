@@ -73,5 +73,7 @@ def test_a_worse_prompt_fails_and_the_rankings_pass(rag: Verb, model: Script) ->
     assert verdicts["ndcg@10"] == "PASS"
     (row,) = (row for row in said.json["rows"] if row["column"] == "evidence_cited")
     assert row["high"] < 0
+    assert max(said.json["losses"], key=said.json["losses"].get) == "found, but answered otherwise"
+    assert "found, but ranked lower" not in said.json["losses"]
     assert {change["key"] for change in said.json["changed"]} == {"prompt.instruction"}
     assert len(model.asked) > asked
