@@ -384,6 +384,14 @@ def test_scores_that_only_one_of_them_has() -> None:
         assert (row.n, row.base_mean, row.candidate_mean) == (2, 0.5, 0.5)
 
 
+def test_what_does_not_apply_to_one_answer_is_compared_over_the_others() -> None:
+    named = [result(FOUR, values, name=name) for values, name in (([0.5, NAN, 0.5, NAN], "half"), ([1, 1, 1, 0], "full"))]
+    half, full = (replace(one, scores=replace(one.scores, columns=("faithfulness",))) for one in named)
+    for base, other, gained in ((full, half, -0.5), (half, full, 0.5)):
+        row = compare(base, [other], FOUR, ["faithfulness"], ()).rows[0]
+        assert (row.n, row.difference) == (2, gained)
+
+
 # JSON
 
 

@@ -171,3 +171,12 @@ def test_an_advisory_row_says_warn_and_keeps_its_verdict() -> None:
     made = golden(40)
     (row,) = decide(pair_of(made, np.ones(40), np.zeros(40)), [Margin("m", "", 0.03)], advisory=["m"])
     assert (row.verdict, row.shown, row.advisory) == (FAIL, "WARN", True)
+
+
+def test_an_answer_column_is_held_against_what_both_answered() -> None:
+    base, now = np.full(20, 0.5), np.full(20, 0.5)
+    base[3], now[4:7] = np.nan, np.nan
+    pair = pair_of(golden(20), base, now)
+    assert int((~np.isnan(pair.differences)).sum()) == 16
+    assert np.isnan(pair.base[3:7]).all()
+    assert np.isnan(pair.candidate[3:7]).all()

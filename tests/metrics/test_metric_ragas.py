@@ -56,4 +56,4 @@ def test_it_measures_where_a_loop_is_running() -> None:
         metric = RagasContext("precision", SayingAsRagasWants(), "")
         return metric.measure(asked("The door is red."), answer("The door is red."))
 
-    assert asyncio.run(notebook()) == 1
+    assert asyncio.run(notebook()) == pytest.approx(1)
