@@ -1,7 +1,7 @@
 """The laws of memories, for every choice in conf/memory, whatever the model behind it does."""
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted_generator import Scripted, raising
 
 from rag.errors import BudgetError, ServiceError
 from rag.records import Query, Recalled, Reply, Request, Turn
@@ -20,35 +21,13 @@ NEEDS_MODEL = [choice for choice in CHOICES if "generator:" in (CONF / f"{choice
 TURNS = st.builds(Turn, st.sampled_from(["user", "assistant"]), st.text(max_size=60))
 QUERIES = st.builds(Query, st.just("q"), st.text(max_size=30), st.lists(TURNS, max_size=14).map(tuple))
 
-
-class Scripted:
-    """Replies to every request as a function says."""
-
-    def __init__(self, reply: Callable[[Request], Reply]) -> None:
-        self.reply, self.requests = reply, list[Request]()
-
-    def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        self.requests += requests
-        return [self.reply(request) for request in requests]
-
-    def stream(self, request: Request) -> Iterator[str]:
-        yield self.reply(request).text
-
-
-def _raise(error: Exception) -> Callable[[Request], Reply]:
-    def reply(request: Request) -> Reply:
-        raise error
-
-    return reply
-
-
 MODELS: dict[str, Callable[[Request], Reply]] = {
     "useful": lambda request: Reply("They spoke of leave.", (), 7, 3, 0.5),
     "empty": lambda request: Reply(" "),
     "endless": lambda request: Reply("word " * 3000),
     "refused": lambda request: Reply("", failure="too long"),
-    "down": _raise(ServiceError("http://here", "cannot be reached", "start it")),
-    "broken": _raise(RuntimeError("a bug")),
+    "down": raising(ServiceError("http://here", "cannot be reached", "start it")),
+    "broken": raising(RuntimeError("a bug")),
 }
 
 
@@ -116,7 +95,7 @@ def test_a_model_that_fails_is_replaced_by_rules_and_that_is_said(choice: str, m
 
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
 def test_a_spent_budget_is_an_error(choice: str) -> None:
-    MODELS["spent"] = _raise(BudgetError("budget", "is spent", "raise it"))
+    MODELS["spent"] = raising(BudgetError("budget", "is spent", "raise it"))
     with pytest.raises(BudgetError):
         build(choice, "spent").recall([Query("q", "And the first?", LONG)])
 

@@ -1,13 +1,14 @@
 """The laws of rewriters, for every choice in conf/queries, whatever the model behind it does."""
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scripted_generator import Scripted, raising
 
 from rag.errors import BudgetError, ConfigError, RefusalError, ServiceError
 from rag.records import Query, Reply, Request, Turn
@@ -20,28 +21,6 @@ QUERIES = st.builds(
     Query, st.just("q"), st.text(min_size=1, max_size=40), st.lists(TURNS, max_size=5).map(tuple), st.text(max_size=20)
 )
 
-
-class Scripted:
-    """Replies to every request as a function says; the requests are kept."""
-
-    def __init__(self, reply: Callable[[Request], Reply]) -> None:
-        self.reply, self.requests = reply, list[Request]()
-
-    def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        self.requests += requests
-        return [self.reply(request) for request in requests]
-
-    def stream(self, request: Request) -> Iterator[str]:
-        yield self.reply(request).text
-
-
-def _raise(error: Exception) -> Callable[[Request], Reply]:
-    def reply(request: Request) -> Reply:
-        raise error
-
-    return reply
-
-
 MODELS: dict[str, Callable[[Request], Reply]] = {
     "echo": lambda request: Reply(request.query.text, (), 3, 2, 0.5),
     "useful": lambda request: Reply("When was the bridge built?\nWho built it?", (), 3, 2, 0.5),
@@ -51,8 +30,8 @@ MODELS: dict[str, Callable[[Request], Reply]] = {
     "junk": lambda request: Reply("```json\n{}\n```\n\x00 {question} {history}"),
     "endless": lambda request: Reply("word " * 5000),
     "refused": lambda request: Reply("", failure="the prompt is too long"),
-    "down": _raise(ServiceError("http://here", "cannot be reached", "start it")),
-    "broken": _raise(RuntimeError("a bug")),
+    "down": raising(ServiceError("http://here", "cannot be reached", "start it")),
+    "broken": raising(RuntimeError("a bug")),
 }
 
 
@@ -176,7 +155,7 @@ def test_a_server_that_goes_down_leaves_the_rest_as_typed(choice: str) -> None:
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
 def test_a_config_that_cannot_work_and_a_spent_budget_are_errors(choice: str, error: Exception) -> None:
     rewriter = build(choice)
-    rewriter.generator.reply = _raise(error)  # type: ignore[attr-defined]
+    rewriter.generator.reply = raising(error)  # type: ignore[attr-defined]
     with pytest.raises(type(error)):
         rewriter.rewrite([Query("q", "And then?", (Turn("user", "What?"),))])
 

@@ -1,0 +1,28 @@
+"""A generator without a server that says, of every request, what a function says."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rag.records import Reply, Request
+
+
+class Scripted:
+    """Replies to every request as a function says; the requests are kept."""
+
+    def __init__(self, reply: Callable[[Request], Reply]) -> None:
+        self.reply, self.requests = reply, list[Request]()
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        self.requests += requests
+        return [self.reply(request) for request in requests]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        yield self.reply(request).text
+
+
+def raising(error: Exception) -> Callable[[Request], Reply]:
+    """What never replies."""
+
+    def reply(request: Request) -> Reply:
+        raise error
+
+    return reply
