@@ -59,7 +59,7 @@ check: install ## Lint, types and import contracts
 	$(BIN)/lint-imports
 
 bench: install ## Measure: quality against references, reuse, speed
-	$(BIN)/pytest -m bench -s -p no:cacheprovider tests/bench
+	$(BIN)/pytest -m bench -s -p no:cacheprovider tests
 
 clean: ## Remove the environment, the store and what sweeps wrote
 	find reports -mindepth 1 -maxdepth 1 -type d ! -name baselines -exec rm -rf {} + 2> /dev/null || true

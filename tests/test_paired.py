@@ -419,6 +419,7 @@ def test_corrected_intervals_hold_all_together() -> None:
     assert missed / 200 <= at_most(0.05, 200)
 
 
+@pytest.mark.bench
 def test_a_family_of_three_hundred_takes_less_than_a_second() -> None:
     differences, cluster = clustered(np.random.default_rng(15), np.full(120, 4), 299)
     family(differences, cluster)

@@ -129,6 +129,7 @@ def test_who_is_not_slower() -> None:
     assert not_slower([fast], 0) == [0]
 
 
+@pytest.mark.bench
 def test_three_hundred_trials_take_less_than_two_seconds() -> None:
     random = np.random.default_rng(0)
     field = [

@@ -297,6 +297,7 @@ def test_a_folder_with_odd_characters(tables: Path, tmp_path: Path, monkeypatch:
     assert list((odd / "mlartifacts").rglob("config.yaml"))
 
 
+@pytest.mark.bench
 def test_a_trial_costs_less_than_sixty_milliseconds(folder: Path) -> None:
     uri = tracking.prepare(None, folder)
     params, metrics = {f"p{n}": "x" * 20 for n in range(60)}, {f"m{n}@5": n / 7 for n in range(60)}

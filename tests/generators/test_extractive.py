@@ -100,6 +100,7 @@ def test_replies_are_quotes_with_valid_markers(question: str, texts: list[str], 
     assert bool(reply.text) == bool(reply.citations)
 
 
+@pytest.mark.bench
 def test_two_hundred_questions_take_less_than_one_and_a_half_seconds() -> None:
     sentence = "Gauge {0} at weir {1} was read at {2} metres by crew {3} in the spring. "
     texts = ["".join(sentence.format(i * 7 + j, j, i, i + j) for j in range(12))[:800] for i in range(1000)]

@@ -104,6 +104,7 @@ def test_whole_batches_follow_the_rule(data: st.DataObject, before: int, after: 
     assert selected.positions.shape[1] == max(len(selected.row(number)) for number in range(len(rows)))
 
 
+@pytest.mark.bench
 def test_a_batch_is_fast() -> None:
     corpus = corpus_of(*[(f"{letter}{heading}", 30) for letter in "abcdefghij" for heading in "ABCDEFGHIJ"])
     rng = np.random.default_rng(7)

@@ -11,6 +11,8 @@ from rag.guards.output import OutputGuard
 from rag.guards.scan import ScanGuard
 from rag.records import Chunk, Message, Query, Reply, Request, Span
 
+pytestmark = pytest.mark.bench
+
 CONF = Path(__file__).parents[2] / "conf" / "guard"
 SCAN = yaml.safe_load((CONF / "scan.yaml").read_text("utf-8"))["scan"]
 OUTPUT = yaml.safe_load((CONF / "output.yaml").read_text("utf-8"))["output"]
@@ -31,7 +33,8 @@ def seconds(run: Callable[[str], object], text: str) -> float:
 def growth(run: Callable[[str], object], piece: str) -> float:
     short, long = (piece * (length // len(piece)) for length in (LENGTH // 4, LENGTH))
     run(short[:1000])
-    return seconds(run, long) / max(seconds(run, short), 1e-3)
+    # The best of three: what else the machine does comes on top.
+    return min(seconds(run, long) for _ in range(3)) / max(min(seconds(run, short) for _ in range(3)), 1e-3)
 
 
 @pytest.mark.parametrize("piece", READ)
