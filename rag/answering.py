@@ -1,12 +1,13 @@
 """A config → an opened pipeline, its chunks and indexes taken from the store or built into it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag import golden as golden_sets
 from rag import upkeep
 from rag.budget import Ledger, Terms
+from rag.build import Components
 from rag.citations import citations
 from rag.compose import compose, hydra_ready, resolve
 from rag.corpus import Corpus
@@ -20,6 +21,7 @@ from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
 from rag.records import Answer, Query
 from rag.stages import add_corpus, reading_values
+from rag.store import Entry
 from rag.sweep import recorded
 from rag.wiring import check, check_fusion, control_of
 
@@ -45,12 +47,40 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
     return dict(recorded(trial[0].partition("=")[2]).config)
 
 
+@dataclass(frozen=True)
+class Materials:
+    """What a pipeline is opened from: documents, their chunks, indexes over these by name, and the builder of its parts."""
+
+    golden: Golden
+    corpus: Corpus
+    indexes: Mapping[str, Entry]
+    components: Components
+
+
 def open_config(config: Mapping[str, Any]) -> Pipeline:
     """Everything that one question needs; questions of a golden set are not.
 
     Chunks and indexes are taken from the store or built into it. Questions then leave no trace there: an opened pipeline
     answers without it; only replay=only has them answered from the replies that are kept there.
     """
+    found = materials(config)
+    components = found.components if Terms.of(config).replay == "only" else found.components.plain
+    return open_pipeline(nodes_of(config, found.components), values_of(config), found.corpus, found.indexes, components)
+
+
+def nodes_of(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
+    """The parts of a config that `open_pipeline` builds."""
+    parts = layers(config, components)
+    return {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
+
+
+def values_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the wiring that `open_pipeline` reads."""
+    return reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth")}
+
+
+def materials(config: Mapping[str, Any]) -> Materials:
+    """Documents, chunks and indexes of a config, from the store or built into it; ConfigError for what cannot be served."""
     check(config)
     if (control := control_of(config)) != "none":
         what = f"is {control!r}, which needs the gold of a question, and of a typed one it is not known"
@@ -64,15 +94,11 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     if getattr(graph.components.role("generator", config["generator"]), "reads_gold", False):
         what = "gives the reference answer of a golden question, and a typed one has none"
         raise ConfigError("generator", what, "choose another, for example generator=extractive")
-    parts = layers(config, graph.components)
     check_fusion(graph.components, config)
     corpus, indexes = add_corpus(graph, config, golden)
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
-    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
-    values = reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth")}
     opened = {name: runner.obtain(key) for name, key in indexes.items()}
-    components = graph.components if terms.replay == "only" else graph.components.plain
-    return open_pipeline(nodes, values, corpus_of(runner.obtain(corpus), golden), opened, components)
+    return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components)
 
 
 def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:

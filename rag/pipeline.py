@@ -5,6 +5,7 @@ was measured is what is served.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag import checking
+from rag.clock import Clock, Step
 from rag.corpus import Corpus
 from rag.errors import ConfigError
 from rag.finals import awaited
 from rag.packing import hits
 from rag.rankings import DIGITS, NOTHING, Rankings, merged
 from rag.reading import Prepared, Reading
-from rag.records import Answer, Document, Query, Ranking, Reply, Sought, Span, Vectors
+from rag.records import Allowed, Answer, Document, Query, Ranking, Reply, Sought, Span, Vectors
 from rag.roles import (
     Chunker,
     Embedder,
@@ -155,9 +157,21 @@ class Trace:
     selected: Rankings
 
 
+def _trace(
+    sought: Sought, row: int, found: Mapping[str, Rankings], fused: Rankings, reranked: Rankings, selected: Rankings
+) -> Trace:
+    indexes = {name: rankings.only(row) for name, rankings in found.items()}
+    first = fused.only(row)
+    second = first if reranked is fused else reranked.only(row)
+    return Trace(sought, indexes, first, second, second if selected is reranked else selected.only(row))
+
+
 @dataclass(frozen=True)
 class Pipeline:
-    """Roles and an opened corpus: everything that one question needs."""
+    """Roles and an opened corpus: everything that one question needs.
+
+    Where `allowed` is given, nothing else of the corpus is found.
+    """
 
     corpus: Corpus
     searchers: Mapping[str, Searcher]
@@ -172,6 +186,7 @@ class Pipeline:
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
     depth: int = 100
     rerank_depth: int = 20
+    allowed: Allowed | None = None
 
     @property
     def k(self) -> int:
@@ -180,17 +195,34 @@ class Pipeline:
 
     def trace(self, query: Query) -> Trace:
         """Rewrite, search, fuse, rerank and select for one question."""
-        (sought,) = rewrite(self.queries, [query])
-        vectors = embed_queries(self.embedder, sought.texts) if any(self.uses_vectors.values()) else None
-        found = {
-            name: gathered(
-                searcher.search(sought.texts, vectors if self.uses_vectors[name] else None, self.depth), [sought], self.depth
-            )
-            for name, searcher in self.searchers.items()
-        }
-        fused = fuse(self.fusion, found, self.depth)
-        reranked = rerank(self.reranker, [sought.question], fused, self.corpus, self.rerank_depth)
-        return Trace(sought, found, fused, reranked, select(self.selector, reranked, self.corpus))
+        (found,) = self.traces([query])
+        return found
+
+    def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
+        """The same for several questions at once; none of them changes what another one finds."""
+        step: Step = clock.step if clock else lambda name: nullcontext()
+        with step("rewrite"):
+            sought = rewrite(self.queries, queries)
+        texts = [text for one in sought for text in one.texts]
+        with step("embed"):
+            vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
+        with step("search"):
+            found = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
+        with step("fuse"):
+            fused = fuse(self.fusion, found, self.depth)
+        with step("rerank"):
+            reranked = rerank(self.reranker, [one.question for one in sought], fused, self.corpus, self.rerank_depth)
+        with step("select"):
+            selected = self._selected(reranked)
+        return [_trace(one, row, found, fused, reranked, selected) for row, one in enumerate(sought)]
+
+    def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
+        return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)
+
+    def _selected(self, rankings: Rankings) -> Rankings:
+        """What is selected; neighbours of a hit are read only where they are allowed."""
+        selected = select(self.selector, rankings, self.corpus)
+        return selected if self.allowed is None else selected.within(self.allowed)
 
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """What the generator would be given."""
@@ -207,7 +239,12 @@ class Pipeline:
         return self.answer_from(query, self.trace(query), hear)
 
     def answer_from(
-        self, query: Query, trace: Trace, hear: Callable[[str], None] | None = None, references: tuple[str, ...] = ()
+        self,
+        query: Query,
+        trace: Trace,
+        hear: Callable[[str], None] | None = None,
+        references: tuple[str, ...] = (),
+        clock: Clock | None = None,
     ) -> Answer:
         """Answer one question from what was found for it; `references` are its gold answers, where they are known.
 
@@ -216,9 +253,12 @@ class Pipeline:
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
-        prepared = self.prepare(query, trace, references)
+        step: Step = clock.step if clock else lambda name: nullcontext()
+        with step("prompt"):
+            prepared = self.prepare(query, trace, references)
         late = bool(self.inspections or awaited(self.reading.prompt, self.generator))
-        checked = self._checked(prepared, (lambda piece: None) if hear and late else hear)
+        with step("generate"):
+            checked = self._checked(prepared, (lambda piece: None) if hear and late else hear)
         if hear and (late or prepared.request is None):
             hear(checked.reply.text)
         return answered(query, prepared, checked, trace.sought, self.corpus)

@@ -86,6 +86,15 @@ class Rankings:
         kept = self.positions[question] != NOTHING
         return list(zip(self.positions[question][kept].tolist(), self.scores[question][kept].tolist(), strict=True))
 
+    def only(self, question: int) -> "Rankings":
+        """The ranking of one question."""
+        return Rankings(self.positions[question : question + 1], self.scores[question : question + 1])
+
+    def within(self, allowed: NDArray[np.bool_]) -> "Rankings":
+        """The rankings without the positions that are not allowed."""
+        kept = (self.positions != NOTHING) & allowed[self.positions]
+        return Rankings.ordered(np.where(kept, self.positions, NOTHING), self.scores, self.positions.shape[1])
+
     def first(self, depth: int) -> "Rankings":
         """The best `depth` of every row."""
         return Rankings(self.positions[:, :depth], self.scores[:, :depth])

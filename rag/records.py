@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 """Embeddings, shape (texts, dimensions)."""
 
+Allowed = NDArray[np.bool_]
+"""Which positions of a corpus may be found, shape (chunks,)."""
+
 Arrays = Mapping[str, NDArray[Any]]
 """Named arrays without Python objects: what an index is made of, and what a store can hold."""
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.indexes.vectors import SPARE, given, rescored, stacked
+from rag.indexes.vectors import SPARE, given, placed, rescored, stacked
 from rag.rankings import Rankings
-from rag.records import Arrays, Vectors
+from rag.records import Allowed, Arrays, Vectors
 
 MARGIN = 1e-5
 """Inner products of unit vectors this close in float32 may be equal or swapped once they are computed exactly."""
@@ -34,8 +34,11 @@ class FlatSearcher:
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
 
-    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int) -> Rankings:
+    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
         """Rank by inner product with `vectors`, shape (questions, dimensions)."""
+        if allowed is not None:
+            places = np.flatnonzero(allowed)
+            return placed(FlatSearcher(self.vectors[places]).search(texts, vectors, depth), places)
         import faiss
 
         size = len(self.vectors)

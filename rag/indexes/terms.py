@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.rankings import Rankings
-from rag.records import Arrays, Vectors
+from rag.records import Allowed, Arrays, Vectors
 
 BLOCK = 1 << 23
 """How many scores are held in memory at once while many questions are searched."""
@@ -113,16 +113,18 @@ class WordSearcher:
         self.words, self.postings = words, postings
         self.numbers = {term: number for number, term in enumerate(postings.terms)}
 
-    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int) -> Rankings:
+    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
         """Rank by summed weights; a chunk without any term of the question is no hit, whatever the others score."""
         block = max(1, BLOCK // max(1, self.postings.size))
-        parts = [self._block(texts[start : start + block], depth) for start in range(0, len(texts), block)]
+        parts = [self._block(texts[start : start + block], depth, allowed) for start in range(0, len(texts), block)]
         width = min(depth, self.postings.size)
         positions = [np.zeros((0, width), np.int32), *(part.positions for part in parts)]
         return Rankings(np.concatenate(positions), np.concatenate([np.zeros((0, width)), *(part.scores for part in parts)]))
 
-    def _block(self, texts: Sequence[str], depth: int) -> Rankings:
+    def _block(self, texts: Sequence[str], depth: int, allowed: Allowed | None) -> Rankings:
         scores = np.full((len(texts), self.postings.size), -np.inf)
         for row, text in zip(scores, texts, strict=True):
             self.postings.add([self.numbers[term] for term in self.words.terms(text) if term in self.numbers], row)
+        if allowed is not None:
+            scores[:, ~allowed] = -np.inf
         return Rankings.top(scores, depth)

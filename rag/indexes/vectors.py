@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from rag.errors import ConfigError
 from rag.rankings import NOTHING, Rankings
-from rag.records import Arrays, Vectors
+from rag.records import Allowed, Arrays, Vectors
 
 SPARE = 16
 """How many candidates more than asked for are fetched, so that ties at the edge can fall by position."""
@@ -45,6 +46,12 @@ def stacked(rows: Sequence[Rankings], width: int) -> Rankings:
     return table
 
 
+def placed(rankings: Rankings, places: NDArray[np.int64]) -> Rankings:
+    """Rankings of a part of the corpus, row i of which stands at `places[i]`, as rankings of the corpus."""
+    known = np.append(places, NOTHING).astype(np.int32)
+    return Rankings(known[rankings.positions], rankings.scores)
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let FAISS build on one thread of the caller: only then does every version of it promise the same graph twice."""
@@ -78,14 +85,26 @@ class ApproximateSearcher:
     def __init__(self, index: Any) -> None:
         self.index = index
 
-    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int) -> Rankings:
+    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
         """Rank what the index proposes; rows may end early where it proposes fewer than `depth`."""
         queries = given(vectors, None if self.index is None else self.index.d)
+        if allowed is not None and self.index is not None:
+            places = np.flatnonzero(allowed)
+            return stacked(
+                [rescored(query, places, self._vectors[places], depth) for query in queries], min(depth, len(places))
+            )
         width = 0 if self.index is None else min(depth, self.index.ntotal)
         if not width:
             return stacked([Rankings.pack([()])] * len(queries), 0)
         # One question at a time: FAISS chooses other kernels for larger batches, and so at times other candidates.
         return stacked([self._one(query, width) for query in queries], width)
+
+    @cached_property
+    def _vectors(self) -> Vectors:
+        """All vectors, by position: a restricted search compares with each that is allowed, and misses none."""
+        if hasattr(self.index, "make_direct_map"):
+            self.index.make_direct_map()
+        return np.asarray(self.index.reconstruct_n(0, self.index.ntotal), np.float32)
 
     def _one(self, query: Vectors, width: int) -> Rankings:
         fetched = min(width + SPARE, self.index.ntotal)

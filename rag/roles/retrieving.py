@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from rag.corpus import Corpus
 from rag.rankings import Rankings
 from rag.records import (
+    Allowed,
     Arrays,
     Document,
     Example,
@@ -57,8 +58,12 @@ class Embedder(Protocol):
 class Searcher(Protocol):
     """An index, opened."""
 
-    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int) -> Rankings:
-        """The best `depth` positions for each question; `vectors` only where the index uses them."""
+    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
+        """The best `depth` positions for each question; `vectors` only where the index uses them.
+
+        Where `allowed` is given, no other position is found, and none that is allowed is missed for one that is not: the
+        ranking is that of all positions without those that are not allowed.
+        """
         ...
 
 

@@ -1,0 +1,1 @@
+"""Sealed bundles over HTTP: an API, a conversation, a page."""
