@@ -1,0 +1,220 @@
+"""The tables that a server keeps, in SQLite or PostgreSQL, and what their failures mean for those who ask.
+
+Texts are stored as JSON in ASCII: a question may hold characters that a database refuses, such as NUL or half a surrogate pair.
+"""
+
+import json
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from rag.errors import ConfigError, MissingExtraError, ServiceError, UserError
+
+LOG = logging.getLogger("rag.serve.database")
+PATIENCE = 5
+"""Seconds that are waited for a connection, or for whoever writes now."""
+LAYOUT = 72_657_001
+"""The lock of PostgreSQL under which one of several servers that start together makes the tables."""
+
+
+class MissingError(UserError):
+    """What was asked for is not there, or not this owner's: nobody learns which."""
+
+
+class Plain(sa.types.TypeDecorator[Any]):
+    """Any JSON value, in characters that every database takes."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str:
+        """As it is stored."""
+        return json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        """As it was given."""
+        return None if value is None else json.loads(value)
+
+
+TABLES = sa.MetaData()
+SESSIONS = sa.Table(
+    "sessions",
+    TABLES,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("used", sa.Double, nullable=False, index=True),
+    sa.Column("turns", sa.Integer, nullable=False),
+)
+ANSWERS = sa.Table(
+    "answers",
+    TABLES,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("session", sa.ForeignKey("sessions.id", ondelete="CASCADE")),
+    sa.Column("number", sa.Integer),
+    sa.Column("seen", sa.Integer, nullable=False),
+    sa.Column("question", Plain, nullable=False),
+    sa.Column("answer", Plain, nullable=False),
+    sa.Column("told", Plain, nullable=False),
+    sa.Column("at", sa.Double, nullable=False, index=True),
+    sa.UniqueConstraint("session", "number"),
+)
+"""Answers that can be rated; those of a session are its turns, and go with it."""
+FEEDBACK = sa.Table(
+    "feedback",
+    TABLES,
+    sa.Column("answer", sa.String(40), primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("rating", sa.Integer, nullable=False),
+    sa.Column("comment", Plain, nullable=False),
+    sa.Column("history", Plain, nullable=False),
+    sa.Column("told", Plain, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+)
+"""Ratings with a copy of what was rated: they outlive the session, until somebody has reviewed them."""
+
+
+class Database:
+    """One database by URL, its tables made where there are none. ConfigError for a URL that is none, ServiceError while closed.
+
+    A SQLite file is never made again once the server runs: a database that has been taken away is told, not replaced.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = _engine(url)
+        try:
+            with self._engine.begin() as connection:
+                if self._engine.dialect.name == "postgresql":
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LAYOUT)))
+                TABLES.create_all(connection)
+        except (DBAPIError, PoolTimeoutError) as error:
+            self.close()
+            shown = sa.make_url(url).render_as_string(hide_password=True)
+            remedy = "start the database, or give the URL of another, as sqlite:///.rag/serve.db"
+            raise ServiceError("sessions", f"{shown} cannot be opened ({_reason(error)})", remedy) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction: all of it is kept, or none and a ServiceError says that."""
+        with self._told(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection that changes nothing."""
+        with self._told(), self._engine.connect().execution_options(reads=True) as connection:
+            yield connection
+
+    def ready(self) -> None:
+        """ServiceError unless the tables can be read."""
+        with self.reading() as connection:
+            connection.execute(sa.select(SESSIONS.c.id).limit(1)).all()
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What fails is logged for who runs the server; who asks learns neither hosts nor files."""
+        try:
+            yield
+        except (DBAPIError, PoolTimeoutError) as error:
+            LOG.warning("sessions: %s", _reason(error))
+            what = "has no room left" if _full(error) else "cannot be read or written now"
+            raise ServiceError("sessions", f"the database of sessions {what}", "try again later; nothing was kept") from error
+
+
+def _full(error: Exception) -> bool:
+    said = str(getattr(error, "orig", error)).lower()
+    return any(words in said for words in ("full", "no space", "could not extend", "disk quota"))
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what a driver says: the ones behind it may hold values."""
+    cause = getattr(error, "orig", None) or error
+    return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
+
+
+def _engine(url: str) -> sa.Engine:
+    try:
+        parsed = sa.make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise ConfigError("sessions", "is no URL of a database", "sqlite:///.rag/serve.db or postgresql://…") from error
+    kind = parsed.drivername.partition("+")[0]
+    if kind == "sqlite":
+        return _sqlite(parsed.database or "")
+    if kind in ("postgresql", "postgres"):
+        return _postgres(parsed.set(drivername="postgresql+psycopg"))
+    raise ConfigError("sessions", f"is a database of {kind!r}", "sqlite:///.rag/serve.db or postgresql://…")
+
+
+def _postgres(url: sa.URL) -> sa.Engine:
+    options = {"connect_timeout": PATIENCE, "options": f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"}
+    try:
+        return sa.create_engine(
+            url, pool_pre_ping=True, pool_timeout=PATIENCE, pool_size=8, max_overflow=24, connect_args=options
+        )
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("sessions", "psycopg", "postgres") from error
+
+
+def _sqlite(name: str) -> sa.Engine:
+    if name in ("", ":memory:") or name.startswith("file:"):
+        raise ConfigError("sessions", "is no file, and a restart would lose everything", "sqlite:///.rag/serve.db")
+    path = Path(name).absolute()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What people said is nobody else's to read; SQLite gives its other files the same mode.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        what = f"{path} cannot be written ({error.strerror})"
+        raise ServiceError("sessions", what, "give a file in a folder that the server may write to") from error
+    creator: Callable[[], sqlite3.Connection] = partial(_connect, path)
+    engine = sa.create_engine(
+        "sqlite://", creator=creator, poolclass=sa.QueuePool, pool_timeout=PATIENCE, pool_size=8, max_overflow=24
+    )
+    sa.event.listen(engine, "begin", _begin)
+    sa.event.listen(engine, "connect", lambda _, record: record.info.update(file=_identity(path)))
+    sa.event.listen(engine, "checkout", lambda _, record, __: _same_file(path, record.info["file"]))
+    return engine
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """A connection that never makes the file, and that no power cut betrays."""
+    address = f"file:{quote(str(path))}?mode=rw"
+    connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        connection.execute(f"PRAGMA {setting}")
+    return connection
+
+
+def _begin(connection: sa.Connection) -> None:
+    """Who will write takes its place at once: waiting in the middle of a transaction would fail instead."""
+    reads = connection.get_execution_options().get("reads")
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
+
+
+def _same_file(path: Path, known: tuple[int, int]) -> None:
+    """A file that was taken away can still be written to, and what is written is lost: such a connection is closed."""
+    if _identity(path) != known:
+        raise DisconnectionError("the file of the database is not the one that was opened")
