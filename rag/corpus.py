@@ -1,10 +1,11 @@
 """All chunks of a corpus as one table, so that rankings can be arrays of row numbers."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,24 @@ class Corpus:
         """The Markdown headings above the first character of a chunk, outermost first, joined by ` > `; empty if none."""
         offsets, titles = self._headings[int(self.doc[position])]
         return titles[bisect_right(offsets, int(self.start[position]))]
+
+    def place(self, doc_id: str) -> int | None:
+        """The row of a document in `documents`, None if there is none."""
+        row = bisect_left(self.documents, doc_id, key=lambda document: document.doc_id)
+        return row if row < len(self.documents) and self.documents[row].doc_id == doc_id else None
+
+    def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
+        """The sections of the document in a row: start, end and headings of each, in reading order, none of them empty."""
+        offsets, titles = self._headings[row]
+        edges = [0, *offsets, len(self.documents[row].text)]
+        return tuple((start, end, title) for (start, end), title in zip(pairwise(edges), titles, strict=True) if start < end)
+
+    def clipped(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> "Corpus":
+        """The same chunks with other edges inside their own."""
+        narrower = replace(self, start=start, end=end)
+        # The headings are those of the documents, which stay; to look for them anew would take longer than a search.
+        vars(narrower)["_headings"] = self._headings
+        return narrower
 
     @cached_property
     def _headings(self) -> tuple[tuple[list[int], list[str]], ...]:

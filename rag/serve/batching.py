@@ -1,0 +1,138 @@
+"""Questions that wait at the same time are searched for together, by the one thread that searches."""
+
+import asyncio
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from rag.clock import Clock
+from rag.pipeline import Pipeline, Trace
+from rag.records import Query
+from rag.scope import EVERYTHING, Scope, narrowed
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found for a question, the pipeline that it must be read with, and the seconds of each step.
+
+    `queue` among the seconds is how long the question waited. Questions that were searched for together have the seconds of
+    their steps in common: each of them waited for all.
+    """
+
+    pipeline: Pipeline
+    trace: Trace
+    seconds: Mapping[str, float]
+
+
+Outcome = Found | Exception
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A question, who waits for it, and since when."""
+
+    query: Query
+    scope: Scope
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Found]
+    since: float
+
+
+class Batcher:
+    """Searches for questions in batches of up to `most`, in a thread of its own; `close` ends it.
+
+    Nobody waits for a batch to fill: while one is searched for the next one gathers, so that batches grow with the load and a
+    question alone is answered at once. What is found does not depend on the questions beside it. Those with a scope are
+    searched for one by one, in their turn. A question whose caller has gone is not searched for.
+    """
+
+    def __init__(self, pipeline: Pipeline, most: int = 32) -> None:
+        self.pipeline, self.most = pipeline, most
+        self._queue: deque[_Waiting] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="search", daemon=True)
+        self._thread.start()
+
+    async def trace(self, query: Query, scope: Scope = EVERYTHING) -> Trace:
+        """What the pipeline, narrowed to a scope, finds; errors as `Pipeline.trace` and `narrowed` raise them."""
+        return (await self.found(query, scope)).trace
+
+    async def found(self, query: Query, scope: Scope = EVERYTHING) -> Found:
+        """The same with the pipeline that reads it and the seconds of each step; RuntimeError after `close`."""
+        loop = asyncio.get_running_loop()
+        one = _Waiting(query, scope, loop, loop.create_future(), time.perf_counter())
+        with self._changed:
+            if self._closed:
+                raise RuntimeError("this batcher is closed")
+            self._queue.append(one)
+            self._changed.notify()
+        return await one.future
+
+    @property
+    def waiting(self) -> int:
+        """How many questions wait for their search to begin."""
+        return len(self._queue)
+
+    def close(self) -> None:
+        """Search for what waits, then end: nothing is taken any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while batch := self._next():
+            self._settle(batch, self._searched(batch))
+
+    def _next(self) -> list[_Waiting]:
+        """What is searched for together now; nothing when it is time to end."""
+        with self._changed:
+            while True:
+                while self._queue and self._queue[0].future.cancelled():
+                    self._queue.popleft()
+                if self._queue or self._closed:
+                    return self._taken()
+                self._changed.wait()
+
+    def _taken(self) -> list[_Waiting]:
+        """The question that waits longest, and those behind it up to the first with a scope if it has none."""
+        batch: list[_Waiting] = []
+        while self._queue and len(batch) < self.most and (not batch or self._queue[0].scope.everything):
+            batch.append(self._queue.popleft())
+            if not batch[0].scope.everything:
+                break
+        return batch
+
+    def _searched(self, batch: Sequence[_Waiting]) -> list[Outcome]:
+        """One outcome per question. What fails together is tried one by one, so that a question fails alone."""
+        began, clock = time.perf_counter(), Clock()
+        try:
+            pipeline = narrowed(self.pipeline, batch[0].scope)
+            traces = pipeline.traces([one.query for one in batch], clock)
+        except Exception as error:  # whoever asked is told, whatever it is
+            return [error] if len(batch) == 1 else [outcome for one in batch for outcome in self._searched([one])]
+        rows = zip(batch, traces, strict=True)
+        return [Found(pipeline, trace, {"queue": began - one.since} | clock.seconds) for one, trace in rows]
+
+    def _settle(self, batch: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
+        """Tell those who wait, with one call for each event loop."""
+        told: defaultdict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Found], Outcome]]] = defaultdict(list)
+        for one, outcome in zip(batch, outcomes, strict=True):
+            told[one.loop].append((one.future, outcome))
+        for loop, pairs in told.items():
+            with suppress(RuntimeError):  # the loop has been closed, and nobody waits there
+                loop.call_soon_threadsafe(_tell, pairs)
+
+
+def _tell(pairs: Sequence[tuple[asyncio.Future[Found], Outcome]]) -> None:
+    for future, outcome in pairs:
+        if future.done():
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
