@@ -1,0 +1,53 @@
+"""What a server writes of its requests: one JSON object a line on standard error, without what was asked or answered."""
+
+import json
+import logging
+import traceback
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.types import Scope
+
+from rag.redaction import plain
+
+REQUESTS = logging.getLogger("rag.serve.requests")
+FAILURES = logging.getLogger("rag.serve.failures")
+
+
+class Lines(logging.Formatter):
+    """A record as a line of JSON: when, how bad, and what it was given as `extra={"told": …}`, or its message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; values that look like keys are hidden, and no value can begin a line of its own."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        told = getattr(record, "told", None) or {"message": record.getMessage()}
+        return json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | plain(told), ensure_ascii=True)
+
+
+LOGGING: Mapping[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"lines": {"()": "rag.serve.logs.Lines"}},
+    "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "loggers": {
+        "rag.serve": {"handlers": ["lines"], "level": "INFO", "propagate": False},
+        "uvicorn": {"handlers": ["lines"], "level": "INFO", "propagate": False},
+        # It would write paths and queries as they were sent.
+        "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
+    },
+}
+"""For `uvicorn.Config(log_config=LOGGING, access_log=False)`."""
+
+
+def route_of(scope: Scope) -> str:
+    """The path of the route that answered, its parameters by name; `-` for none: what was sent may be a text."""
+    return str(getattr(scope.get("route"), "path", None) or "-")
+
+
+def tell_failure(error: BaseException, scope: Scope, log_texts: bool) -> None:
+    """Log where something failed, file and line of each call; its message, which may hold a text, only with `log_texts`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = [f"{frame.filename.rpartition('site-packages/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+    told = {"request": scope.get("state", {}).get("request"), "route": route_of(scope), "error": type(error).__name__}
+    FAILURES.error("failed", extra={"told": told | {"calls": where} | ({"message": str(error)} if log_texts else {})})
