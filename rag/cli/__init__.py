@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from rag.cli import abstention, attacks, chat, data, dialogues, gates, judges, prompts, questions, stores, sweeps, verdicts
+from rag.cli import abstention, attacks, chat, data, dialogues, gates, judges, prompts, questions, serving, stores, sweeps, verdicts
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED
 from rag.errors import UserError
@@ -23,6 +23,7 @@ __all__ = [
     "main",
     "prompts",
     "questions",
+    "serving",
     "stores",
     "sweeps",
     "verdicts",

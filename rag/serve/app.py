@@ -1,0 +1,56 @@
+"""The web application: routes around a desk, guards before them."""
+
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rag import __version__
+from rag.serve import page, problems
+from rag.serve.conversations import Conversations
+from rag.serve.desk import Desk
+from rag.serve.guarding import protect
+from rag.serve.opinions import Opinions
+from rag.serve.routes import ask, chat, health, search
+from rag.serve.served import Served
+from rag.serve.settings import Settings
+
+
+def create_app(served: Served, settings: Settings, conversations: Conversations, opinions: Opinions) -> FastAPI:
+    """An app that answers from what is served."""
+    pool = ThreadPoolExecutor(settings.workers, "answer")
+
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        pool.shutdown(wait=False, cancel_futures=True)
+
+    app = FastAPI(title="Assay", version=__version__, docs_url=None, redoc_url=None, lifespan=living)
+    app.state.desk = Desk(served, settings, conversations, opinions, pool)
+    problems.install(app)
+    for routes in (search, ask, chat, health):
+        app.include_router(routes.router)
+    app.include_router(page.router)
+    app.add_middleware(Sealed, served=served)
+    protect(app, settings)
+    return app
+
+
+class Sealed:
+    """The hash of the bundle on every response: that of the default model where no other was asked."""
+
+    def __init__(self, app: ASGIApp, served: Served) -> None:
+        self.app, self.served = app, served
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and add the header where there is none."""
+
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).setdefault("X-Assay-Bundle", self.served.models[0].bundle.digest)
+            await send(message)
+
+        await self.app(scope, receive, sealed)

@@ -1,0 +1,121 @@
+"""A question on its way through a model: found, answered piece by piece, told."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rag.clock import Clock
+from rag.errors import RefusalError, ServiceError
+from rag.records import Answer, Query
+from rag.scope import Scope
+from rag.serve import telling
+from rag.serve.batching import Found
+from rag.serve.fates import fates
+from rag.serve.listening import Stoppable
+from rag.serve.opinions import answer_id
+from rag.serve.problems import UpstreamError
+from rag.serve.served import Model
+
+
+@dataclass
+class Asking:
+    """One question to one model. `id` is that of its answer; whoever holds it holds the model as well."""
+
+    model: Model
+    query: Query
+    found: Found
+    began: float
+    id: str = field(default_factory=answer_id)
+    answer: Answer | None = None
+    said: list[dict[str, str]] = field(default_factory=list)
+    clock: Clock = field(default_factory=Clock)
+
+    @classmethod
+    async def begin(cls, model: Model, query: Query, scope: Scope) -> "Asking":
+        """Search for a question."""
+        began = time.perf_counter()
+        try:
+            found = await model.batcher.found(query, scope)
+        except ServiceError as error:
+            raise upstream(error) from error
+        return cls(model, query, found, began)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every response says of its bundle."""
+        return {"X-Assay-Bundle": self.model.bundle.digest}
+
+    def passages(self, k: int | None = None) -> list[dict[str, Any]]:
+        """What was found."""
+        pipeline = self.found.pipeline
+        return telling.found(pipeline, self.found.trace, k or pipeline.k, self.model.documents)
+
+    def timings(self) -> dict[str, float]:
+        """Seconds by step so far."""
+        steps = {**self.found.seconds, **self.clock.seconds}
+        return steps | {"total": time.perf_counter() - self.began}
+
+    def searched(self, k: int | None) -> dict[str, Any]:
+        """The result of a search."""
+        told = {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest, "question": self.query.text}
+        return told | {"passages": self.passages(k), "timings": self.timings()}
+
+    async def pieces(self, pool: ThreadPoolExecutor) -> AsyncIterator[str]:
+        """The answer as it comes; when it is complete `answer` is there. It is broken off where nobody asks for the next piece."""
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+        generator = Stoppable(self.found.pipeline.generator)
+        pipeline = replace(self.found.pipeline, generator=generator)
+
+        def hear(piece: str) -> None:
+            loop.call_soon_threadsafe(queue.put_nowait, piece)
+
+        def answer() -> Answer:
+            return pipeline.answer_from(self.query, self.found.trace, hear, clock=self.clock)
+
+        work = loop.run_in_executor(pool, copy_context().run, answer)
+        work.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (piece := await queue.get()) is not None:
+                if piece:
+                    yield piece
+            self.answer = await work
+        except ServiceError as error:
+            raise upstream(error) from error
+        finally:
+            generator.stop()
+            # Whatever became of it, nobody asks any more.
+            work.add_done_callback(_forgotten)
+        self.said = telling.messages(generator.said)
+
+    async def complete(self, pool: ThreadPoolExecutor) -> Answer:
+        """The answer when it is complete."""
+        async for _ in self.pieces(pool):
+            pass
+        if self.answer is None:
+            raise RuntimeError("an answer without an end")
+        return self.answer
+
+    def told(self, show: tuple[str, ...] = ()) -> dict[str, Any]:
+        """The complete answer as the API has it."""
+        if self.answer is None:
+            raise RuntimeError("the answer is not complete")
+        told = {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest}
+        told |= telling.answered(self.answer, self.found.trace, self.model.documents) | {"timings": self.timings()}
+        told |= {"session": None, "turn": None}
+        if "trace" in show:
+            told["trace"] = {"passages": fates(self.found.pipeline, self.found.trace, self.answer)}
+        return told | ({"prompt": self.said} if "prompt" in show else {})
+
+
+def upstream(error: ServiceError) -> ServiceError:
+    """An error of a model's endpoint; what it refuses for good is told as that."""
+    return error if isinstance(error, RefusalError) else UpstreamError(error.where, error.what, error.remedy)
+
+
+def _forgotten(work: "asyncio.Future[Answer]") -> None:
+    if not work.cancelled():
+        work.exception()

@@ -1,0 +1,148 @@
+"""Where questions are taken: what a body asks for, of which model, for whom."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
+
+from rag.errors import ServiceError, UserError
+from rag.records import Query, Span, Turn
+from rag.scope import EVERYTHING, Scope
+from rag.serve import problems
+from rag.serve.asking import Asking
+from rag.serve.conversations import Conversations
+from rag.serve.opinions import Opinions
+from rag.serve.schemas import AskBody, Asked, Within
+from rag.serve.served import Served
+from rag.serve.settings import Settings
+
+LOG = logging.getLogger("rag.serve")
+PATIENCE = 15.0
+"""Seconds after which a silent stream shows that it is alive: proxies close what says nothing."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """All that routes need. `pool` has the threads that answers are generated in."""
+
+    served: Served
+    settings: Settings
+    conversations: Conversations
+    opinions: Opinions
+    pool: ThreadPoolExecutor
+
+    async def take(self, body: Asked, history: Sequence[Turn] = ()) -> Asking:
+        """Search for a question."""
+        if len(body.question) > self.settings.question_chars:
+            what = f"has {len(body.question)} characters"
+            raise UserError("question", what, f"at most {self.settings.question_chars}; RAG_QUESTION_CHARS sets the limit")
+        query = Query("asked", body.question, tuple(history))
+        return await Asking.begin(self.served.pick(body.model), query, scope_of(body.within))
+
+    async def answer(self, request: Request, body: AskBody, asking: Asking, session: str | None = None, seen: int = 0) -> Response:
+        """Answer in the form that a body asks for."""
+        owner = owner_of(request)
+        if body.stream:
+            pieces = self._events(owner, body, asking, session, seen)
+            return StreamingResponse(beating(pieces), headers=asking.headers, media_type="text/event-stream")
+        work = asyncio.ensure_future(asking.complete(self.pool))
+        if not await attended(request, work):
+            return Response(status_code=499)
+        await work
+        return sent(await self._kept(owner, asking.told(tuple(body.show)), session, seen), asking.headers)
+
+    async def _events(self, owner: str, body: AskBody, asking: Asking, session: str | None, seen: int) -> AsyncIterator[bytes]:
+        try:
+            yield event("passages", asking.passages())
+            async for piece in asking.pieces(self.pool):
+                yield event("piece", {"text": piece})
+            yield event("answer", await self._kept(owner, asking.told(tuple(body.show)), session, seen))
+        except UserError as error:
+            yield event("error", problems.told(error))
+        except Exception as error:
+            LOG.exception("a stream broke off")
+            yield event("error", problems.problem(500, type(error).__name__, "the server's log says more"))
+
+    async def _kept(self, owner: str, told: dict[str, Any], session: str | None, seen: int) -> dict[str, Any]:
+        """An answer that a session has, or that can at least be rated."""
+        if session is None:
+            try:
+                await run_in_threadpool(self.opinions.keep, owner, told)
+            except ServiceError as error:
+                LOG.warning("an answer cannot be rated: %s", error)
+            return told
+        told["session"] = session
+        args = (owner, session, told["question"], told["answer"], told, seen)
+        told["turn"] = await run_in_threadpool(self.conversations.append, *args)
+        return told
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk of an app."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def owner_of(request: Request) -> str:
+    """Whose key a request brought."""
+    return str(getattr(request.state, "owner", None) or "anyone")
+
+
+def scope_of(within: Within | None) -> Scope:
+    """Where a body wants a question looked for."""
+    if within is None:
+        return EVERYTHING
+    names = {name: None if (some := getattr(within, name)) is None else tuple(some) for name in ("documents", "sections", "whole")}
+    span = within.range and Span(within.range.doc_id, within.range.start, within.range.end)
+    return Scope(tags=within.tags, range=span, **names)
+
+
+def sent(told: Any, headers: dict[str, str]) -> Response:
+    """A JSON response; what is no number is null."""
+    return Response(to_json(told, inf_nan_mode="null"), headers=headers, media_type="application/json")
+
+
+def event(name: str, told: Any) -> bytes:
+    """A server-sent event."""
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), to_json(told, inf_nan_mode="null"))
+
+
+async def attended(request: Request, work: "asyncio.Future[Any]") -> bool:
+    """Wait for work; False when who asked went away before, and then the work is cancelled."""
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+        return work.done()
+    finally:
+        gone.cancel()
+        if not work.done():
+            work.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def beating(pieces: AsyncIterator[bytes], seconds: float = PATIENCE) -> AsyncIterator[bytes]:
+    """A stream with a comment in it wherever it says nothing for so long."""
+    following = asyncio.ensure_future(anext(pieces, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait((following,), timeout=seconds)
+            if not done:
+                yield b": still here\n\n"
+                continue
+            if (piece := following.result()) is None:
+                return
+            yield piece
+            following = asyncio.ensure_future(anext(pieces, None))
+    finally:
+        following.cancel()

@@ -1,0 +1,58 @@
+"""A generator that can be told to stop: nobody pays for an answer that nobody waits for any more."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+from rag.records import Message, Reply, Request
+from rag.roles import Generator
+
+
+class GoneError(Exception):
+    """Nobody listens any more."""
+
+
+class Stoppable:
+    """A generator that raises GoneError when it is about to begin, or between two pieces, after `stop` was called.
+
+    `said` are the messages of the last request.
+    """
+
+    def __init__(self, generator: Generator) -> None:
+        self._generator = generator
+        self._stopped = threading.Event()
+        self.said: tuple[Message, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        # What a generator says of itself, such as `costly`, holds for it here too.
+        return getattr(self._generator, name)
+
+    def stop(self) -> None:
+        """Break off."""
+        self._stopped.set()
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """As the generator does."""
+        self._go_on(requests[-1])
+        return self._generator.generate(requests)
+
+    def stream(self, request: Request) -> Iterator[str]:
+        """As the generator does, its value included."""
+        self._go_on(request)
+        pieces = self._generator.stream(request)
+        if not hasattr(pieces, "close"):
+            return (yield from pieces)
+        with closing(pieces):
+            while True:
+                try:
+                    piece = next(pieces)
+                except StopIteration as end:
+                    return end.value
+                self._go_on(request)
+                yield piece
+
+    def _go_on(self, request: Request) -> None:
+        self.said = request.messages
+        if self._stopped.is_set():
+            raise GoneError

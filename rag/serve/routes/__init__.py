@@ -1,0 +1,1 @@
+"""What the server answers to, one subject per file."""

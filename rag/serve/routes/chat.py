@@ -1,0 +1,22 @@
+"""An answer to a question after what was said before."""
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from rag.serve.desk import desk_of, owner_of
+from rag.serve.schemas import ChatBody
+
+TURNS = 100
+"""Questions of a session that a later one can lean on; memories look at far fewer."""
+
+router = APIRouter(tags=["questions"])
+
+
+@router.post("/chat")
+async def chat(body: ChatBody, request: Request) -> Response:
+    """Answer a question of a conversation, and remember both."""
+    desk, owner = desk_of(request), owner_of(request)
+    session = body.session or await run_in_threadpool(desk.conversations.create, owner)
+    kept = await run_in_threadpool(desk.conversations.turns, owner, session, TURNS) if body.session else []
+    history = [turn for one in kept for turn in one.turns]
+    return await desk.answer(request, body, await desk.take(body, history), session, kept[-1].number if kept else 0)
