@@ -1,0 +1,1 @@
+"""Bundles as models in MLflow: logged from code, registered, and promoted past a gate."""

@@ -1,0 +1,34 @@
+"""The bundle beside a model of MLflow, opened by whatever loads the model."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rag.bundle.opened import Bundle, open_bundle
+from rag.errors import DataError, UserError
+
+ARTIFACT = "bundle"
+"""The name of the folder, and of the key of a model's config that holds the hash which it was registered with."""
+
+
+def opened(artifacts: Mapping[str, str], config: Mapping[str, Any] | None) -> Bundle:
+    """Open the bundle of a model; DataError where it is another one than was registered."""
+    path, settings = Path(artifacts[ARTIFACT]), dict(config or {})
+    bundle = open_bundle(path)
+    expected = str(settings.get(ARTIFACT, bundle.digest))
+    if bundle.digest != expected:
+        what = f"is the bundle {bundle.digest[:12]}, and {expected[:12]} was registered"
+        raise DataError(str(path), what, "register it again: rag register")
+    return bundle
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """Say what a user can mend in MLflow's words, which reach whoever asked."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except UserError as error:
+        raise MlflowException.invalid_parameter_value(str(error)) from error
