@@ -7,8 +7,9 @@ import json
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,7 @@ def _sqlite(name: str) -> sa.Engine:
         path.parent.mkdir(parents=True, exist_ok=True)
         # What people said is nobody else's to read; SQLite gives its other files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _write_ahead(path)
     except OSError as error:
         what = f"{path} cannot be written ({error.strerror})"
         raise ServiceError("sessions", what, "give a file in a folder that the server may write to") from error
@@ -195,9 +197,27 @@ def _connect(path: Path) -> sqlite3.Connection:
     """A connection that never makes the file, and that no power cut betrays."""
     address = f"file:{quote(str(path))}?mode=rw"
     connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+    for setting in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {setting}")
     return connection
+
+
+def _write_ahead(path: Path) -> None:
+    """Have readers and writers not wait for each other; the file remembers that.
+
+    Of servers that start together only one can say so, and SQLite lets none of the others wait for it.
+    """
+    until = time.monotonic() + PATIENCE
+    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(path)) as connection:
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError:
+                # What else is wrong with the file is found, and told, when it is opened.
+                if time.monotonic() > until:
+                    return
+                time.sleep(0.01)
 
 
 def _begin(connection: sa.Connection) -> None:

@@ -1,0 +1,253 @@
+"""Sessions, the same in SQLite and PostgreSQL: what is appended stays, whoever else writes, until it expires."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from databases import KINDS, Postgres, file_url, postgres
+
+from rag.errors import ConfigError, ServiceError
+from rag.records import Turn
+from rag.serve.conversations import Conversations, NoSessionError
+from rag.serve.opinions import answer_id
+
+ODD = ["NUL \0", "half a pair \ud800", "'; DROP TABLE sessions; --", "𝒶 e\u0301 \u202e", "", "x" * 100_000]
+
+
+class Hours:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with postgres() as found:
+        yield found
+
+
+@pytest.fixture(params=KINDS)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return file_url(tmp_path) if request.param == "sqlite" else request.getfixturevalue("server").fresh()
+
+
+@pytest.fixture
+def hours() -> Hours:
+    return Hours()
+
+
+@pytest.fixture
+def opened(url: str, hours: Hours) -> Iterator[Callable[[], Conversations]]:
+    """Open the database once more, as another server would."""
+    found: list[Conversations] = []
+
+    def again() -> Conversations:
+        found.append(Conversations(url, 1800, hours))
+        return found[-1]
+
+    yield again
+    for one in found:
+        one.close()
+
+
+@pytest.fixture
+def talks(opened: Callable[[], Conversations]) -> Conversations:
+    return opened()
+
+
+def say(talks: Conversations, owner: str, session: str, question: str, answer: str = "so", **more: Any) -> int:
+    told = {"id": answer_id(), "question": question, "answer": answer}
+    return talks.append(owner, session, question, answer, told, **more)
+
+
+def test_a_session_keeps_what_was_said_in_its_order(talks: Conversations, hours: Hours) -> None:
+    session = talks.create("ann")
+    assert talks.turns("ann", session) == []
+    hours.now += 5
+    assert [say(talks, "ann", session, f"question {n}", f"answer {n} [1]") for n in range(1, 4)] == [1, 2, 3]
+    kept = talks.turns("ann", session)
+    assert [(one.number, one.question, one.answer, one.at) for one in kept] == [
+        (n, f"question {n}", f"answer {n} [1]", hours.now) for n in range(1, 4)
+    ]
+    assert [one.number for one in talks.turns("ann", session, 2)] == [2, 3]
+    assert kept[0].turns == (Turn("user", "question 1"), Turn("assistant", "answer 1"))
+    assert kept[0].told["question"] == "question 1"
+
+
+@pytest.mark.parametrize("text", ODD, ids=lambda text: repr(text[:20]))
+def test_any_text_comes_back_as_it_was(talks: Conversations, text: str) -> None:
+    session = talks.create("ann")
+    say(talks, "ann", session, text, text)
+    (kept,) = talks.turns("ann", session)
+    assert (kept.question, kept.answer, kept.told["answer"]) == (text, text, text)
+
+
+@pytest.mark.parametrize("name", [*ODD, "ses_", "ses_" + "0" * 32, "ses_" + "0" * 32 + "\n", "SES_" + "0" * 32])
+def test_what_is_no_session_is_none(talks: Conversations, name: str) -> None:
+    for use in (talks.turns, talks.show, talks.forget):
+        with pytest.raises(NoSessionError, match="no such session"):
+            use("ann", name)
+    with pytest.raises(NoSessionError):
+        say(talks, "ann", name, "?")
+
+
+def test_a_session_is_its_owners_alone(talks: Conversations) -> None:
+    session = talks.create("ann")
+    say(talks, "ann", session, "mine")
+    for use in (talks.turns, talks.show, talks.forget):
+        with pytest.raises(NoSessionError):
+            use("bob", session)
+    with pytest.raises(NoSessionError):
+        say(talks, "bob", session, "yours")
+    assert [one.question for one in talks.show("ann", session).turns] == ["mine"]
+
+
+def test_a_session_lives_as_long_as_it_is_used(talks: Conversations, hours: Hours) -> None:
+    session = talks.create("ann")
+    hours.now += 1799
+    talks.turns("ann", session)
+    hours.now += 1799
+    say(talks, "ann", session, "still here?")
+    hours.now += 1799
+    shown = talks.show("ann", session)
+    assert shown.expires == hours.now + 1
+    hours.now += 1
+    # Looking did not prolong it.
+    for use in (talks.turns, talks.show, talks.forget):
+        with pytest.raises(NoSessionError):
+            use("ann", session)
+    with pytest.raises(NoSessionError):
+        say(talks, "ann", session, "too late")
+
+
+def test_what_has_expired_is_removed_and_nothing_else(talks: Conversations, hours: Hours) -> None:
+    old = talks.create("ann")
+    say(talks, "ann", old, "old")
+    hours.now += 1000
+    young = talks.create("ann")
+    say(talks, "ann", young, "young")
+    assert talks.purge() == 0
+    hours.now += 800
+    assert (talks.purge(), talks.purge()) == (1, 0)
+    assert [one.question for one in talks.show("ann", young).turns] == ["young"]
+    hours.now -= 800
+    # Were it only hidden, it would be back.
+    with pytest.raises(NoSessionError):
+        talks.show("ann", old)
+
+
+def test_what_is_forgotten_is_gone(talks: Conversations, url: str, tmp_path: Path) -> None:
+    session = talks.create("ann")
+    say(talks, "ann", session, "a secret that nobody should find")
+    talks.forget("ann", session)
+    with pytest.raises(NoSessionError):
+        talks.show("ann", session)
+    talks.close()
+    if url.startswith("sqlite"):
+        assert b"nobody should find" not in b"".join(path.read_bytes() for path in tmp_path.glob("serve.db*"))
+
+
+def test_turns_at_once_lose_nothing(opened: Callable[[], Conversations]) -> None:
+    servers = [opened(), opened()]
+    session = servers[0].create("ann")
+    questions = [f"question {n}" for n in range(60)]
+    with ThreadPoolExecutor(8) as threads:
+        numbers = list(threads.map(lambda n: say(servers[n % 2], "ann", session, questions[n]), range(60)))
+    assert sorted(numbers) == list(range(1, 61))
+    kept = servers[1].turns("ann", session)
+    assert {one.number: one.question for one in kept} == dict(zip(numbers, questions, strict=True))
+
+
+def test_a_session_that_ends_while_it_is_answered_stays_ended(opened: Callable[[], Conversations]) -> None:
+    one, other = opened(), opened()
+    session = one.create("ann")
+    one.turns("ann", session)
+    other.forget("ann", session)
+    with pytest.raises(NoSessionError):
+        say(one, "ann", session, "?")
+
+
+def test_servers_that_start_together_share_their_tables(url: str) -> None:
+    with ThreadPoolExecutor(6) as threads:
+        found = list(threads.map(lambda _: Conversations(url), range(6)))
+    session = found[0].create("ann")
+    for one in found:
+        say(one, "ann", session, "?")
+        one.close()
+
+
+WRITER = """
+import sys
+from rag.serve.conversations import Conversations
+from rag.serve.opinions import answer_id
+talks = Conversations(sys.argv[1])
+session = talks.create("ann")
+print(session, flush=True)
+while True:
+    print(talks.append("ann", session, "q", "a", {"id": answer_id()}), flush=True)
+"""
+
+
+def test_a_killed_server_loses_nothing_that_it_had_said(url: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", WRITER, url], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout
+        session = writer.stdout.readline().strip()
+        told = [int(writer.stdout.readline()) for _ in range(20)]
+        os.kill(writer.pid, signal.SIGKILL)
+        told += [int(line) for line in writer.stdout.read().split("\n")[:-1]]
+    talks = Conversations(url)
+    kept = [one.number for one in talks.turns("ann", session)]
+    # The last one may have been kept without having been told.
+    assert kept[: len(told)] == told == list(range(1, len(told) + 1))
+    assert len(kept) <= len(told) + 1
+    assert say(talks, "ann", session, "and on") == len(kept) + 1
+    talks.close()
+
+
+def test_files_are_the_owners_alone(tmp_path: Path) -> None:
+    talks = Conversations(f"sqlite:///{tmp_path}/below/one/serve.db")
+    talks.create("ann")
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "below" / "one").iterdir()}
+    talks.close()
+    assert modes == {0o600}
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("sqlite://", "is no file"),
+        ("sqlite:///:memory:", "is no file"),
+        ("sqlite:///file:x?mode=memory", "is no file"),
+        ("mysql://localhost/x", "is a database of 'mysql'"),
+        ("serve.db", "is no URL"),
+        ("", "is no URL"),
+        ("postgresql://u:secret@host:notaport/x", "is no URL"),
+    ],
+)
+def test_an_url_of_no_use_is_refused(url: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        Conversations(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_database_that_is_not_there_is_told_without_its_password(tmp_path: Path) -> None:
+    with pytest.raises(ServiceError, match="cannot be opened") as caught:
+        Conversations(f"postgresql://ann:secret@/x?host={tmp_path}")
+    assert "secret" not in str(caught.value)
+    (tmp_path / "file").touch()
+    with pytest.raises(ServiceError, match="cannot be written"):
+        Conversations(f"sqlite:///{tmp_path}/file/serve.db")
+    (tmp_path / "text.db").write_text("not a database at all, but long enough to be one " * 30)
+    with pytest.raises(ServiceError, match="cannot be opened"):
+        Conversations(f"sqlite:///{tmp_path}/text.db")
