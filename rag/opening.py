@@ -6,11 +6,11 @@ from typing import Any
 
 from rag.build import Components
 from rag.corpus import Corpus
-from rag.errors import ConfigError
+from rag.errors import ConfigError, DataError
 from rag.pipeline import Pipeline
 from rag.reading import Reading
 from rag.records import Document
-from rag.roles import Framing, Inspection, Screen
+from rag.roles import Framing, Index, Inspection, Screen, Searcher
 from rag.store import Entry
 
 SINGLE = ("queries", "embedder", "fusion", "reranker", "selector", "generator")
@@ -58,14 +58,24 @@ def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Documen
 def open_pipeline(
     nodes: Mapping[str, Any], values: Mapping[str, Any], corpus: Corpus, indexes: Mapping[str, Entry], components: Components
 ) -> Pipeline:
-    """The objects of a config around opened indexes."""
+    """The objects of a config around opened indexes; DataError for an index of another corpus."""
     built = {name: components.build(node, f"index.{name}") for name, node in nodes["indexes"].items()}
     return Pipeline(
         corpus,
-        {name: index.open(indexes[name].arrays) for name, index in built.items()},
+        {name: _opened(name, index, indexes[name], corpus) for name, index in built.items()},
         {name: index.uses_vectors for name, index in built.items()},
         reading=reading_of(nodes, values, corpus.documents, components),
         inspections=several(nodes["inspections"], components),
         **{role: (components.handed if role == "generator" else components.build)(nodes[role], role) for role in SINGLE},
         **{name: values[name] for name in ("depth", "rerank_depth")},
     )
+
+
+def _opened(name: str, index: Index, built: Entry, corpus: Corpus) -> Searcher:
+    searcher = index.open(built.arrays)
+    # An index of a plugin need not know its size.
+    size = getattr(searcher, "size", len(corpus))
+    if size != len(corpus):
+        what = f"is an index of {size} chunks, and the corpus has {len(corpus)}"
+        raise DataError(f"index.{name}", what, "build the index again, or export the bundle again")
+    return searcher

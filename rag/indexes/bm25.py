@@ -57,5 +57,5 @@ class Bm25Index:
         return Postings(tuple(terms), starts, chunk[order], weights[order], np.zeros(len(terms)), len(texts)).arrays()
 
     def open(self, arrays: Arrays) -> WordSearcher:
-        """Make built arrays searchable."""
-        return WordSearcher(self.words, Postings.of(arrays))
+        """Make built arrays searchable; DataError for arrays that are no postings."""
+        return WordSearcher(self.words, Postings.of(arrays, "index.bm25"))

@@ -89,5 +89,5 @@ class Bm25sIndex:
         return Postings(tuple(terms), built["indptr"], built["indices"], built["data"], absent, len(texts)).arrays()
 
     def open(self, arrays: Arrays) -> WordSearcher:
-        """Make built arrays searchable."""
-        return WordSearcher(self.words, Postings.of(arrays))
+        """Make built arrays searchable; DataError for arrays that are no postings."""
+        return WordSearcher(self.words, Postings.of(arrays, "index.bm25s"))

@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 from math import isqrt
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from rag.errors import ConfigError
-from rag.indexes.vectors import ApproximateSearcher, deserialised, given, one_thread, serialised
+from rag.indexes.checking import ensure, numbers_of, vectors_of
+from rag.indexes.vectors import ApproximateSearcher, given, one_thread
 from rag.records import Arrays, Vectors
+
+WHERE = "index.faiss_ivf"
 
 
 class FaissIvfIndex:
@@ -25,24 +30,37 @@ class FaissIvfIndex:
         self.lists, self.probes, self.seed = lists, probes, seed
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
-        """Train the centroids on all vectors and file every vector under its nearest; `texts` are not read."""
-        import faiss
-
+        """Train the centroids on all vectors; `lists` is the number of the nearest for every vector. `texts` are not read."""
         rows = given(vectors)
         if not len(rows):
-            return serialised(None)
-        lists = min(self.lists or isqrt(len(rows)), len(rows))
-        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(rows.shape[1]), rows.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
+            return {"vectors": rows, "centroids": rows, "lists": np.zeros(0, np.int32)}
+        index = _empty(rows.shape[1], min(self.lists or isqrt(len(rows)), len(rows)))
         index.cp.seed = self.seed
         index.cp.min_points_per_centroid = 1  # few chunks per list are meant; FAISS would warn on stderr
         with one_thread():
             index.train(rows)
-            index.add(rows)
-        return serialised(index)
+            _, nearest = index.quantizer.search(rows, 1)
+        centroids = index.quantizer.reconstruct_n(0, index.nlist)
+        return {"vectors": rows, "centroids": centroids, "lists": nearest[:, 0].astype(np.int32)}
 
     def open(self, arrays: Arrays) -> ApproximateSearcher:
-        """Make built arrays searchable."""
-        index = deserialised(arrays)
-        if index is not None:
-            index.nprobe = self.probes
-        return ApproximateSearcher(index)
+        """Make built arrays searchable; DataError for lists that are not there."""
+        import faiss
+
+        vectors, centroids = vectors_of(arrays, WHERE), vectors_of(arrays, WHERE, "centroids")
+        lists = numbers_of(arrays, WHERE, "lists", 0, len(centroids))
+        ensure(len(lists) == len(vectors), WHERE, f"files {len(lists)} chunks, and holds vectors of {len(vectors)}")
+        if not len(vectors):
+            return ApproximateSearcher(vectors)
+        ensure(centroids.shape[1] == vectors.shape[1], WHERE, "holds centroids of other dimensions than its vectors")
+        index = _empty(vectors.shape[1], len(centroids))
+        index.quantizer.add(centroids)
+        index.is_trained, index.nprobe = True, min(self.probes, len(centroids))
+        index.add_core(len(vectors), faiss.swig_ptr(vectors), None, faiss.swig_ptr(lists))
+        return ApproximateSearcher(vectors, index)
+
+
+def _empty(dimensions: int, lists: int) -> Any:
+    import faiss
+
+    return faiss.IndexIVFFlat(faiss.IndexFlatIP(dimensions), dimensions, lists, faiss.METRIC_INNER_PRODUCT)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.indexes.checking import array, ensure, numbers_of
 from rag.rankings import Rankings
 from rag.records import Allowed, Arrays, Vectors
 
@@ -89,11 +90,20 @@ class Postings:
         }
 
     @classmethod
-    def of(cls, arrays: Arrays) -> "Postings":
-        """From what `arrays` gave."""
-        terms = json.loads(arrays["terms"].tobytes().decode("utf-8"))
-        rest: dict[str, Any] = {name: arrays[name] for name in ("starts", "chunks", "weights", "absent")}
-        return cls(tuple(terms), **rest, size=int(arrays["size"][0]))
+    def of(cls, arrays: Arrays, where: str) -> "Postings":
+        """From what `arrays` gave; DataError, naming the index by `where`, for arrays that are no postings."""
+        size = array(arrays, where, "size", "i")
+        ensure(len(size) == 1 and size[0] >= 0, where, "does not say how many chunks it holds")
+        terms = _terms(array(arrays, where, "terms", "u"), where)
+        weights, absent = array(arrays, where, "weights", "f"), array(arrays, where, "absent", "f")
+        starts = numbers_of(arrays, where, "starts", 0, len(weights) + 1)
+        numbers_of(arrays, where, "chunks", 0, int(size[0]))
+        chunks = arrays["chunks"].astype(np.int32, copy=False)
+        ensure(len(chunks) == len(weights), where, f"holds {len(chunks)} chunks of terms, and {len(weights)} weights")
+        ensure(len(starts) == len(terms) + 1 == len(absent) + 1, where, "holds other postings than terms")
+        ensure(starts[0] == 0 and starts[-1] == len(weights) and (np.diff(starts) >= 0).all(), where, "mixes up its terms")
+        ensure(np.isfinite(weights).all() and np.isfinite(absent).all(), where, "holds NaN or infinity")
+        return cls(terms, starts, chunks, weights, absent, int(size[0]))
 
     def add(self, terms: Sequence[int], scores: NDArray[np.float64]) -> None:
         """Put the score of every chunk with at least one of `terms` into a row of -inf; a repeated term counts repeatedly."""
@@ -106,12 +116,28 @@ class Postings:
         scores[chunks] = total[chunks]
 
 
+def _terms(written: NDArray[np.uint8], where: str) -> tuple[str, ...]:
+    """The terms of an index; the JSON of them is a flat list of strings, or it is refused."""
+    try:
+        terms = json.loads(written.tobytes().decode("utf-8"))
+    except (ValueError, RecursionError):
+        terms = None
+    ensure(isinstance(terms, list) and all(isinstance(term, str) for term in terms), where, "holds no list of terms")
+    ensure(len(set(terms)) == len(terms), where, "holds a term twice")
+    return tuple(terms)
+
+
 class WordSearcher:
     """Finds the chunks that share at least one term with a question."""
 
     def __init__(self, words: Words, postings: Postings) -> None:
         self.words, self.postings = words, postings
         self.numbers = {term: number for number, term in enumerate(postings.terms)}
+
+    @property
+    def size(self) -> int:
+        """How many chunks it holds."""
+        return self.postings.size
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
         """Rank by summed weights; a chunk without any term of the question is no hit, whatever the others score."""

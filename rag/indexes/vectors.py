@@ -1,8 +1,7 @@
-"""What the vector indexes share: one way to score candidates, and FAISS indexes as arrays."""
+"""What the vector indexes share: exact search, one way to score candidates, and approximate search around it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,14 @@ from numpy.typing import NDArray
 
 from rag.errors import ConfigError
 from rag.rankings import NOTHING, Rankings
-from rag.records import Allowed, Arrays, Vectors
+from rag.records import Allowed, Vectors
 
 SPARE = 16
 """How many candidates more than asked for are fetched, so that ties at the edge can fall by position."""
+
+
+MARGIN = 1e-5
+"""Inner products of unit vectors this close in float32 may be equal or swapped once they are computed exactly."""
 
 
 def given(vectors: Vectors | None, dimensions: int | None = None) -> Vectors:
@@ -65,49 +68,69 @@ def one_thread() -> Iterator[None]:
         faiss.omp_set_num_threads(threads)
 
 
-def serialised(index: Any) -> Arrays:
-    """A FAISS index as an array of bytes; no bytes for no index."""
-    import faiss
+class FlatSearcher:
+    """Ranks all chunks; a ranking does not depend on the questions that are asked with it."""
 
-    return {"index": np.zeros(0, np.uint8) if index is None else faiss.serialize_index(index)}
+    def __init__(self, vectors: Vectors) -> None:
+        self.vectors = vectors
 
+    @property
+    def size(self) -> int:
+        """How many chunks it holds."""
+        return len(self.vectors)
 
-def deserialised(arrays: Arrays) -> Any:
-    """The FAISS index that `serialised` wrote, None if it holds nothing."""
-    import faiss
+    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
+        """Rank by inner product with `vectors`, shape (questions, dimensions)."""
+        if allowed is not None:
+            places = np.flatnonzero(allowed)
+            return placed(FlatSearcher(self.vectors[places]).search(texts, vectors, depth), places)
+        import faiss
 
-    return faiss.deserialize_index(np.array(arrays["index"])) if arrays["index"].size else None
+        size = len(self.vectors)
+        queries = given(vectors, self.vectors.shape[1] if size else None)
+        width = min(depth, size)
+        if not width or not len(queries):
+            return stacked([Rankings.pack([()])] * len(queries), width)
+        fetched = min(width + SPARE, size)
+        near, found = faiss.knn(queries, self.vectors, fetched, metric=faiss.METRIC_INNER_PRODUCT)
+        rows = []
+        for query, scores, positions in zip(queries, near, found, strict=True):
+            edge = scores[width - 1] - MARGIN
+            # Chunks with the same text tie, and a run of them may reach beyond what was fetched.
+            chosen = positions if scores[-1] < edge or fetched == size else self._above(query, edge)
+            rows.append(rescored(query, chosen, self.vectors[chosen], width))
+        return stacked(rows, width)
+
+    def _above(self, query: Vectors, edge: float) -> NDArray[np.int64]:
+        return np.flatnonzero(self.vectors @ query >= edge)
 
 
 class ApproximateSearcher:
-    """Lets a FAISS index propose candidates, and ranks them by exact inner products."""
+    """Lets a FAISS index propose candidates, and ranks them by exact inner products; without `index` there are no chunks."""
 
-    def __init__(self, index: Any) -> None:
-        self.index = index
+    def __init__(self, vectors: Vectors, index: Any = None) -> None:
+        self.vectors, self.index = vectors, index
+
+    @property
+    def size(self) -> int:
+        """How many chunks it holds."""
+        return len(self.vectors)
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
-        """Rank what the index proposes; rows may end early where it proposes fewer than `depth`."""
-        queries = given(vectors, None if self.index is None else self.index.d)
-        if allowed is not None and self.index is not None:
-            places = np.flatnonzero(allowed)
-            return stacked(
-                [rescored(query, places, self._vectors[places], depth) for query in queries], min(depth, len(places))
-            )
-        width = 0 if self.index is None else min(depth, self.index.ntotal)
+        """Rank what the index proposes; rows may end early where it proposes fewer than `depth`.
+
+        A restricted search compares with every chunk that is allowed, and misses none of them.
+        """
+        if allowed is not None:
+            return FlatSearcher(self.vectors).search(texts, vectors, depth, allowed)
+        queries = given(vectors, self.vectors.shape[1] if self.size else None)
+        width = min(depth, self.size)
         if not width:
             return stacked([Rankings.pack([()])] * len(queries), 0)
         # One question at a time: FAISS chooses other kernels for larger batches, and so at times other candidates.
         return stacked([self._one(query, width) for query in queries], width)
 
-    @cached_property
-    def _vectors(self) -> Vectors:
-        """All vectors, by position: a restricted search compares with each that is allowed, and misses none."""
-        if hasattr(self.index, "make_direct_map"):
-            self.index.make_direct_map()
-        return np.asarray(self.index.reconstruct_n(0, self.index.ntotal), np.float32)
-
     def _one(self, query: Vectors, width: int) -> Rankings:
-        fetched = min(width + SPARE, self.index.ntotal)
-        _, positions, candidates = self.index.search_and_reconstruct(query[None], fetched)
-        found = positions[0] >= 0
-        return rescored(query, positions[0][found], candidates[0][found], width)
+        _, positions = self.index.search(query[None], min(width + SPARE, self.size))
+        found = positions[0][positions[0] >= 0]
+        return rescored(query, found, self.vectors[found], width)

@@ -78,4 +78,4 @@ def test_terms_travel_as_json_bytes(postings: Postings) -> None:
     arrays = one.arrays()
     assert arrays["terms"].dtype == np.uint8
     assert arrays["terms"].tobytes().decode("utf-8") == '["é", "\\"", "日本"]'
-    assert Postings.of(arrays).terms == one.terms
+    assert Postings.of(arrays, "index").terms == one.terms
