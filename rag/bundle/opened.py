@@ -38,6 +38,8 @@ def open_bundle(path: Path) -> Bundle:
     """Open a bundle."""
     manifest = Manifest.from_json(json.loads((path / MANIFEST).read_text("utf-8")))
     config = yaml.safe_load((path / "config.yaml").read_text("utf-8"))
+    if (path / "prompt.yaml").is_file():
+        config["prompt"] = yaml.safe_load((path / "prompt.yaml").read_text("utf-8"))
     documents = tuple(Document(**json.loads(line)) for line in (path / "documents.jsonl").open(encoding="utf-8"))
     chunks = decode((path / "chunks.entry").read_bytes()).arrays
     corpus = Corpus(documents, chunks["doc"], chunks["start"], chunks["end"])

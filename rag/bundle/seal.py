@@ -2,48 +2,224 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from pathlib import Path
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
 
-from rag.answering import Materials, materials
-from rag.bundle.manifest import MANIFEST, SEAL, Listed, Manifest
+from rag import baseline, calibration
+from rag.answering import materials
+from rag.assessors import identity as identity_of
+from rag.build import TARGET, Components
+from rag.bundle import leaks, proof
+from rag.bundle.manifest import MANIFEST, SEAL, Listed, Manifest, digest_of
+from rag.bundle.measured import Measured, measured, named
+from rag.bundle.references import referenced, versions
+from rag.bundle.writing import appearing
+from rag.corpus import Corpus
 from rag.entries import Entry, encode
-from rag.identity import without_runtime
+from rag.errors import ConfigError, StoreError
+from rag.identity import digest, without_runtime
+from rag.models import sha256
 from rag.records import Arrays
 
 KEPT = (
     "chunker", "embedder", "index", "fusion", "reranker", "selector", "queries", "memory", "guard", "prompt", "generator",
     "check", "k", "depth", "rerank_depth", "context_tokens", "pinned",
 )  # fmt: skip
+QUERIES = 32
+"""Golden questions that a bundle carries unless told: enough to notice a change, few enough for every start of a server."""
+
+Files = Mapping[str, bytes | Path]
+"""What goes into a bundle, by its name there: bytes, or a file to copy."""
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A bundle that was written, or that was there already with the same hash."""
+
+    path: Path
+    digest: str
+    manifest: Manifest
+    queries: int
+    written: bool = True
+
+    @property
+    def bytes(self) -> int:
+        """How large it is."""
+        return sum(listed.size for listed in self.manifest.files.values())
 
 
 def seal(config: Mapping[str, Any], target: Path) -> str:
-    """Write a bundle of a config into a folder that is not there yet; its hash."""
+    """Write a bundle of a config that nobody measured into a folder that is not there yet; its hash.
+
+    It holds no golden questions, so that nothing can be verified but its files.
+    """
     found = materials(config)
-    files = dict(_files(config, found))
-    target.mkdir(parents=True)
-    for name, data in files.items():
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        (target / name).write_bytes(data)
-    listed = {name: Listed(hashlib.sha256(data).hexdigest(), len(data)) for name, data in files.items()}
-    golden = found.golden
-    written = Manifest("", "", "", golden.golden_digest, golden.corpus_digest, "", {}, {}, (), {}, listed).to_bytes()
-    (target / MANIFEST).write_bytes(written)
-    known = hashlib.sha256(written).hexdigest()
-    (target / SEAL).write_text(f"{known}  {MANIFEST}\n", "utf-8")
-    return known
+    files, manifest = _pipeline(config, found.components, found.corpus, found.indexes, with_models=False)
+    known = replace(manifest, golden=found.golden.golden_digest, corpus=found.golden.corpus_digest)
+    return _written(files, known, target, 0).digest
 
 
-def _files(config: Mapping[str, Any], found: Materials) -> dict[str, bytes]:
-    kept = without_runtime({name: config[name] for name in KEPT})
-    documents = ({"doc_id": d.doc_id, "text": d.text, "metadata": dict(d.metadata)} for d in found.corpus.documents)
-    lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in documents)
-    chunks: Arrays = {"doc": found.corpus.doc, "start": found.corpus.start, "end": found.corpus.end}
-    return {
-        "config.yaml": yaml.safe_dump(kept, sort_keys=False, allow_unicode=True).encode(),
-        "documents.jsonl": lines.encode(),
+def export(what: str, target: Path | None = None, queries: int = QUERIES, with_models: bool = False) -> Sealed:
+    """Seal the recommended trial of an experiment, or `trial=<id>`, with up to `queries` golden questions.
+
+    Everything is read from the stages that were measured. Without a target it goes to `bundles/<experiment>-<trial>`. The same
+    trial gives the same hash; where a bundle of that hash is at the target already, it stays. Raises ConfigError for what
+    cannot be served or must not be passed on, DataError for a trial that is not in the store as it ran, and StoreError where
+    the target cannot be written or is something else.
+    """
+    if queries < 0:
+        raise ConfigError("--queries", f"is {queries}", "0 or more")
+    experiment, trial_id = named(what)
+    return export_trial(measured(trial_id, experiment), target or default_target(experiment, trial_id), queries, with_models)
+
+
+def default_target(experiment: str, trial_id: str) -> Path:
+    """Where a bundle goes unless told."""
+    return Path("bundles") / f"{experiment}-{trial_id}"
+
+
+def export_trial(found: Measured, target: Path, queries: int = QUERIES, with_models: bool = False) -> Sealed:
+    """As `export`, for a trial that was looked up."""
+    config, ends = found.config, found.trial.ends
+    if getattr(found.components.role("generator", config["generator"]), "reads_gold", False):
+        what = "gives the reference answer of a golden question, and a typed one has none"
+        raise ConfigError("generator", what, "export a trial with another, for example generator=extractive")
+    files, manifest = _pipeline(config, found.components, found.corpus, found.indexes, with_models)
+    cases = proof.cases(found, queries)
+    kept = baseline.of(found.trial, found.made, found.runner.store)
+    kept = replace(kept, experiment=found.experiment, result=replace(kept.result, config=_anywhere(kept.result.config)))
+    files = {**files, **dict(_cards(found)), "scores.json": _scores(kept), "golden.jsonl": proof.lines_of(cases)}
+    manifest = replace(
+        manifest,
+        experiment=found.experiment,
+        trial=found.trial.trial_id,
+        name=found.trial.trial.name,
+        golden=found.golden.golden_digest,
+        corpus=found.golden.corpus_digest,
+        split=str(config["split"]),
+        metrics=_metrics(found.entry(ends.score)),
+    )
+    return _written(files, manifest, target, len(cases))
+
+
+def _pipeline(
+    config: Mapping[str, Any], components: Components, corpus: Corpus, indexes: Mapping[str, Entry], with_models: bool
+) -> tuple[dict[str, bytes | Path], Manifest]:
+    """What answers questions: the files, and as much of a manifest as they say themselves."""
+    known = {name: config[name] for name in KEPT if name in config}
+    found = referenced(known, components, with_models)
+    kept = without_runtime(found.config)
+    leaks.check_config(kept)
+    leaks.check_documents(corpus.documents)
+    lines = (json.dumps(_document(document), ensure_ascii=False) + "\n" for document in corpus.documents)
+    chunks: Arrays = {"doc": corpus.doc, "start": corpus.start, "end": corpus.end}
+    files: dict[str, bytes | Path] = {
+        "config.yaml": _yaml({name: part for name, part in kept.items() if name != "prompt"}),
+        "prompt.yaml": _yaml(kept["prompt"]),
+        "documents.jsonl": "".join(lines).encode(),
         "chunks.entry": encode(Entry(chunks)),
-    } | {f"indexes/{name}.entry": encode(entry) for name, entry in found.indexes.items()}
+    }
+    files |= {f"indexes/{name}.entry": encode(Entry(entry.arrays)) for name, entry in indexes.items()}
+    files |= {f"{place}/{name}": path for place, folder in found.folders.items() for name, path in _inside(folder)}
+    identities = dict(_identities(known, components))
+    return files, Manifest("", "", "", "", "", "", {}, identities, found.models, versions())
+
+
+def _document(document: Any) -> dict[str, Any]:
+    return {"doc_id": document.doc_id, "text": document.text, "metadata": dict(document.metadata)}
+
+
+def _yaml(value: Any) -> bytes:
+    # Long lines stay whole: a folded one is harder to compare.
+    return yaml.dump(value, Dumper=Plain, sort_keys=False, allow_unicode=True, width=10**6).encode()
+
+
+class Plain(yaml.SafeDumper):
+    """Writes what stands in two places twice: a bundle has no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """All of them."""
+        return True
+
+
+def _inside(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a model folder that count for its fingerprint."""
+    for path in sorted(folder.rglob("*")):
+        names = path.relative_to(folder).parts
+        if path.is_file() and not any(name.startswith(".") for name in names):
+            yield "/".join(names), path
+
+
+def _identities(config: Mapping[str, Any], components: Components) -> Iterator[tuple[str, str]]:
+    for name, node in config.items():
+        if not isinstance(node, Mapping):
+            continue
+        nodes = {name: node} if TARGET in node else {f"{name}.{choice}": part for choice, part in node.items()}
+        yield from ((where, components.identity(part, where)) for where, part in nodes.items())
+
+
+def _cards(found: Measured) -> Iterator[tuple[str, bytes]]:
+    """The cards of the judge, where one judged: how well it agrees with people."""
+    if found.trial.ends.assess is None:
+        return
+    for card in calibration.cards(found.runner.store, identity_of(found.made, found.config)):
+        name = digest(card.judge, card.digest, card.data)[:16]
+        yield f"cards/{name}.json", (json.dumps(card.to_json(), indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
+
+
+def _scores(kept: baseline.Baseline) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scores.json"
+        baseline.write(kept, path)
+        return path.read_bytes()
+
+
+def _anywhere(value: Any) -> Any:
+    """A config for the record: of what lies outside of the working folder only the name is told."""
+    if isinstance(value, Mapping):
+        return {key: _anywhere(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_anywhere(part) for part in value]
+    outside = isinstance(value, str) and (leaks.absolute(value) or value.startswith("../"))
+    return PurePath(value).name if outside else value
+
+
+def _metrics(scores: Entry) -> dict[str, dict[str, float | None]]:
+    return {column: dict(told) for column, told in scores.meta["summary"]["columns"].items()}
+
+
+def _written(files: Files, manifest: Manifest, target: Path, queries: int) -> Sealed:
+    listed = {name: _listed(content) for name, content in sorted(files.items())}
+    manifest = replace(manifest, files=listed)
+    data = manifest.to_bytes()
+    known = hashlib.sha256(data).hexdigest()
+    if _same(target, known):
+        return Sealed(target, known, manifest, queries, written=False)
+    sealed = {**files, MANIFEST: data, SEAL: f"{known}  {MANIFEST}\n".encode()}
+    with appearing(target) as unfinished:
+        for name, content in sealed.items():
+            place = unfinished / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(content, place) if isinstance(content, Path) else place.write_bytes(content)
+    return Sealed(target, known, manifest, queries)
+
+
+def _listed(content: bytes | Path) -> Listed:
+    if isinstance(content, Path):
+        return Listed(sha256(content), content.stat().st_size)
+    return Listed(hashlib.sha256(content).hexdigest(), len(content))
+
+
+def _same(target: Path, known: str) -> bool:
+    """Whether that very bundle is at the target; StoreError for anything else that is."""
+    if not target.exists():
+        return False
+    if target.is_dir() and (target / MANIFEST).is_file() and digest_of(target) == known:
+        return True
+    raise StoreError(str(target), "is there already, and is not this bundle", "remove it, or name another place: --to PATH")

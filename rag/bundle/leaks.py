@@ -1,0 +1,67 @@
+"""What must not leave this machine: keys, passwords, and paths that stand for nothing elsewhere."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from rag.errors import ConfigError, DataError
+from rag.records import Document
+from rag.redaction import SECRET_KEY, SECRET_VALUE
+
+SHORTEST = 8
+"""Characters from which the value of a secret variable is looked for: a shorter one stands in texts by chance."""
+
+
+def check_config(config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a secret, or an absolute path, anywhere in a config."""
+    known = secrets()
+    for where, value in _texts(config, ""):
+        if SECRET_KEY.search(where.rpartition(".")[2]) and value.strip():
+            raise ConfigError(where, "holds a secret", "take it out and name a variable instead: api_key_env=<NAME>")
+        if SECRET_VALUE.search(value):
+            raise ConfigError(where, "holds what looks like a key or a password", "keep it in a variable of the environment")
+        if name := next((name for name, secret in known.items() if secret in value), ""):
+            raise ConfigError(where, f"holds the value of ${name}", "keep it there: name the variable, not its value")
+        if absolute(value):
+            raise ConfigError(where, f"is the path {value!r}", "a bundle opens anywhere: name a file below the working folder")
+
+
+def check_documents(documents: tuple[Document, ...]) -> None:
+    """Raise DataError for a document that holds a secret of the environment, or an absolute path in its metadata."""
+    known = secrets()
+    for document in documents:
+        texts = [document.text, *(str(value) for value in document.metadata.values())]
+        if name := next((name for name, secret in known.items() if any(secret in text for text in texts)), ""):
+            raise DataError(f"document {document.doc_id}", f"holds the value of ${name}", "take it out: a bundle is passed on")
+        for key, value in document.metadata.items():
+            if isinstance(value, str) and absolute(value):
+                what = f"has the path {value!r} as its {key!r}"
+                raise DataError(f"document {document.doc_id}", what, "leave it out of the metadata: it names this machine")
+
+
+def secrets() -> dict[str, str]:
+    """The variables of the environment that hold a secret, by the look of their names."""
+    found = {name: value.strip() for name, value in os.environ.items() if SECRET_KEY.search(name)}
+    return {name: value for name, value in found.items() if len(value) >= SHORTEST}
+
+
+def absolute(text: str) -> bool:
+    """Whether a text is an absolute path: of two names or more, or one that is there; `/no_think` is a word to a model."""
+    if "\n" in text or not text.strip():
+        return False
+    if text.startswith(("file:", "~/")) or (PureWindowsPath(text).drive and PureWindowsPath(text).root):
+        return True
+    path = PurePosixPath(text)
+    return path.is_absolute() and " " not in text and (len(path.parts) > 2 or (len(path.parts) > 1 and os.path.exists(text)))
+
+
+def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _texts(part, f"{where}.{name}".lstrip("."))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part, where)
+    elif isinstance(value, str):
+        yield where, value

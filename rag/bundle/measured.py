@@ -1,0 +1,129 @@
+"""A trial that was swept, as its stages left it in the store: what a bundle is made of, and what it must answer again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag import plan, upkeep, winner
+from rag.budget import Ledger, Terms
+from rag.build import Components
+from rag.corpus import Corpus
+from rag.errors import ConfigError, DataError
+from rag.execute import Runner
+from rag.experiment import Experiment
+from rag.golden import Golden
+from rag.graph import Stage
+from rag.jobs import Job, corpus_of
+from rag.plan import Plan, PlannedTrial
+from rag.store import Entry
+from rag.sweep import REPORTS, looked_up
+from rag.wiring import control_of
+
+AGAIN = "run its sweep again: what has not changed is reused"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trial that ran, with the plan that knows its stages; `experiment` is the sweep that wrote it down."""
+
+    experiment: str
+    trial: PlannedTrial
+    made: Plan
+    runner: Runner
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The resolved config."""
+        return self.trial.trial.config
+
+    @property
+    def golden(self) -> Golden:
+        """The documents, and the questions that it was asked."""
+        return self.trial.golden
+
+    @property
+    def components(self) -> Components:
+        """The builder of its parts."""
+        return self.made.graph.components
+
+    def entry(self, key: str) -> Entry:
+        """What a stage left. One that was cleared from the store while its scores stayed runs again, as the stage it was."""
+        return self.runner.obtain(key)
+
+    @property
+    def corpus(self) -> Corpus:
+        """Its chunks."""
+        return corpus_of(self.entry(self.trial.ends.corpus), self.golden)
+
+    @property
+    def indexes(self) -> dict[str, Entry]:
+        """Its indexes by name, without what a clock said of them."""
+        return {name: Entry(self.entry(key).arrays) for name, key in self.trial.ends.indexes.items()}
+
+    def before(self, name: str) -> Stage | None:
+        """The stage of that name that its ranking or its answers rest on."""
+        ends = filter(None, (self.trial.ends.ranking, self.trial.ends.generate))
+        stages = (self.made.stages[key] for key in self.made.graph.ancestors(*ends))
+        return next((stage for stage in stages if stage.name == name), None)
+
+    def job(self, key: str) -> Job:
+        """A stage as it was about to run."""
+        stage = self.made.stages[key]
+        inputs = {name: self.entry(source) for name, source in stage.inputs.items() if source in self.made.stages}
+        return Job(stage.nodes, stage.values, inputs, self.golden, self.components, self.runner.store)
+
+
+def named(what: str, folder: Path = REPORTS) -> tuple[str, str]:
+    """The experiment and the whole id of a trial that `trial=<id>` or the name of an experiment stands for.
+
+    Of an experiment that is the trial which its last sweep recommends or, where it recommends none, the best of its
+    leaderboard. ConfigError or DataError where there is none.
+    """
+    if what.startswith("trial="):
+        trial_id, _ = looked_up(what.removeprefix("trial="), folder)
+        holding = (path for path in sorted(folder.glob("*/trials.json")) if f'"{trial_id}"' in path.read_text("utf-8"))
+        return next(holding).parent.name, trial_id
+    if "=" in what:
+        raise ConfigError(what, "is neither an experiment nor a trial", "write the name of a sweep, or trial=<id>")
+    experiment = Path(what).stem
+    try:
+        return experiment, str(winner.read(experiment, folder)["recommended"])
+    except DataError:
+        if best := _best(folder / experiment / "leaderboard.json"):
+            return experiment, best
+        raise
+
+
+def _best(path: Path) -> str:
+    """The first trial of a leaderboard that came to its end; empty for none."""
+    try:
+        rows = json.loads(path.read_text("utf-8"))["trials"]
+        return next((str(row["trial"]) for row in rows if row["status"] == "done"), "")
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def measured(trial_id: str, experiment: str = "", folder: Path = REPORTS) -> Measured:
+    """A trial as it was swept; DataError where its data or its code changed since, or it has no scores. No model is asked."""
+    trial_id, trial = looked_up(trial_id, folder)
+    _check(trial.config)
+    store = upkeep.at(trial.config["store"])
+    made = plan.assemble(Experiment(experiment, "", ()), [trial], store, Ledger(store, Terms(replay="only")))
+    (planned,) = made.trials
+    where = f"trial {trial_id} ({trial.name})"
+    if planned.trial_id != trial_id:
+        raise DataError(where, f"would be {planned.trial_id} today: its documents or its questions changed since it ran", AGAIN)
+    if store.read_meta(made.stages[planned.ends.score].entry) is None:
+        raise DataError(where, "has no scores in the store: it did not end, or its code changed since", AGAIN)
+    return Measured(experiment, planned, made, Runner(made.graph, made.goldens, store))
+
+
+def _check(config: Mapping[str, Any]) -> None:
+    """Refuse, before anything is read, what answers golden questions alone."""
+    if (control := control_of(config)) != "none":
+        raise ConfigError("control", f"is {control!r}: a control needs the gold of a question", "export the trial itself")
+    if config["queries"]["_target_"].endswith(".HumanRewrite"):
+        what = "searches for what a person wrote beside each golden question, and a typed one has no such thing"
+        raise ConfigError("queries", what, "export a trial with queries=none or queries=rewrite")

@@ -1,0 +1,141 @@
+"""Golden questions with what a trial was measured to make of them: a bundle carries some, and must do the same again."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from rag.build import TARGET, Components
+from rag.bundle.measured import Measured
+from rag.identity import digest
+from rag.jobs import lived_of, rankings_of
+from rag.kept import answer_parts, sought_of
+from rag.reading import Prepared
+from rag.records import Message, Query, Recalled, Sought, Turn
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, and what came of it when the trial was measured.
+
+    `retrieved` are the chunk_ids of the passages that were found for reading, best first. `prompt` is the digest of the exact
+    messages, `answer` the text that a person reads; None for what a bundle need not repeat. `sought` and `recalled` hold what
+    models said on the way, where they did: these are not asked again.
+    """
+
+    query: Query
+    retrieved: tuple[str, ...]
+    prompt: str | None = None
+    answer: str | None = None
+    sought: Sought | None = None
+    recalled: Recalled | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """One line of golden.jsonl."""
+        history = [asdict(turn) for turn in self.query.history]
+        asked = {"query_id": self.query.query_id, "question": self.query.text, "history": history}
+        said = {"sought": self.sought and _sought(self.sought), "recalled": self.recalled and _recalled(self.recalled)}
+        return {**asked, "retrieved": list(self.retrieved), "prompt": self.prompt, "answer": self.answer, **said}
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> "Case":
+        """From what `to_json` gave; KeyError, TypeError or ValueError for anything else."""
+        sought, recalled = line["sought"], line["recalled"]
+        query = Query(str(line["query_id"]), str(line["question"]), tuple(Turn(**turn) for turn in line["history"]))
+        remembered = recalled and Recalled(tuple(Turn(**turn) for turn in recalled["turns"]), recalled["summary"])
+        found = sought and Sought(sought["question"], tuple(sought["texts"]))
+        return cls(query, tuple(map(str, line["retrieved"])), line["prompt"], line["answer"], found, remembered)
+
+
+def _sought(sought: Sought) -> dict[str, Any]:
+    return {"question": sought.question, "texts": list(sought.texts)}
+
+
+def _recalled(recalled: Recalled) -> dict[str, Any]:
+    return {"turns": [asdict(turn) for turn in recalled.turns], "summary": recalled.summary}
+
+
+def told(messages: Iterable[Message]) -> str:
+    """The digest of the messages that a model is given; of none where it is not asked."""
+    return digest([[message.role, message.content] for message in messages])
+
+
+def lines_of(cases: Sequence[Case]) -> bytes:
+    """golden.jsonl."""
+    return "".join(json.dumps(case.to_json(), ensure_ascii=False) + "\n" for case in cases).encode()
+
+
+def read(data: bytes) -> list[Case]:
+    """The cases of a golden.jsonl; errors as in `Case.from_json`."""
+    return [Case.from_json(json.loads(line)) for line in data.decode("utf-8").split("\n") if line]
+
+
+def cases(found: Measured, most: int) -> list[Case]:
+    """Up to `most` questions of a trial, spread over its golden set, read from its stored stages."""
+    examples = found.golden.examples
+    step = max(1, -(-len(examples) // most)) if most else len(examples) + 1
+    rows = range(0, len(examples) if most else 0, step)
+    if not rows:
+        return []
+    rankings, corpus = rankings_of(found.entry(found.trial.ends.ranking)), found.corpus
+    heads = [rankings.first(found.config["k"]).row(row) for row in rows]
+    retrieved = [tuple(corpus.chunk(position).chunk_id for position, _ in head) for head in heads]
+    asked, sought = _queries(found), _rewritten(found)
+    plain = [
+        Case(replace(asked[row], rewrite=""), ids, sought=sought[row] if sought else None)
+        for row, ids in zip(rows, retrieved, strict=True)
+    ]
+    return list(_answered(found, rows, plain)) if found.trial.ends.generate else plain
+
+
+def _queries(found: Measured) -> list[Query]:
+    queries = [example.query for example in found.golden.examples]
+    lived = found.before("converse")
+    return lived_of(found.entry(lived.key), queries) if lived else queries
+
+
+def _rewritten(found: Measured) -> list[Sought] | None:
+    """What was searched for, where a model said so."""
+    stage = found.before("rewrite")
+    if stage is None or not asks(found.components, found.config["queries"], "queries"):
+        return None
+    return sought_of(found.entry(stage.key).meta)
+
+
+def _answered(found: Measured, rows: Sequence[int], plain: Sequence[Case]) -> Iterator[Case]:
+    """Cases with what was read, laid out by the stage that generated, and with what was replied.
+
+    Only what repeats itself is held against a bundle: a reply of a chat model is none of it.
+    """
+    ends = found.trial.ends
+    prepared = found.job(ends.generate).prepared() if ends.generate else []
+    parts = answer_parts(found.entry(ends.check).meta) if ends.check else []
+    remembers = asks(found.components, found.config["memory"], "memory")
+    repeats = not any(_asking(found, role) for role in ("generator", "check", "guard"))
+    for row, case in zip(rows, plain, strict=True):
+        one, part = prepared[row], parts[row]
+        answer = part.reply.text if part and (repeats or one.request is None) else None
+        recalled = one.recalled if remembers else None
+        yield replace(case, prompt=prompt_of(one), answer=answer, recalled=recalled)
+
+
+def prompt_of(prepared: Prepared) -> str:
+    """The digest of what a model is given for one question."""
+    return told(prepared.request.messages if prepared.request else ())
+
+
+def _asking(found: Measured, role: str) -> bool:
+    node = found.config.get(role) or {}
+    nodes = {role: node} if TARGET in node else {f"{role}.{name}": part for name, part in node.items()}
+    return any(asks(found.components, part, where) for where, part in nodes.items())
+
+
+def asks(components: Components, node: Any, where: str) -> bool:
+    """Whether a component, or one inside it, asks a model whose replies cost and need not repeat."""
+    if isinstance(node, list | tuple):
+        return any(asks(components, part, where) for part in node)
+    if not isinstance(node, Mapping):
+        return False
+    if TARGET in node and getattr(components.build(node, where), "costly", False):
+        return True
+    return any(asks(components, part, f"{where}.{name}") for name, part in node.items())

@@ -1,0 +1,93 @@
+"""The models behind a config: by reference, or as folders that a bundle takes with it; no path of this machine is left."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag.build import TARGET, Components
+from rag.bundle.manifest import Model
+from rag.identity import library_version
+from rag.models import PinnedModel
+from rag.roles import fingerprint
+
+INSIDE = "models"
+"""The folder of a bundle that models lie in. In its config a model folder is `models/<role>`, there or not."""
+
+
+@dataclass(frozen=True)
+class Referenced:
+    """A config whose model folders are named by role, its models, and the folders that go into the bundle, by place in it."""
+
+    config: Mapping[str, Any]
+    models: tuple[Model, ...]
+    folders: Mapping[str, Path]
+
+
+def referenced(config: Mapping[str, Any], components: Components, with_models: bool = False) -> Referenced:
+    """Name the models of a config; with `with_models`, those that are files of their own are to go into the bundle.
+
+    What comes with an installed package stays a reference: nothing could read it from a bundle.
+    """
+    models: list[Model] = []
+    folders: dict[str, Path] = {}
+    places: dict[tuple[str, str | None], str] = {}
+    for role, node in _modelled(config, components, ""):
+        component = components.build(node, role)
+        source = getattr(component, "source", None)
+        if not isinstance(source, PinnedModel) or not (source.is_folder or with_models):
+            models.append(Model(role, _name(node), fingerprint(component), _revision(node)))
+        elif (_name(node), _revision(node)) not in places:
+            place = places[_name(node), _revision(node)] = f"{INSIDE}/{role}"
+            folders |= {place: source.folder} if with_models else {}
+            models.append(_folder(role, source, place if with_models else None))
+    return Referenced(_placed(config, places), tuple(sorted(models, key=lambda model: model.role)), folders)
+
+
+def _folder(role: str, source: PinnedModel, inside: str | None) -> Model:
+    """A model whose files are its identity; of a folder only the name is told."""
+    name = Path(source.model).name if source.is_folder else source.model
+    return Model(role, name, PinnedModel(source.where, str(source.folder)).fingerprint(), source.revision, inside)
+
+
+def _modelled(node: Any, components: Components, where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The components with a model of their own, by their place; one that only speaks for a part of it is left out."""
+    if isinstance(node, list | tuple):
+        for part in node:
+            yield from _modelled(part, components, where)
+        return
+    if not isinstance(node, Mapping):
+        return
+    inner = [found for name, part in node.items() for found in _modelled(part, components, f"{where}.{name}".lstrip("."))]
+    yield from inner
+    known = fingerprint(components.build(node, where)) if TARGET in node else ""
+    if known and known not in {fingerprint(components.build(part, role)) for role, part in inner}:
+        yield where, node
+
+
+def _name(node: Mapping[str, Any]) -> str:
+    return str(node.get("model") or str(node[TARGET]).rpartition(".")[2])
+
+
+def _revision(node: Mapping[str, Any]) -> str | None:
+    revision = node.get("revision")
+    return None if revision is None else str(revision)
+
+
+def _placed(node: Any, places: Mapping[tuple[str, str | None], str]) -> Any:
+    if isinstance(node, Mapping):
+        placed = {name: _placed(part, places) for name, part in node.items()}
+        known = places.get((_name(node), _revision(node))) if TARGET in node else None
+        return {**placed, "model": known} if known else placed
+    return [_placed(part, places) for part in node] if isinstance(node, list | tuple) else node
+
+
+LIBRARIES = ("assay", "numpy", "bm25s", "faiss", "torch", "transformers", "tokenizers", "sentence_transformers", "model2vec")
+
+
+def versions() -> dict[str, str]:
+    """What a bundle was made with: Python, and the libraries that a ranking can depend on, as far as they are installed."""
+    import platform
+
+    found = {name: library_version(name) for name in LIBRARIES}
+    return {"python": platform.python_version()} | {name: version for name, version in found.items() if version}

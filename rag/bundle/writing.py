@@ -1,0 +1,85 @@
+"""Files and folders that are there whole or not at all, whatever kills the writer on its way."""
+
+import errno
+import os
+import re
+import shutil
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rag.errors import StoreError
+
+UNFINISHED = re.compile(r"\.(?P<name>.+)\.(?P<host>[^.]+)\.(?P<pid>\d+)\.[0-9a-f]{32}\.part")
+
+
+@contextmanager
+def appearing(target: Path) -> Iterator[Path]:
+    """A place beside `target` to write a file or a folder to; it is renamed to `target` at the end, or removed.
+
+    Everything is on the disk before the name is. StoreError where it cannot be written, or where `target` is there by then.
+    What dead writers of the same target left behind is removed first.
+    """
+    target = target.absolute()
+    host = socket.gethostname().replace(".", "-")
+    unfinished = target.parent / f".{target.name}.{host}.{os.getpid()}.{uuid.uuid4().hex}.part"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target, host)
+        yield unfinished
+        _sync(unfinished)
+        if target.exists():
+            raise StoreError(str(target), "is there already", "remove it, or write to another place: --to PATH")
+        unfinished.rename(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        what = "does not fit on the disk" if full else f"cannot be written ({error.strerror or error})"
+        raise StoreError(str(target), what, "make room or mend that, or write to another place: --to PATH") from error
+    finally:
+        _remove(unfinished)
+
+
+def _sweep(target: Path, host: str) -> None:
+    for path in target.parent.glob(".*.part"):
+        found = UNFINISHED.fullmatch(path.name)
+        if found and found["name"] == target.name and found["host"] == host and not _alive(int(found["pid"])):
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or all that lies in a folder, is on the disk."""
+    folders = [path, *(inner for inner in path.rglob("*") if inner.is_dir())] if path.is_dir() else []
+    for file in [inner for folder in folders for inner in folder.iterdir() if inner.is_file()] or [path] * (not folders):
+        with file.open("rb+") as opened:
+            os.fsync(opened.fileno())
+    for folder in reversed(folders):
+        _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
