@@ -5,18 +5,23 @@ its turn: a slow sender keeps nobody waiting but itself.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
-from starlette.applications import Starlette
+from fastapi import FastAPI
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag.serve import spans
 from rag.serve.keys import Keys
 from rag.serve.limits import Buckets, InTurn, Rated, Turns
 from rag.serve.logs import tell_failure
+from rag.serve.metering import Meters
+from rag.serve.observing import Observed, RequestLog, Watcher
 from rag.serve.refusing import Begun, give_up, is_open, refuse
+from rag.serve.sampled import Sampled
 from rag.serve.settings import Settings, is_loopback
 
 POLICY = ("default-src 'self'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'", "object-src 'none'")
@@ -33,10 +38,11 @@ STORED = {"cache-control": "no-store"}
 """Of what does not say itself how long it may be kept: answers are nobody else's."""
 
 
-def protect(app: Starlette, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
+def protect(app: FastAPI, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
     """Put all guards before an app. `now` is the clock of the rate limit, in seconds."""
     turns = Turns(settings.workers, settings.queue)
-    app.state.turns = turns
+    meters = Meters(turns)
+    app.add_api_route("/metrics", meters.shown, tags=["health"], summary="Metrics", response_class=PlainTextResponse)
     # Added last, met first.
     app.add_middleware(InTurn, turns=turns, seconds=settings.timeout, most=settings.body_bytes)
     if settings.rate:
@@ -54,6 +60,14 @@ def protect(app: Starlette, settings: Settings, now: Callable[[], float] = time.
         app.add_middleware(Near, origins=settings.origins)
     app.add_middleware(Failing, log_texts=settings.log_texts)
     app.add_middleware(Secured)
+    app.add_middleware(Observed, watchers=(RequestLog(settings.log_texts), meters, *_traces(settings)))
+
+
+def _traces(settings: Settings) -> Iterator[Watcher]:
+    if spans.wanted():
+        yield spans.Spans(settings.log_texts)
+    if settings.trace_share:
+        yield Sampled(settings.trace_share, settings.log_texts)
 
 
 class Secured:
