@@ -16,6 +16,7 @@ from rag.serve import telling
 from rag.serve.batching import Found
 from rag.serve.fates import fates
 from rag.serve.listening import Stoppable
+from rag.serve.observing import tell
 from rag.serve.opinions import answer_id
 from rag.serve.problems import UpstreamError
 from rag.serve.served import Model
@@ -62,7 +63,9 @@ class Asking:
     def searched(self, k: int | None) -> dict[str, Any]:
         """The result of a search."""
         told = {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest, "question": self.query.text}
-        return told | {"passages": self.passages(k), "timings": self.timings()}
+        told |= {"passages": self.passages(k), "timings": self.timings()}
+        tell(told)
+        return told
 
     async def pieces(self, pool: ThreadPoolExecutor) -> AsyncIterator[str]:
         """The answer as it comes; when it is complete `answer` is there. It is broken off where nobody asks for the next piece."""
@@ -108,7 +111,9 @@ class Asking:
         told |= {"session": None, "turn": None}
         if "trace" in show:
             told["trace"] = {"passages": fates(self.found.pipeline, self.found.trace, self.answer)}
-        return told | ({"prompt": self.said} if "prompt" in show else {})
+        told |= {"prompt": self.said} if "prompt" in show else {}
+        tell(told)
+        return told
 
 
 def upstream(error: ServiceError) -> ServiceError:
