@@ -21,7 +21,7 @@ from rag.errors import ServiceError
 from rag.redaction import shown
 from rag.tracked import SweepRecord, Table, TrialRecord
 
-__all__ = ["SweepRecord", "Table", "TrialRecord", "attach", "prepare", "reap", "track"]
+__all__ = ["SweepRecord", "Table", "TrialRecord", "attach", "experiment_of", "prepare", "reap", "track"]
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -62,7 +62,7 @@ def track(record: SweepRecord, uri: str) -> str:
     """
     with _told(uri, record.experiment), tracked.alone(uri):
         client = _client(uri)
-        experiment = _experiment(client, uri, record.experiment)
+        experiment = experiment_of(client, uri, record.experiment)
         parent = _parent(client, experiment, record)
         with _killed_if_interrupted(client, parent):
             sent = _sent(client, experiment, parent)
@@ -115,7 +115,8 @@ def _client(uri: str) -> "MlflowClient":
         return MlflowClient(tracking_uri=uri)
 
 
-def _experiment(client: "MlflowClient", uri: str, name: str) -> str:
+def experiment_of(client: "MlflowClient", uri: str, name: str) -> str:
+    """The id of an experiment, made where there is none; ServiceError for a deleted one."""
     known = client.get_experiment_by_name(name) or _new_experiment(client, uri, name)
     if known.lifecycle_stage == "deleted":
         remedy = f"mlflow experiments restore --experiment-id {known.experiment_id}, or delete it for good"

@@ -6,7 +6,22 @@ import sys
 
 import typer
 
-from rag.cli import abstention, attacks, chat, data, dialogues, gates, judges, prompts, questions, serving, stores, sweeps, verdicts
+from rag.cli import (
+    abstention,
+    attacks,
+    chat,
+    data,
+    dialogues,
+    gates,
+    judges,
+    prompts,
+    questions,
+    registry,
+    serving,
+    stores,
+    sweeps,
+    verdicts,
+)
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED
 from rag.errors import UserError
@@ -23,6 +38,7 @@ __all__ = [
     "main",
     "prompts",
     "questions",
+    "registry",
     "serving",
     "stores",
     "sweeps",

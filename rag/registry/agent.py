@@ -15,7 +15,7 @@ from rag.bundle.opened import Bundle
 from rag.citations import Citation, citations
 from rag.errors import UserError
 from rag.pipeline import Trace
-from rag.records import Answer, Query, Turn
+from rag.records import Answer, Query, Reply, Turn
 from rag.registry.opening import opened, refused
 
 ROLES: Mapping[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
@@ -27,6 +27,7 @@ class BundleAgent(ResponsesAgent):
 
     Messages of the roles `system` and `developer` are left out: the prompt was measured as it is sealed. The text cites
     sources as annotations of the kind `url_citation`; `custom_outputs` is what `rag ask --json` prints, and the bundle's hash.
+    With `custom_inputs: {"answer": false}` passages are found and no model is asked for an answer.
     """
 
     bundle: Bundle
@@ -42,7 +43,7 @@ class BundleAgent(ResponsesAgent):
         with refused():
             query = asked_in(request.input)
             trace = self._found(query)
-            return self._response(trace, self.bundle.pipeline.answer_from(query, trace))
+            return self._response(trace, self._answer(query, trace, request.custom_inputs or {}))
 
     def predict_stream(self, request: ResponsesAgentRequest) -> Generator[ResponsesAgentStreamEvent, None, None]:  # type: ignore[override]
         """Answer the last message in pieces; whoever listens no more stops the model that speaks."""
@@ -53,6 +54,12 @@ class BundleAgent(ResponsesAgent):
                 yield ResponsesAgentStreamEvent.model_validate(self.create_text_delta(piece, item))
             done = {"item": self._item(hearing.answer, item), "custom_outputs": self._outputs(trace, hearing.answer)}
             yield ResponsesAgentStreamEvent.model_validate({"type": "response.output_item.done", **done})
+
+    def _answer(self, query: Query, trace: Trace, told_to: Mapping[str, Any]) -> Answer:
+        pipeline = self.bundle.pipeline
+        if told_to.get("answer", True):
+            return pipeline.answer_from(query, trace)
+        return Answer(query, pipeline.contexts(trace), Reply(""), sought=trace.sought)
 
     def _found(self, query: Query) -> Trace:
         with self._alone:

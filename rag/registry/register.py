@@ -1,0 +1,133 @@
+"""A bundle → a version of a registered model."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag import tracking
+from rag.bundle.manifest import Manifest
+from rag.bundle.opened import Bundle, open_bundle
+from rag.errors import ConfigError
+from rag.registry import scripts
+from rag.registry.opening import ARTIFACT
+from rag.registry.service import asked_for, registry
+from rag.roles import changes_nothing
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+CHAMPION, CHALLENGER = "champion", "challenger"
+TAG = "assay.bundle"
+"""The tag of a version that holds the hash of its bundle."""
+QUESTION = "What do these documents say?"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A version of a model: which bundle it is, what points at it, and whether it was there before."""
+
+    model: str
+    version: int
+    digest: str
+    aliases: tuple[str, ...]
+    uri: str
+    new: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag register --json` prints."""
+        told = {"model": self.model, "version": self.version, "bundle": self.digest, "aliases": list(self.aliases)}
+        return told | {"uri": self.uri, "new": self.new}
+
+
+def register(path: Path, name: str, alias: str = CHALLENGER) -> Registered:
+    """Log a bundle as a model that MLflow loads from code, and point the alias at its version.
+
+    A bundle that the model has a version of is not logged twice. It is logged below the run of its trial where MLflow knows
+    that, and no model behind an endpoint is asked for it. ConfigError for the alias `champion`, which `rag promote` alone
+    moves; ServiceError where MLflow cannot take it.
+    """
+    if alias == CHAMPION:
+        raise ConfigError("--alias champion", "is what a gate decides on", f"register it, then: rag promote {name}")
+    if not name or set(name) & set("/:"):
+        raise ConfigError(name, "is no name of a model", "letters, digits, - and _, without / and :")
+    bundle = open_bundle(path)
+    with registry(f"rag register {path} {name}") as client:
+        known = _known(client, name, bundle.digest)
+        number = known or _log(client, bundle, name)
+        if alias:
+            client.set_registered_model_alias(name, alias, str(number))
+        aliases = tuple(sorted(client.get_model_version(name, str(number)).aliases))
+    return Registered(name, number, bundle.digest, aliases, f"models:/{name}/{number}", new=not known)
+
+
+def _known(client: "MlflowClient", name: str, digest: str) -> int:
+    """The newest version that is this bundle, 0 for none."""
+    if asked_for(client.get_registered_model, name) is None:
+        return 0
+    same = client.search_model_versions(f"name = '{name}' and tag.`{TAG}` = '{digest}'")
+    return max((int(found.version) for found in same), default=0)
+
+
+def _log(client: "MlflowClient", bundle: Bundle, name: str) -> int:
+    import mlflow
+    from mlflow.models import Model
+
+    manifest, answers = bundle.manifest, not changes_nothing(bundle.pipeline.generator)
+    script = Path(scripts.__file__).parent / ("answering.py" if answers else "retrieving.py")
+    with _run(client, bundle) as run:
+        logged = Model.log(
+            None,
+            mlflow.pyfunc,
+            name=ARTIFACT,
+            run_id=run,
+            python_model=str(script),
+            artifacts={ARTIFACT: str(bundle.path.resolve())},
+            model_config={ARTIFACT: bundle.digest},
+            pip_requirements=_requirements(manifest),
+            input_example=_example(bundle) if answers else None,
+        )
+    if asked_for(client.get_registered_model, name) is None:
+        client.create_registered_model(name)
+    made = client.create_model_version(name, f"models:/{logged.model_id}", run, tags=_tags(bundle), model_id=logged.model_id)
+    return int(made.version)
+
+
+@contextmanager
+def _run(client: "MlflowClient", bundle: Bundle) -> Iterator[str]:
+    """The run that a bundle is logged below: that of its trial, or one of its own."""
+    import mlflow
+
+    manifest = bundle.manifest
+    experiment = tracking.experiment_of(client, client.tracking_uri, manifest.experiment or "bundles")
+    found = client.search_runs([experiment], f"tags.`assay.trial` = '{manifest.trial or bundle.digest}'", max_results=1)
+    tags = {"assay.trial": manifest.trial or bundle.digest}
+    run = found[0] if found else client.create_run(experiment, tags=tags, run_name=bundle.name)
+    # MLflow files what it logs under the experiment of the run that is active.
+    with mlflow.start_run(run_id=run.info.run_id):
+        yield str(run.info.run_id)
+
+
+def _requirements(manifest: Manifest) -> list[str]:
+    """What the model was measured with, by exact version."""
+    known = {"assay": version("assay"), **manifest.versions}
+    return [f"{name}=={number}" for name, number in sorted(known.items()) if name != "python"]
+
+
+def _example(bundle: Bundle) -> dict[str, Any]:
+    """A question that shows how the model is asked; MLflow asks it, and what costs money is not to."""
+    golden = bundle.path / "golden.jsonl"
+    line = next(iter(golden.read_text("utf-8").splitlines()), "") if golden.is_file() else ""
+    question = str(json.loads(line)["question"]) if line else QUESTION
+    free = not getattr(bundle.pipeline.generator, "costly", False)
+    asked = {"input": [{"role": "user", "content": question}]}
+    return asked if free else asked | {"custom_inputs": {"answer": False}}
+
+
+def _tags(bundle: Bundle) -> dict[str, str]:
+    manifest = bundle.manifest
+    told = {"experiment": manifest.experiment, "trial": manifest.trial, "name": manifest.name, "split": manifest.split}
+    return {TAG: bundle.digest} | {f"assay.{key}": value for key, value in told.items() if value}
