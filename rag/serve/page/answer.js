@@ -1,0 +1,161 @@
+// One answer of one model: while it is searched for, while it is written, when it is there, when it fails.
+
+import { stream } from "./api.js";
+import { icon, make, say } from "./dom.js";
+import { openEvidence, placeOf, summary } from "./evidence.js";
+import { thumbs } from "./feedback.js";
+import { peekAt } from "./peek.js";
+import { prose } from "./prose.js";
+import * as scope from "./scope.js";
+import { Places, several } from "./text.js";
+
+const MARKER = /\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()/g;
+
+/** An answer that asks for itself: `ask(body, path)` streams into `element`. */
+export class AnswerView {
+  constructor(model, titled) {
+    this.model = model;
+    this.text = "";
+    this.contexts = [];
+    this.status = make("p.status", { role: "status" });
+    this.body = make("div.body");
+    this.under = make("div.under");
+    this.element = make("section.answer", { "aria-label": titled ? `Answer of ${model}` : "Answer" },
+      titled ? make("h3.model", {}, model) : null, this.status, this.body, this.under);
+  }
+
+  /** The whole answer, or null when it failed or was stopped. */
+  async ask(path, body, signal) {
+    Object.assign(this, { asked: body, text: "", contexts: [], answer: null, problem: null });
+    this.body.replaceChildren();
+    this.under.replaceChildren();
+    this.element.className = "answer working";
+    this.element.setAttribute("aria-busy", "true");
+    this.status.textContent = body.within?.whole ? "Reading…" : "Searching…";
+    try {
+      await stream(path, body, (event, data) => this.hear(event, data), signal);
+      return this.answer;
+    } catch (problem) {
+      this.fail(problem, signal);
+      return null;
+    } finally {
+      this.element.classList.remove("working");
+      this.element.removeAttribute("aria-busy");
+    }
+  }
+
+  hear(event, data) {
+    if (event === "passages") {
+      this.contexts = Array.isArray(data) ? data : (data.contexts ?? data.passages ?? []);
+      this.status.textContent = this.contexts.length ? `Reading ${several(this.contexts.length, "passage")}…` : "Nothing was found…";
+    } else if (event === "piece") {
+      if (!this.text) this.status.textContent = "Writing…";
+      this.text += data.text;
+      this.due ??= requestAnimationFrame(() => { this.due = null; if (!this.answer) this.write(); });
+    } else if (event === "answer") this.show(data);
+  }
+
+  /** What has come so far; its markers lead to passages, their quotes are known at the end only. */
+  write() {
+    const inserts = [...this.text.matchAll(MARKER)].map(found => {
+      const numbers = found[1].split(/[,;]/).map(Number).filter(number => this.contexts.some(one => one.number === number));
+      return numbers.length ? { start: found.index, end: found.index + found[0].length, node: () => this.cites(numbers.map(number => ({ number }))) } : null;
+    });
+    this.body.replaceChildren(prose(this.text, { inserts: inserts.filter(Boolean) }));
+  }
+
+  show(answer) {
+    this.answer = { ...answer, within: this.asked?.within ?? null };
+    this.contexts = answer.contexts ?? [];
+    this.element.className = answer.abstained ? "answer abstained" : "answer";
+    this.status.textContent = "";
+    this.final();
+    this.under.replaceChildren(...[this.warned(), this.sources(), ...this.foot()].filter(Boolean));
+    say(answer.abstained ? "It declined to answer." : `Answered from ${several(this.contexts.length, "passage")}.`);
+  }
+
+  final() {
+    const { answer } = this, places = new Places(answer.answer);
+    const markers = new Map();
+    for (const one of answer.citations ?? []) markers.set(one.start, [...(markers.get(one.start) ?? []), one]);
+    const inserts = [...markers.values()].map(group => ({ start: places.unit(group[0].start), end: places.unit(group[0].end), node: () => this.cites(group) }));
+    const marks = (answer.findings ?? []).filter(one => !one.context && !one.passage && one.action === "flag" && one.end > one.start)
+      .map(one => ({ start: places.unit(one.start), end: places.unit(one.end), kind: "flagged", title: `${one.source}: ${one.what}` }));
+    const said = answer.abstained ? [make("p.declined", {}, "It declined to answer")] : [];
+    if (answer.answer.trim()) said.push(prose(answer.answer, { inserts, marks }));
+    else if (!answer.abstained) said.push(make("p.declined", {}, this.contexts.length ? "This pipeline only searches. What it found:" : "Nothing was found."));
+    this.body.replaceChildren(...said);
+  }
+
+  /** Buttons instead of a marker: each opens its passage with the quoted words marked. */
+  cites(group) {
+    return make("span.cites", {}, group.map(citation => {
+      const context = this.contexts.find(one => one.number === citation.number);
+      if (!context) return `[${citation.number}]`;
+      const title = scope.titleOf(context.doc_id);
+      const button = make("button.cite", { type: "button", "aria-label": `Source ${citation.number}: ${title}`,
+        onclick: () => openEvidence(this.answer ?? this.partial(), "document", placeOf({ model: this.model }, context, citation)) }, citation.number);
+      peekAt(button, title, context.section, citation.quote || context.text);
+      return button;
+    }));
+  }
+
+  note(words) {
+    this.under.prepend(make("p.hint", {}, words));
+  }
+
+  partial() {
+    return { question: this.asked.question, model: this.model, contexts: this.contexts, findings: [], within: this.asked.within };
+  }
+
+  warned() {
+    const findings = this.answer.findings ?? [];
+    if (!findings.length) return null;
+    const grave = findings.find(one => one.action !== "flag") ?? findings[0];
+    const words = findings.length > 1 ? `${grave.source}: ${grave.what}, and ${findings.length - 1} more` : `${grave.source}: ${grave.what}`;
+    return make("button.warning", { type: "button", onclick: () => openEvidence(this.answer, "checks") }, icon("warn"), make("span", {}, words));
+  }
+
+  sources() {
+    if (!this.contexts.length) return null;
+    const cited = new Set((this.answer?.citations ?? []).map(one => one.number));
+    const first = this.contexts.filter(one => cited.has(one.number)), rest = this.contexts.filter(one => !cited.has(one.number));
+    const shown = first.length ? first : rest;
+    const box = make("div.sources", {}, make("h4", {}, first.length ? "Sources" : this.answer ? "What was read" : "What was found"), make("ol", {}, shown.map(one => this.source(one))));
+    if (first.length && rest.length) box.append(make("details", {}, make("summary", {}, `${rest.length} more read, not cited`), make("ol", {}, rest.map(one => this.source(one)))));
+    return box;
+  }
+
+  source(context) {
+    const citation = (this.answer?.citations ?? []).find(one => one.number === context.number);
+    return make("li", { "data-chunk": context.chunk }, make("button.open", { type: "button",
+      onclick: () => openEvidence(this.answer ?? this.partial(), "document", placeOf({ model: this.model }, context, citation)) },
+    make("span.number", {}, context.number ?? "·"), make("span.name", {}, scope.titleOf(context.doc_id)), context.section ? make("span.section", {}, context.section) : null));
+  }
+
+  foot() {
+    const how = make("button.quiet", { type: "button", onclick: () => openEvidence(this.answer, "passages") }, icon("path"), "How it was found");
+    const copy = make("button.quiet", { type: "button", "aria-label": "Copy the answer", title: "Copy the answer", onclick: async () => {
+      await navigator.clipboard.writeText(this.answer.answer);
+      say("Copied");
+      copy.classList.add("done");
+      setTimeout(() => copy.classList.remove("done"), 1500);
+    } }, icon("copy"));
+    const facts = make("button.quiet.facts", { type: "button", title: "Time and cost", onclick: () => openEvidence(this.answer, "cost") }, summary(this.answer).join(" · "));
+    const [buttons, comment] = thumbs(this.answer);
+    return [make("div.foot", {}, how, facts, make("span.space"), copy, buttons), comment];
+  }
+
+  fail(problem, signal) {
+    this.problem = problem;
+    this.element.className = "answer failed";
+    this.status.textContent = "";
+    if (this.text) this.write();
+    const stopped = signal?.aborted;
+    const words = stopped ? [make("b", {}, "Stopped.")] : [make("b", {}, `${problem.title ?? "Something went wrong"}. `), [problem.detail ?? String(problem), problem.remedy].filter(Boolean).join(" ")];
+    if (this.text) words.push(" What stands above is not complete, and no check has looked at it.");
+    else if (this.contexts.length) words.push(" These passages were found before it happened.");
+    const again = make("button.plain", { type: "button", onclick: () => this.retry?.() }, "Ask again");
+    this.under.replaceChildren(...[make("p.problem", { role: stopped ? "status" : "alert" }, words, " ", again), this.sources()].filter(Boolean));
+  }
+}

@@ -1,0 +1,137 @@
+// What happened on the way to an answer: passages kept and dropped with their ranks, checks, the prompt, what it took.
+
+import { make } from "./dom.js";
+import * as panel from "./panel.js";
+import { prose } from "./prose.js";
+import { fill } from "./reader.js";
+import * as scope from "./scope.js";
+import { clipped, count, money, seconds, several } from "./text.js";
+
+const DROPPED = 20;
+
+/** Open the panel at an answer: `first` is the tab that is shown, `place` the passage that its document opens at. */
+export function openEvidence(answer, first = "passages", place = null) {
+  const tabs = [];
+  const at = place ?? placeOf(answer, answer.contexts?.[0]);
+  if (at) tabs.push({ name: "document", title: "Document", fill: body => fill(body, at) });
+  tabs.push({ name: "passages", title: "Passages", fill: body => passages(body, answer) });
+  const findings = answer.findings ?? [];
+  tabs.push({ name: "checks", title: findings.length ? `Checks (${findings.length})` : "Checks", fill: body => checks(body, answer) });
+  if (answer.prompt) tabs.push({ name: "prompt", title: "Prompt", fill: body => prompt(body, answer) });
+  if (answer.timings) tabs.push({ name: "cost", title: "Time and cost", fill: body => cost(body, answer) });
+  panel.open(first === "document" ? scope.titleOf(at.doc_id) : clipped(answer.question, 80), tabs, first);
+}
+
+/** Where a context stands, with the quote that a citation names in it. */
+export function placeOf(answer, context, citation = null) {
+  if (!context) return null;
+  return { doc_id: context.doc_id, start: context.start, end: context.end, quote: citation?.span ?? null, model: answer.model };
+}
+
+function passages(body, answer) {
+  const found = answer.trace?.passages ?? (answer.contexts ?? []).map(one => ({ ...one, kept: true, why: "", steps: one.steps ?? {} }));
+  const kept = found.filter(one => one.kept), dropped = found.filter(one => !one.kept);
+  body.append(searched(answer));
+  if (!found.length) return body.append(make("p.nothing", {}, answer.within?.whole ? "Nothing was searched: whole documents were read." : "Nothing was found."));
+  const steps = [...new Set(found.flatMap(one => Object.keys(one.steps ?? {})))];
+  body.append(make("h3", {}, `Read (${kept.length})`), kept.length ? list(answer, kept, steps) : make("p.nothing", {}, "Nothing of what was found was read."));
+  if (!dropped.length) return;
+  const rest = dropped.slice(DROPPED);
+  body.append(make("h3", {}, `Found and not read (${count(dropped.length)})`));
+  const first = list(answer, dropped.slice(0, DROPPED), steps);
+  body.append(first);
+  if (!rest.length) return;
+  const more = make("button.plain", { type: "button", onclick: () => {
+    first.append(...list(answer, rest, steps).children);
+    more.remove();
+    first.children[DROPPED].querySelector("button").focus();
+  } }, `Show ${count(rest.length)} more`);
+  body.append(more);
+}
+
+function searched(answer) {
+  const sought = answer.sought;
+  const texts = sought ? [...new Set([sought.question, ...(sought.texts ?? [])])].filter(text => text && text !== answer.question) : [];
+  const box = make("div.searched", {});
+  if (texts.length) box.append(make("p", {}, make("span.label", {}, "Searched for"), texts.map(text => make("q", {}, text))));
+  if (sought?.note) box.append(make("p.note", {}, sought.note));
+  return box;
+}
+
+function list(answer, found, steps) {
+  return make("ol.passages", {}, found.map(one => {
+    const place = placeOf(answer, one);
+    const open = make("button.open", { type: "button", onclick: () => openEvidence(answer, "document", place) }, scope.titleOf(one.doc_id));
+    const number = one.number ? make("span.number", { title: "Its number in the prompt" }, one.number) : null;
+    return make("li", { class: one.kept ? "kept" : "dropped" },
+      make("p.head", {}, number, open, one.section ? make("span.section", {}, one.section) : null),
+      one.why ? make("p.why", {}, one.why) : null,
+      ranks(one, steps),
+      excerpt(one));
+  }));
+}
+
+function ranks(one, steps) {
+  if (!steps.length) return null;
+  return make("dl.ranks", {}, steps.map(step => {
+    const place = one.steps?.[step];
+    const title = place ? `rank ${place.rank} of ${step}, score ${place.score}` : `${step} did not find it`;
+    return make("div", { class: place ? (place.rank <= 5 ? "high" : "") : "absent", title },
+      make("dt", {}, step), make("dd", {}, place ? `${place.rank}` : "–"));
+  }));
+}
+
+function excerpt(one) {
+  const text = make("div.excerpt");
+  text.append(prose(one.text));
+  return make("details.text", {}, make("summary", {}, clipped(one.text.replace(/[#*|`]+/g, " "), 110)), text);
+}
+
+const MEANT = {
+  flag: "told to the reader", quarantine: "passage taken out", abstain: "no model was asked", remove: "cut from the reply",
+  refuse: "reply replaced", regenerate: "asked again",
+};
+
+function checks(body, answer) {
+  const findings = answer.findings ?? [];
+  if (!findings.length) return body.append(make("p.nothing", {}, "No check and no guard noticed anything."));
+  body.append(make("ul.findings", {}, findings.map(one => make("li", { class: one.action },
+    make("p.head", {}, make("span.source", {}, one.source), make("span.tag", {}, MEANT[one.action] ?? one.action)),
+    make("p", {}, one.what, " ", link(answer, one))))));
+}
+
+function link(answer, finding) {
+  const found = answer.trace?.passages?.find(one => one.chunk === finding.passage) ?? (answer.contexts ?? []).find(one => one.number === finding.context);
+  if (!found) return null;
+  const place = placeOf(answer, found);
+  // The places in a finding about a passage count from its first letter.
+  if (finding.end > finding.start) place.quote = { start: found.start + finding.start, end: Math.min(found.end, found.start + finding.end) };
+  return make("button.plain", { type: "button", onclick: () => openEvidence(answer, "document", place) }, `Open ${scope.titleOf(found.doc_id)}`);
+}
+
+function prompt(body, answer) {
+  if (!answer.prompt.length) return body.append(make("p.nothing", {}, "No model was asked."));
+  body.append(make("p.hint", {}, "Exactly what the model was given."));
+  for (const message of answer.prompt) {
+    body.append(make("section.message", {}, make("h3", {}, message.role), make("pre", { tabindex: 0 }, message.content)));
+  }
+}
+
+function cost(body, answer) {
+  const { total, ...steps } = answer.timings;
+  const most = Math.max(...Object.values(steps), 1e-9);
+  const row = ([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, seconds(value)),
+    make("td.bar", {}, make("meter", { min: 0, max: most, value, "aria-hidden": "true" })));
+  const whole = make("tr.total", {}, make("th", { scope: "row" }, "all"), make("td", {}, seconds(total ?? 0)), make("td"));
+  body.append(make("h3", {}, "Time"), make("table.times", {}, make("tbody", {}, Object.entries(steps).map(row), whole)));
+  const facts = [];
+  if (answer.tokens) facts.push(["Tokens", `${count(answer.tokens.prompt)} read, ${count(answer.tokens.completion)} written`]);
+  facts.push(["Cost", money(answer.cost_usd) || "not known"], ["Pipeline", answer.model], ["Bundle", answer.bundle], ["Answer", answer.id]);
+  body.append(make("h3", {}, "What it took"), make("dl.facts", {}, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value ?? "–")))));
+}
+
+/** The one line under an answer. */
+export function summary(answer) {
+  const tokens = (answer.tokens?.prompt ?? 0) + (answer.tokens?.completion ?? 0);
+  return [answer.timings?.total !== undefined ? seconds(answer.timings.total) : "", tokens ? several(tokens, "token") : "", answer.cost_usd ? money(answer.cost_usd) : ""].filter(Boolean);
+}

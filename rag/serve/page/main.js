@@ -1,0 +1,147 @@
+// The page: which pipelines there are, the field to ask in, and everything else set going.
+
+import { request } from "./api.js";
+import * as documents from "./documents.js";
+import { find, icon, make, say } from "./dom.js";
+import * as panel from "./panel.js";
+import { readFrom } from "./reader.js";
+import * as scope from "./scope.js";
+import * as turns from "./turns.js";
+
+let models = [];
+const asked = [];
+let recalled = 0;
+
+const field = find("#question"), first = find("#first"), second = find("#second");
+const chosen = () => [first.value || null, ...(second.value ? [second.value] : [])];
+
+async function begin() {
+  find("#failed")?.remove();
+  try {
+    models = (await request("v1/models")).data.map(one => one.id).filter(id => id !== "default");
+  } catch (problem) {
+    find("#empty").hidden = true;
+    const again = make("button.strong", { type: "button", onclick: begin }, "Try again");
+    return find("main").prepend(make("div.nowhere", { id: "failed", role: "alert" }, make("h2", {}, `${problem.title ?? "Something went wrong"}.`), make("p", {}, `${problem.detail ?? problem} ${problem.remedy ?? ""}`), again));
+  }
+  find("#empty").hidden = find("#turns").childElementCount > 0;
+  offered();
+  await Promise.all([documents.load(first.value || null), turns.restore(models)]);
+}
+
+function offered() {
+  first.replaceChildren(...models.map(id => make("option", { value: id }, id)));
+  find("#models").hidden = !models.length;
+  find("#beside").hidden = models.length < 2;
+  choose();
+}
+
+/** The second pipeline is any but the first. */
+function choose() {
+  const before = second.value;
+  second.replaceChildren(make("option", { value: "" }, "none"), ...models.filter(id => id !== first.value).map(id => make("option", { value: id }, id)));
+  if (before !== first.value && models.includes(before)) second.value = before;
+  readFrom(first.value || null);
+}
+
+function drawScope() {
+  const words = scope.described(scope.within());
+  const open = make("button.quiet.where", { type: "button", title: "Choose documents", onclick: openDocuments }, icon("books"), make("span", {}, words || scope.everything()));
+  const clear = words ? make("button.quiet.clear", { type: "button", "aria-label": "Ask all documents again", title: "Ask all documents again", onclick: () => { scope.clear(); field.focus(); } }, icon("close")) : null;
+  find("#scope").replaceChildren(...[open, clear].filter(Boolean));
+  find("#scope").classList.toggle("narrowed", Boolean(words));
+  hinder(scope.obstacle());
+}
+
+function hinder(words) {
+  const place = find("#obstacle");
+  place.textContent = words;
+  place.hidden = !words;
+}
+
+async function submit(event) {
+  event?.preventDefault();
+  if (turns.busy()) return turns.stop();
+  const question = field.value.trim();
+  if (!question || scope.obstacle()) return hinder(scope.obstacle());
+  asked.push(question);
+  recalled = asked.length;
+  field.value = "";
+  grow();
+  const done = turns.ask(question, chosen(), scope.within(), find("#remember").checked);
+  button();
+  await done;
+  button();
+}
+
+function button() {
+  const working = turns.busy(), send = find("#send");
+  send.replaceChildren(icon(working ? "stop" : "send"));
+  send.setAttribute("aria-label", working ? "Stop" : "Ask");
+}
+
+/** As tall as what is written in it, up to what the style allows. */
+function grow() {
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+}
+
+function typed(event) {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    if (turns.busy()) say("Still answering. Escape stops it.");
+    else submit();
+  } else if (event.key === "ArrowUp" && (!field.value || field.value === asked[recalled]) && recalled > 0) {
+    event.preventDefault();
+    field.value = asked[--recalled];
+    grow();
+  }
+}
+
+function openDocuments() {
+  document.documentElement.classList.add("with-documents");
+  find("#documents-open").setAttribute("aria-expanded", "true");
+  covering();
+  find("#documents-filter").focus();
+}
+
+function closeDocuments() {
+  if (!document.documentElement.classList.contains("with-documents")) return;
+  document.documentElement.classList.remove("with-documents");
+  find("#documents-open").setAttribute("aria-expanded", "false");
+  covering();
+  field.focus();
+}
+
+function covering() {
+  const covers = document.documentElement.classList.contains("with-documents") && matchMedia("(max-width: 60rem)").matches;
+  for (const under of ["header", "main"]) find(under).inert = covers;
+}
+
+function keys(event) {
+  if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if (event.key === "Escape") {
+    if (turns.busy()) turns.stop();
+    else if (document.documentElement.classList.contains("with-documents")) closeDocuments();
+    else panel.close();
+  } else if (event.key === "/" && !/^(input|textarea|select)$/i.test(event.target.tagName) && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    field.focus();
+  }
+}
+
+find("#composer").addEventListener("submit", submit);
+field.addEventListener("keydown", typed);
+field.addEventListener("input", grow);
+first.addEventListener("change", () => { choose(); documents.load(first.value); });
+find("#new").addEventListener("click", async () => { panel.close(); field.focus(); await turns.forget(); button(); say("A new conversation."); });
+find("#documents-open").addEventListener("click", () => (document.documentElement.classList.contains("with-documents") ? closeDocuments() : openDocuments()));
+find("#documents-close").addEventListener("click", closeDocuments);
+document.addEventListener("keydown", keys);
+scope.changed.on(drawScope);
+documents.start();
+panel.start();
+drawScope();
+await begin();
+document.documentElement.dataset.ready = "";
+field.focus({ preventScroll: true });

@@ -1,0 +1,57 @@
+// The panel at the side: a document, or what happened on the way to an answer. On a phone it covers the page.
+
+import { find, make, roving } from "./dom.js";
+
+let opener = null, tabs = [];
+
+export const isOpen = () => !find("#panel").hidden;
+
+/** Open the panel with tabs `[{ name, title, fill(element) }]`, `first` of them shown; Escape brings focus back. */
+export function open(heading, wanted, first) {
+  const panel = find("#panel");
+  if (panel.hidden || !panel.contains(document.activeElement)) opener = document.activeElement;
+  tabs = wanted;
+  find("#panel-title").textContent = heading;
+  const list = find("#panel-tabs");
+  list.hidden = tabs.length < 2;
+  list.replaceChildren(...tabs.map(tab => make("button", { type: "button", role: "tab", id: `tab-${tab.name}`, "aria-controls": "panel-body", onclick: () => show(tab.name) }, tab.title)));
+  panel.hidden = false;
+  document.documentElement.classList.add("with-panel");
+  show(first ?? tabs[0].name);
+  covering();
+  find("#panel-title").focus({ preventScroll: true });
+}
+
+function show(name) {
+  for (const tab of tabs) {
+    const button = find(`#tab-${tab.name}`), chosen = tab.name === name;
+    button.setAttribute("aria-selected", String(chosen));
+    button.tabIndex = chosen ? 0 : -1;
+  }
+  const body = find("#panel-body");
+  body.setAttribute("aria-labelledby", tabs.length > 1 ? `tab-${name}` : "panel-title");
+  body.replaceChildren();
+  body.scrollTop = 0;
+  tabs.find(tab => tab.name === name).fill(body);
+}
+
+export function close() {
+  if (!isOpen()) return;
+  find("#panel").hidden = true;
+  document.documentElement.classList.remove("with-panel");
+  covering();
+  if (opener?.isConnected) opener.focus({ preventScroll: true });
+}
+
+/** Where the panel covers the page, what is under it can be neither reached nor read. */
+function covering() {
+  const covers = isOpen() && matchMedia("(max-width: 60rem)").matches;
+  for (const under of ["header", "#documents", "main"]) find(under).inert = covers;
+}
+
+export function start() {
+  find("#panel-close").addEventListener("click", close);
+  find("#panel").addEventListener("keydown", event => { if (event.key === "Escape") { event.stopPropagation(); close(); } });
+  roving(find("#panel-tabs"), () => [...find("#panel-tabs").children]);
+  addEventListener("resize", covering);
+}

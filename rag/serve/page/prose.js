@@ -1,0 +1,168 @@
+// Text → elements: headings, lists, tables, code and bold letters of Markdown, every letter at its place in the text.
+// Places are UTF-16 units. `marks` lie over the letters, `inserts` stand instead of them.
+
+import { make } from "./dom.js";
+
+const HEADING = /^(#{1,6})[ \t]+/;
+const ITEM = /^([ \t]*)([-*+•]|\d{1,3}[.)])[ \t]+/;
+const FENCE = /^[ \t]*(```+|~~~+)/;
+const RULE = /^[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|?[ \t]*$/;
+const INLINE = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|\*\*(?=\S)(.+?)(?<=\S)\*\*/gs;
+// Letters that are not seen or that turn the order of others round: what hides in a document is shown.
+const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g;
+const WRAPPED = 60;
+
+/** Where the letters of text nodes stand in the text that they were made from. */
+export const standing = new WeakMap();
+
+/** A fragment of `text` between `from` and `to`. */
+export function prose(text, { from = 0, to = text.length, marks = [], inserts = [] } = {}) {
+  const painter = new Painter(text, marks, inserts);
+  const lines = cut(text, from, to);
+  const fragment = document.createDocumentFragment();
+  for (let at = 0; at < lines.length;) at = block(painter, lines, at, fragment);
+  return fragment;
+}
+
+function cut(text, from, to) {
+  const lines = [];
+  for (let start = from; start < to || start === from;) {
+    let end = text.indexOf("\n", start);
+    if (end < 0 || end > to) end = to;
+    lines.push({ start, end, text: text.slice(start, end) });
+    start = end + 1;
+  }
+  return lines;
+}
+
+const isTable = line => line.text.trimStart().startsWith("|");
+const begins = line => !line.text.trim() || HEADING.test(line.text) || ITEM.test(line.text) || FENCE.test(line.text) || isTable(line);
+
+/** Appends the block that begins at line `at`; the line behind it. */
+function block(painter, lines, at, into) {
+  const line = lines[at];
+  if (!line.text.trim()) return at + 1;
+  if (FENCE.test(line.text)) return fence(painter, lines, at, into);
+  if (isTable(line)) return table(painter, lines, at, into);
+  const heading = HEADING.exec(line.text);
+  if (heading) {
+    const element = make("p.heading", { "data-level": heading[1].length, "data-start": line.start });
+    painter.inline(line.start + heading[0].length, line.end, element);
+    into.append(element);
+    return at + 1;
+  }
+  let end = at + 1;
+  while (end < lines.length && !begins(lines[end])) end++;
+  const item = ITEM.exec(line.text);
+  const element = item ? make("p.item", { "data-sign": /\d/.test(item[2]) ? item[2] : "•" }) : make("p");
+  if (item && item[1].length > 1) element.classList.add("deep");
+  // Lines as long as this were broken by an editor; shorter ones, as in an address, by their author.
+  const wrapped = lines.slice(at, end - 1).every(one => one.text.length >= WRAPPED);
+  if (!wrapped) element.classList.add("lines");
+  painter.inline(line.start + (item ? item[0].length : 0), lines[end - 1].end, element);
+  into.append(element);
+  return end;
+}
+
+function fence(painter, lines, at, into) {
+  const sign = FENCE.exec(lines[at].text)[1];
+  let end = at + 1;
+  while (end < lines.length && !lines[end].text.trimStart().startsWith(sign)) end++;
+  const element = make("pre", { tabindex: 0 });
+  if (end > at + 1) painter.letters(lines[at + 1].start, lines[end - 1].end, element);
+  into.append(element);
+  return Math.min(end + 1, lines.length);
+}
+
+function table(painter, lines, at, into) {
+  let end = at;
+  while (end < lines.length && isTable(lines[end])) end++;
+  const headed = end > at + 1 && RULE.test(lines[at + 1].text);
+  const body = make("table");
+  for (let row = at; row < end; row++) {
+    if (headed && row === at + 1) continue;
+    const element = make("tr");
+    for (const [start, stop] of cells(lines[row])) {
+      const cell = make(headed && row === at ? "th" : "td");
+      painter.inline(start, stop, cell);
+      element.append(cell);
+    }
+    body.append(element);
+  }
+  into.append(make("div.wide", { tabindex: 0 }, body));
+  return end;
+}
+
+function cells(line) {
+  const found = [];
+  let start = line.text.indexOf("|") + 1;
+  for (let at = start; at <= line.text.length; at++) {
+    const ends = at === line.text.length;
+    if (!ends && (line.text[at] !== "|" || line.text[at - 1] === "\\")) continue;
+    if (!ends || line.text.slice(start).trim()) found.push(trimmed(line, start, at));
+    start = at + 1;
+  }
+  return found;
+}
+
+function trimmed(line, start, end) {
+  const words = line.text.slice(start, end);
+  const first = start + words.length - words.trimStart().length;
+  return [line.start + Math.min(first, end), line.start + Math.max(Math.min(first, end), start + words.trimEnd().length)];
+}
+
+class Painter {
+  constructor(text, marks, inserts) {
+    this.text = text;
+    this.marks = marks.filter(mark => mark.end > mark.start);
+    this.inserts = inserts;
+    this.edges = [...new Set([...this.marks, ...inserts].flatMap(one => [one.start, one.end]))].sort((a, b) => a - b);
+  }
+
+  /** Bold letters and code between two places; a sign within an insert is none. */
+  inline(from, to, into) {
+    let at = from;
+    for (const found of this.text.slice(from, to).matchAll(INLINE)) {
+      const start = from + found.index, end = start + found[0].length;
+      const sign = found[1] ? found[1].length : 2;
+      this.letters(at, start, into);
+      const element = make(found[1] ? "code" : "strong");
+      this.letters(start + sign, end - sign, element);
+      into.append(element);
+      at = end;
+    }
+    this.letters(at, to, into);
+  }
+
+  letters(from, to, into) {
+    const cuts = [from, ...this.edges.filter(edge => edge > from && edge < to), to];
+    for (let at = 0; at + 1 < cuts.length; at++) this.piece(cuts[at], cuts[at + 1], into);
+  }
+
+  piece(from, to, into) {
+    if (from >= to) return;
+    const insert = this.inserts.find(one => one.start <= from && to <= one.end);
+    if (insert) {
+      if (from === insert.start) into.append(insert.node());
+      return;
+    }
+    const over = this.marks.filter(mark => mark.start <= from && to <= mark.end);
+    const target = over.length ? make("mark", { class: over.map(mark => mark.kind).join(" "), title: over.find(mark => mark.title)?.title }) : into;
+    let at = from;
+    for (const found of this.text.slice(from, to).matchAll(HIDDEN)) {
+      this.plain(at, from + found.index, target);
+      const number = found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+      target.append(make("span.hidden-letter", { title: `An invisible character: U+${number}` }, `U+${number}`));
+      at = from + found.index + found[0].length;
+    }
+    this.plain(at, to, target);
+    if (target !== into) into.append(target);
+  }
+
+  plain(from, to, into) {
+    if (from >= to) return;
+    const node = document.createTextNode(this.text.slice(from, to));
+    standing.set(node, from);
+    into.append(node);
+  }
+}

@@ -1,0 +1,131 @@
+// A document to read: the cited words marked, a stretch of it selected to ask about nothing else.
+
+import { request } from "./api.js";
+import { find, make, say } from "./dom.js";
+import * as panel from "./panel.js";
+import { prose, standing } from "./prose.js";
+import * as scope from "./scope.js";
+import { Places, count } from "./text.js";
+
+const kept = new Map();
+let model = null, current = null;
+
+/** Which model's documents are opened. */
+export function readFrom(name) {
+  model = name;
+}
+
+/** Open a document, with the passage [start, end) and the `quote` {start, end} in it marked, both in code points. */
+export function openDocument(place) {
+  panel.open(scope.titleOf(place.doc_id), [{ name: "document", title: "Document", fill: body => fill(body, place) }]);
+}
+
+/** Fill an element with a document; what another panel uses too. */
+export async function fill(body, place) {
+  const turn = current = {};
+  const from = place.model ?? model;
+  body.replaceChildren(make("p.waiting", { role: "status" }, "Opening…"));
+  try {
+    const text = await textOf(place.doc_id, from);
+    if (turn === current) draw(body, text, place);
+  } catch (problem) {
+    if (turn !== current) return;
+    const again = make("button.plain", { type: "button", onclick: () => fill(body, place) }, "Try again");
+    body.replaceChildren(make("p.problem", { role: "alert" }, make("b", {}, `${problem.title}. `), problem.detail, " ", again));
+  }
+}
+
+async function textOf(id, from) {
+  const name = `${from ?? ""} ${id}`;
+  if (!kept.has(name)) {
+    const path = id.split("/").map(encodeURIComponent).join("/");
+    const found = await request(`documents/${path}${from ? `?model=${encodeURIComponent(from)}` : ""}`);
+    kept.set(name, found.text);
+  }
+  return kept.get(name);
+}
+
+function draw(body, text, place) {
+  const places = new Places(text);
+  const range = (one, kind) => ({ start: places.unit(one.start), end: places.unit(one.end), kind });
+  const marks = [];
+  if (place.start !== undefined) marks.push(range(place, "passage"));
+  if (place.quote) marks.push(range(place.quote, "quote"));
+  const chosen = scope.selection();
+  if (chosen?.doc_id === place.doc_id) marks.push(range(chosen, "chosen"));
+  const article = make("article.document", { tabindex: 0, "aria-label": scope.titleOf(place.doc_id) });
+  article.append(prose(text, { marks }));
+  sections(article, text, places, place.doc_id);
+  body.replaceChildren(about(place, text), article);
+  selecting(article, places, place, body, text);
+  const wanted = article.querySelector("mark.quote") ?? article.querySelector("mark.passage") ?? article.querySelector("mark.chosen");
+  wanted?.scrollIntoView({ block: "center" });
+  if (wanted) say(`${scope.titleOf(place.doc_id)}: ${wanted.textContent}`);
+}
+
+function about(place, text) {
+  const parts = [place.doc_id, `${count([...text].length)} characters`];
+  if (place.start !== undefined) parts.push(`passage ${count(place.start)}–${count(place.end)}`);
+  const hint = make("p.hint", {}, "Select some of the text to ask about nothing else.");
+  return make("div.about", {}, make("p.where", {}, parts.join(" · ")), hint);
+}
+
+/** Every heading gets a button that asks about its section only: selecting needs a mouse, this does not. */
+function sections(article, text, places, id) {
+  const headings = [...article.querySelectorAll(".heading")];
+  headings.forEach((heading, number) => {
+    const level = Number(heading.dataset.level), start = Number(heading.dataset.start);
+    const next = headings.slice(number + 1).find(other => Number(other.dataset.level) <= level);
+    const end = next ? Number(next.dataset.start) : text.length;
+    if (start === 0 && end === text.length) return;
+    const button = make("button.quiet.only", { type: "button", "aria-label": `Ask about the section ${heading.textContent} only`,
+      onclick: () => choose(id, places.point(start), places.point(end)) }, "Only this section");
+    heading.append(" ", button);
+  });
+}
+
+function choose(id, start, end) {
+  scope.select({ doc_id: id, start, end });
+  say(scope.described(scope.within()));
+  if (matchMedia("(max-width: 60rem)").matches) panel.close();
+  find("#question").focus();
+}
+
+function selecting(article, places, place, body, text) {
+  const offer = make("div.offer", { hidden: true },
+    make("button.strong", { type: "button", onclick: () => {
+      const [start, end] = selected(article) ?? [];
+      if (end === undefined) return;
+      getSelection().removeAllRanges();
+      choose(place.doc_id, places.point(start), places.point(end));
+      if (panel.isOpen()) draw(body, text, place);
+    } }, "Ask about this only"), make("span", {}));
+  body.append(offer);
+  const look = () => {
+    if (!article.isConnected) return document.removeEventListener("selectionchange", look);
+    const range = selected(article);
+    offer.hidden = !range;
+    if (range) offer.lastChild.textContent = `${count(places.point(range[1]) - places.point(range[0]))} characters selected`;
+  };
+  document.addEventListener("selectionchange", look);
+}
+
+/** What is selected of a document, [start, end) in units; null for nothing. */
+function selected(article) {
+  const selection = getSelection();
+  if (!selection.rangeCount || selection.isCollapsed) return null;
+  const range = selection.getRangeAt(0);
+  if (!article.contains(range.commonAncestorContainer)) return null;
+  let start = Infinity, end = -1;
+  const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, at = standing.get(node);
+    if (at === undefined || !range.intersectsNode(node)) continue;
+    const from = node === range.startContainer ? range.startOffset : 0;
+    const to = node === range.endContainer ? range.endOffset : node.length;
+    if (to <= from) continue;
+    start = Math.min(start, at + from);
+    end = Math.max(end, at + to);
+  }
+  return end > start ? [start, end] : null;
+}

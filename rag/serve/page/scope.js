@@ -1,0 +1,74 @@
+// What a question is asked of: which documents are on, which are read whole, or what was selected in one of them.
+
+import { signal } from "./dom.js";
+import { count, several, short } from "./text.js";
+
+export const changed = signal();
+const titles = new Map();
+let all = [], off = new Set(), whole = new Set(), range = null;
+
+/** The documents that there are now; choices of documents that are gone go with them. */
+export function setDocuments(documents) {
+  all = documents.map(document => document.id);
+  documents.forEach(document => titles.set(document.id, document.title));
+  const known = new Set(all);
+  off = new Set([...off].filter(id => known.has(id)));
+  whole = new Set([...whole].filter(id => known.has(id)));
+  changed.tell();
+}
+
+export const titleOf = id => titles.get(id) || short(id);
+export const isOn = id => !off.has(id);
+export const isWhole = id => whole.has(id);
+export const selection = () => range;
+
+export function turn(ids, on) {
+  ids.forEach(id => (on ? off.delete(id) : off.add(id)));
+  changed.tell();
+}
+
+export function readWhole(id, wanted) {
+  if (wanted) whole.add(id); else whole.delete(id);
+  if (wanted) range = null;
+  changed.tell();
+}
+
+export function select(wanted) {
+  range = wanted;
+  if (wanted) whole.clear();
+  changed.tell();
+}
+
+export function clear() {
+  off.clear();
+  whole.clear();
+  range = null;
+  changed.tell();
+}
+
+/** As requests carry it: null where nothing is left out. */
+export function within() {
+  if (whole.size) return { whole: [...whole] };
+  if (range) return { range: { doc_id: range.doc_id, start: range.start, end: range.end } };
+  if (off.size) return { documents: all.filter(isOn) };
+  return null;
+}
+
+/** Why nothing can be asked now; empty if something can. */
+export const obstacle = () => (!whole.size && !range && all.length && off.size === all.length ? "Switch on at least one document." : "");
+
+/** Which documents there are, in words. */
+export const everything = () => (all.length ? `All ${several(all.length, "document")}` : "All documents");
+
+/** A `within` in words; empty where nothing was left out. */
+export function described(wanted) {
+  if (!wanted) return "";
+  if (wanted.whole) return `Read whole, without a search: ${listed(wanted.whole)}`;
+  if (wanted.range) return `Only characters ${count(wanted.range.start)}–${count(wanted.range.end)} of ${titleOf(wanted.range.doc_id)}`;
+  return wanted.documents.length > 2 ? `Only ${count(wanted.documents.length)} of ${several(all.length, "document")}` : `Only ${listed(wanted.documents)}`;
+}
+
+function listed(ids) {
+  const names = ids.slice(0, 3).map(titleOf).join(", ");
+  return ids.length > 3 ? `${names} and ${count(ids.length - 3)} more` : names;
+}

@@ -1,0 +1,125 @@
+// The conversation: questions with the answers of one pipeline, or of two beside each other.
+
+import { AnswerView } from "./answer.js";
+import { request } from "./api.js";
+import { find, make } from "./dom.js";
+import * as scope from "./scope.js";
+
+const NAME = "assay.sessions";
+const SHOW = ["trace", "prompt"];
+let running = null;
+
+/** Sessions by model, as the server named them; a reload goes on with them. */
+const sessions = new Map(Object.entries(JSON.parse(sessionStorage.getItem(NAME) ?? "{}")));
+
+export const busy = () => running !== null;
+export const stop = () => running?.abort();
+export const known = () => [...sessions];
+
+function keep(model, session) {
+  if (session) sessions.set(model, session); else sessions.delete(model);
+  sessionStorage.setItem(NAME, JSON.stringify(Object.fromEntries(sessions)));
+}
+
+/** Ask `models` the same question; done when all of them are. */
+export async function ask(question, models, within, remember) {
+  const views = models.map(model => new AnswerView(model, models.length > 1));
+  add(question, views, within, remember);
+  await together(views, view => answered(view, question, within, remember));
+  compared(views);
+}
+
+async function together(views, work) {
+  running = new AbortController();
+  document.documentElement.classList.add("busy");
+  try {
+    await Promise.all(views.map(view => work(view, running.signal)));
+  } finally {
+    running = null;
+    document.documentElement.classList.remove("busy");
+  }
+}
+
+async function answered(view, question, within, remember) {
+  view.retry = () => again(view, question, within, remember);
+  const body = { question, model: view.model, within, show: SHOW };
+  if (remember && sessions.has(view.model)) body.session = sessions.get(view.model);
+  const { signal } = running, path = remember ? "chat" : "ask";
+  let answer = await view.ask(path, body, signal);
+  if (view.problem?.status === 404 && body.session) {
+    // Unused for too long, the conversation is gone: the question begins the next one.
+    const { session, ...anew } = body;
+    if (sessions.get(view.model) === session) keep(view.model, null);
+    answer = await view.ask(path, anew, signal);
+    if (answer) view.note("The conversation before had expired: this question began a new one.");
+  }
+  if (answer?.session) keep(view.model, answer.session);
+}
+
+/** Ask once more in the same place, after something failed. */
+async function again(view, question, within, remember) {
+  if (busy()) return;
+  await together([view], () => answered(view, question, within, remember));
+}
+
+function add(question, views, within, remember) {
+  find("#empty").hidden = true;
+  const told = [scope.described(within), remember ? "" : "Asked on its own"].filter(Boolean).join(" · ");
+  const turn = make("article.turn", { "aria-label": question },
+    make("h2.question", {}, question), told ? make("p.within", {}, told) : null,
+    make("div", { class: views.length > 1 ? "answers two" : "answers" }, views.map(view => view.element)));
+  find("#turns").append(turn);
+  find("main").classList.add("begun");
+  turn.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  return turn;
+}
+
+/** Two answers: which passages both of them read. */
+function compared(views) {
+  if (views.length < 2 || !views.every(view => view.answer)) return;
+  const [left, right] = views.map(view => new Set(view.contexts.map(one => one.chunk)));
+  const both = [...left].filter(chunk => right.has(chunk));
+  for (const view of views) {
+    for (const item of view.element.querySelectorAll("li[data-chunk]")) {
+      if (!both.includes(item.dataset.chunk)) item.append(make("span.alone", { title: "The other pipeline did not read this passage" }, "only here"));
+    }
+  }
+  const words = left.size || right.size ? `Both read ${both.length} of ${new Set([...left, ...right]).size} passages.` : "Neither found anything.";
+  views[0].element.closest(".answers").after(make("p.shared", {}, words));
+}
+
+/** Show again what was said before the page was loaded, as far as the server still keeps it. */
+export async function restore(models) {
+  const found = await Promise.all(known().filter(([model]) => models.includes(model)).map(async ([model, session]) => {
+    try {
+      return [model, (await request(`sessions/${encodeURIComponent(session)}`)).turns];
+    } catch (problem) {
+      if (problem.status === 404) keep(model, null);
+      return [model, []];
+    }
+  }));
+  const told = found.filter(([, turns]) => turns.length);
+  const most = Math.max(0, ...told.map(([, turns]) => turns.length));
+  for (let at = 0; at < most; at++) {
+    const here = told.filter(([, turns]) => turns[at]);
+    const views = here.map(([model]) => new AnswerView(model, told.length > 1));
+    add(here[0][1][at].question, views, null, true);
+    views.forEach((view, number) => view.show(whole(here[number][1][at], view.model)));
+  }
+}
+
+function whole(turn, model) {
+  const told = turn.told ?? turn.answer;
+  return typeof told === "object" ? { model, ...told } : { model, question: turn.question, answer: turn.answer, contexts: [], citations: [], findings: [] };
+}
+
+/** Begin anew; what the server kept of the conversation goes as well. */
+export async function forget() {
+  stop();
+  const gone = known();
+  gone.forEach(([model]) => keep(model, null));
+  find("#turns").replaceChildren();
+  find("#empty").hidden = false;
+  find("main").classList.remove("begun");
+  await Promise.allSettled(gone.map(([, session]) => request(`sessions/${encodeURIComponent(session)}`, { method: "DELETE" })));
+}
