@@ -4,7 +4,7 @@ The stage graph keys, stores and batches these functions; `Pipeline.answer` runs
 was measured is what is served.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -270,16 +270,22 @@ class Pipeline:
         if hear is None:
             (reply,) = self.generator.generate([prepared.request])
         else:
-            reply = Reply("".join(_heard(self.generator.stream(prepared.request), hear)))
+            reply = _heard(self.generator.stream(prepared.request), hear)
         final = awaited(self.reading.prompt, self.generator)
         (checked,) = checking.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
         return checked
 
 
-def _heard(pieces: Iterable[str], hear: Callable[[str], None]) -> Iterator[str]:
-    for piece in pieces:
+def _heard(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
+    """The reply that a stream ends with, or its pieces where it ends without one."""
+    said: list[str] = []
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as end:
+            return end.value if isinstance(end.value, Reply) else Reply("".join(said))
         hear(piece)
-        yield piece
+        said.append(piece)
 
 
 def answered(query: Query, prepared: Prepared, checked: checking.Checked, sought: Sought | None, corpus: Corpus) -> Answer:

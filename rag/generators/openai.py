@@ -4,7 +4,7 @@ import ipaddress
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,11 +14,12 @@ from urllib.parse import urlsplit
 from rag.citations import cited
 from rag.errors import ConfigError, ServiceError
 from rag.generators.prices import listed
-from rag.generators.service import LATER, REMEDIES, answered, completion, for_good, nothing_said
+from rag.generators.service import LATER, REMEDIES, SoFar, answered, completion, for_good, nothing_said
 from rag.records import Reply, Request
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import OpenAI, Stream
+    from openai.types.chat import ChatCompletionChunk
 
 OFFICIAL = "https://api.openai.com/v1"
 CONTEXT_TOKENS = 200
@@ -130,25 +131,39 @@ class OpenAiGenerator:
         with ThreadPoolExecutor(min(self.concurrency, len(requests))) as pool:
             return list(pool.map(attempt, requests))
 
-    def stream(self, request: Request) -> Iterator[str]:
+    def stream(self, request: Request) -> Generator[str, None, Reply]:
         """The reply as the server sends it; ServiceError if it is empty, or breaks off, however much has come by then."""
         import httpx2
         import openai
 
-        finish, said = "", False
+        so_far = SoFar()
         try:
-            with self._client.chat.completions.create(stream=True, **self._asked(request)) as chunks:
-                for choice in (choice for chunk in chunks for choice in (chunk.choices or ())):
-                    finish = choice.finish_reason or finish
-                    if choice.delta and choice.delta.content:
-                        said = said or bool(choice.delta.content.strip())
-                        yield choice.delta.content
+            with self._opened(request) as chunks:
+                for chunk in chunks:
+                    yield from filter(None, so_far.pieces(chunk))
         except (openai.OpenAIError, httpx2.HTTPError, ValueError, AttributeError) as error:
             raise self._explained(error) from error
-        if not finish:
+        if not so_far.finish:
             raise self._failure("the stream ended before the reply did", "try again")
-        if not said:
-            raise self._failure(*nothing_said(finish))
+        if not so_far.text.strip():
+            raise self._failure(*nothing_said(so_far.finish))
+        prompt, completion = so_far.counts
+        return Reply(
+            so_far.text, cited(so_far.text, len(request.contexts)), prompt or 0, completion or 0, self._cost(*so_far.counts)
+        )
+
+    def _opened(self, request: Request) -> "Stream[ChatCompletionChunk]":
+        """A stream that ends with counts of tokens, or without them where the server does not know such a thing."""
+        import openai
+
+        asked = {"stream": True} | self._asked(request)
+        create: Callable[..., Stream[ChatCompletionChunk]] = self._client.chat.completions.create
+        try:
+            return create(stream_options={"include_usage": True}, **asked)
+        except openai.APIStatusError as error:
+            if error.status_code not in (400, 422) or "stream_options" not in f"{error.body} {error.message}":
+                raise
+            return create(**asked)
 
     def _reply(self, request: Request) -> Reply:
         import openai

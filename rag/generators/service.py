@@ -2,11 +2,13 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from openai import APIStatusError
+    from openai.types.chat import ChatCompletionChunk
 
 REMEDIES: Mapping[int, str] = {
     400: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
@@ -67,6 +69,25 @@ def completion(body: Any) -> tuple[str, str, int | None, int | None]:
         return str(text), str(choice.get("finish_reason") or ""), *counts
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(f"no chat completion in {str(body)[:200]!r}") from error
+
+
+@dataclass
+class SoFar:
+    """What a stream has said: its text, the reason of its end once it is there, and counts of tokens where they came."""
+
+    text: str = ""
+    finish: str = ""
+    counts: tuple[int | None, int | None] = (None, None)
+
+    def pieces(self, chunk: "ChatCompletionChunk") -> Iterator[str]:
+        """The text in a chunk, after which all that it says is known."""
+        if chunk.usage:
+            self.counts = _count(chunk.usage.prompt_tokens), _count(chunk.usage.completion_tokens)
+        for choice in chunk.choices or ():
+            self.finish = choice.finish_reason or self.finish
+            piece = (choice.delta and choice.delta.content) or ""
+            self.text += piece
+            yield piece
 
 
 def _count(value: Any) -> int | None:

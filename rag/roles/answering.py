@@ -85,5 +85,8 @@ class Generator(Protocol):
         ...
 
     def stream(self, request: Request) -> Iterator[str]:
-        """The reply to one request in pieces, as they come; joined they are its text."""
+        """The reply to one request in pieces, as they come; joined they are its text.
+
+        A generator function that returns the Reply tells what it took; the pieces alone are a reply that took nothing.
+        """
         ...

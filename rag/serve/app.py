@@ -1,5 +1,6 @@
 """The web application: routes around a desk, guards before them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -14,7 +15,8 @@ from rag.serve.conversations import Conversations
 from rag.serve.desk import Desk
 from rag.serve.guarding import protect
 from rag.serve.opinions import Opinions
-from rag.serve.routes import ask, chat, health, search
+from rag.serve.purging import purging
+from rag.serve.routes import ask, chat, documents, feedback, health, openai, search, sessions
 from rag.serve.served import Served
 from rag.serve.settings import Settings
 
@@ -25,13 +27,15 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
 
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
+        purge = asyncio.create_task(purging(conversations))
         yield
+        purge.cancel()
         pool.shutdown(wait=False, cancel_futures=True)
 
     app = FastAPI(title="Assay", version=__version__, docs_url=None, redoc_url=None, lifespan=living)
     app.state.desk = Desk(served, settings, conversations, opinions, pool)
     problems.install(app)
-    for routes in (search, ask, chat, health):
+    for routes in (search, ask, chat, openai, documents, sessions, feedback, health):
         app.include_router(routes.router)
     app.include_router(page.router)
     app.add_middleware(Sealed, served=served)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -48,7 +48,11 @@ class Asking:
     @property
     def headers(self) -> dict[str, str]:
         """What every response says of its bundle."""
-        return {"X-Assay-Bundle": self.model.bundle.digest}
+        return self.model.headers
+
+    @property
+    def _head(self) -> dict[str, Any]:
+        return {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest}
 
     def passages(self, k: int | None = None) -> list[dict[str, Any]]:
         """What was found."""
@@ -62,13 +66,12 @@ class Asking:
 
     def searched(self, k: int | None) -> dict[str, Any]:
         """The result of a search."""
-        told = {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest, "question": self.query.text}
-        told |= {"passages": self.passages(k), "timings": self.timings()}
+        told = self._head | {"question": self.query.text, "passages": self.passages(k), "timings": self.timings()}
         tell(told)
         return told
 
     async def pieces(self, pool: ThreadPoolExecutor) -> AsyncIterator[str]:
-        """The answer as it comes; when it is complete `answer` is there. It is broken off where nobody asks for the next piece."""
+        """The answer as it comes, and `answer` at the end; who stops asking for the next piece breaks it off."""
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | None]()
         generator = Stoppable(self.found.pipeline.generator)
         pipeline = replace(self.found.pipeline, generator=generator)
@@ -102,12 +105,11 @@ class Asking:
             raise RuntimeError("an answer without an end")
         return self.answer
 
-    def told(self, show: tuple[str, ...] = ()) -> dict[str, Any]:
+    def told(self, show: Collection[str] = ()) -> dict[str, Any]:
         """The complete answer as the API has it."""
         if self.answer is None:
             raise RuntimeError("the answer is not complete")
-        told = {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest}
-        told |= telling.answered(self.answer, self.found.trace, self.model.documents) | {"timings": self.timings()}
+        told = self._head | telling.answered(self.answer, self.found.trace, self.model.documents) | {"timings": self.timings()}
         told |= {"session": None, "turn": None}
         if "trace" in show:
             told["trace"] = {"passages": fates(self.found.pipeline, self.found.trace, self.answer)}

@@ -18,6 +18,7 @@ from rag.scope import EVERYTHING, Scope
 from rag.serve import problems
 from rag.serve.asking import Asking
 from rag.serve.conversations import Conversations
+from rag.serve.logs import tell_failure
 from rag.serve.opinions import Opinions
 from rag.serve.schemas import AskBody, Asked, Within
 from rag.serve.served import Served
@@ -26,6 +27,18 @@ from rag.serve.settings import Settings
 LOG = logging.getLogger("rag.serve")
 PATIENCE = 15.0
 """Seconds after which a silent stream shows that it is alive: proxies close what says nothing."""
+
+
+GONE = 499
+"""The status that nobody reads, as nginx has it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a session a question stands: behind turn number `seen`."""
+
+    session: str
+    seen: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,40 +59,46 @@ class Desk:
         query = Query("asked", body.question, tuple(history))
         return await Asking.begin(self.served.pick(body.model), query, scope_of(body.within))
 
-    async def answer(self, request: Request, body: AskBody, asking: Asking, session: str | None = None, seen: int = 0) -> Response:
+    async def answer(self, request: Request, body: AskBody, asking: Asking, place: Place | None = None) -> Response:
         """Answer in the form that a body asks for."""
-        owner = owner_of(request)
         if body.stream:
-            pieces = self._events(owner, body, asking, session, seen)
+            pieces = self._events(request, body, asking, place)
             return StreamingResponse(beating(pieces), headers=asking.headers, media_type="text/event-stream")
+        told = await self.complete(request, asking, body.show, place)
+        return told if isinstance(told, Response) else sent(told, asking.headers)
+
+    async def complete(
+        self, request: Request, asking: Asking, show: Sequence[str] = (), place: Place | None = None
+    ) -> dict[str, Any] | Response:
+        """The complete answer; an empty response where who asked has gone, and then nobody generates any further."""
         work = asyncio.ensure_future(asking.complete(self.pool))
         if not await attended(request, work):
-            return Response(status_code=499)
+            return Response(status_code=GONE)
         await work
-        return sent(await self._kept(owner, asking.told(tuple(body.show)), session, seen), asking.headers)
+        return await self.kept(owner_of(request), asking.told(show), place)
 
-    async def _events(self, owner: str, body: AskBody, asking: Asking, session: str | None, seen: int) -> AsyncIterator[bytes]:
+    async def _events(self, request: Request, body: AskBody, asking: Asking, place: Place | None) -> AsyncIterator[bytes]:
         try:
             yield event("passages", asking.passages())
             async for piece in asking.pieces(self.pool):
                 yield event("piece", {"text": piece})
-            yield event("answer", await self._kept(owner, asking.told(tuple(body.show)), session, seen))
+            yield event("answer", await self.kept(owner_of(request), asking.told(body.show), place))
         except UserError as error:
             yield event("error", problems.told(error))
         except Exception as error:
-            LOG.exception("a stream broke off")
-            yield event("error", problems.problem(500, type(error).__name__, "the server's log says more"))
+            tell_failure(error, request.scope, self.settings.log_texts)
+            yield event("error", problems.failure(error))
 
-    async def _kept(self, owner: str, told: dict[str, Any], session: str | None, seen: int) -> dict[str, Any]:
-        """An answer that a session has, or that can at least be rated."""
-        if session is None:
+    async def kept(self, owner: str, told: dict[str, Any], place: Place | None = None) -> dict[str, Any]:
+        """An answer that its session has, or that can at least be rated."""
+        if place is None:
             try:
                 await run_in_threadpool(self.opinions.keep, owner, told)
             except ServiceError as error:
                 LOG.warning("an answer cannot be rated: %s", error)
             return told
-        told["session"] = session
-        args = (owner, session, told["question"], told["answer"], told, seen)
+        told["session"] = place.session
+        args = (owner, place.session, told["question"], told["answer"], told, place.seen)
         told["turn"] = await run_in_threadpool(self.conversations.append, *args)
         return told
 
@@ -99,8 +118,11 @@ def scope_of(within: Within | None) -> Scope:
     """Where a body wants a question looked for."""
     if within is None:
         return EVERYTHING
-    names = {name: None if (some := getattr(within, name)) is None else tuple(some) for name in ("documents", "sections", "whole")}
-    span = within.range and Span(within.range.doc_id, within.range.start, within.range.end)
+    names = {
+        name: None if (some := getattr(within, name)) is None else tuple(some) for name in ("documents", "sections", "whole")
+    }
+    chosen = within.range
+    span = Span(chosen.doc_id, chosen.start, chosen.end) if chosen else None
     return Scope(tags=within.tags, range=span, **names)
 
 

@@ -22,7 +22,7 @@ def fates(pipeline: Pipeline, trace: Trace, answer: Answer) -> list[dict[str, An
 def _looked_at(known: Places, k: int) -> list[int]:
     """Positions among the first of any step, the latest step first."""
     most = max(k, CHANCE)
-    seen = (position for name in reversed(known) for position, (rank, _) in known[name].items() if rank <= most)
+    seen = (position for name in reversed(list(known)) for position, (rank, _) in known[name].items() if rank <= most)
     return list(dict.fromkeys(seen))
 
 

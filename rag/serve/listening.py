@@ -1,8 +1,8 @@
 """A generator that can be told to stop: nobody pays for an answer that nobody waits for any more."""
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Generator as Pieces
+from collections.abc import Sequence
 from typing import Any
 
 from rag.records import Message, Reply, Request
@@ -37,20 +37,20 @@ class Stoppable:
         self._go_on(requests[-1])
         return self._generator.generate(requests)
 
-    def stream(self, request: Request) -> Iterator[str]:
-        """As the generator does, its value included."""
+    def stream(self, request: Request) -> Pieces[str, None, Reply | None]:
+        """As the generator does, the reply at its end included."""
         self._go_on(request)
         pieces = self._generator.stream(request)
-        if not hasattr(pieces, "close"):
-            return (yield from pieces)
-        with closing(pieces):
+        try:
             while True:
-                try:
-                    piece = next(pieces)
-                except StopIteration as end:
-                    return end.value
+                piece = next(pieces)
                 self._go_on(request)
                 yield piece
+        except StopIteration as end:
+            return end.value if isinstance(end.value, Reply) else None
+        finally:
+            if isinstance(pieces, Pieces):
+                pieces.close()
 
     def _go_on(self, request: Request) -> None:
         self.said = request.messages

@@ -43,6 +43,11 @@ def told(error: UserError) -> dict[str, Any]:
     return problem(status_of(error), f"{error.where}: {error.what}", error.remedy)
 
 
+def failure(error: Exception) -> dict[str, Any]:
+    """A problem of our own; what an error says may be a text, and stays here."""
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, type(error).__name__, "the server's log says more")
+
+
 def respond(request: Request, found: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
     """A problem as a response, worded for who asked."""
     if not request.url.path.startswith(OPENAI):
@@ -74,7 +79,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return respond(request, problem(500, type(error).__name__, "the server's log says more"))
+        return respond(request, failure(error))
 
 
 def _wrong(error: RequestValidationError) -> str:

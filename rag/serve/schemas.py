@@ -28,37 +28,45 @@ class Within(Closed):
     `whole` documents are read verbatim instead of being searched; `range` is the passage that a person selected.
     """
 
-    documents: list[str] | None = Field(None, description="Only these documents.", examples=[["handbook/leave.md"]])
-    sections: list[str] | None = Field(None, description="Only under these headings.")
-    tags: dict[str, list[str | int | float | bool]] | None = Field(None, description="Metadata: one of the values of each key.")
-    range: Range | None = Field(None, description="Only these characters of one document.")
-    whole: list[str] | None = Field(None, description="These documents verbatim, nothing is searched.")
+    documents: list[str] | None = Field(default=None, description="Only these documents.", examples=[["handbook/leave.md"]])
+    sections: list[str] | None = Field(default=None, description="Only under these headings.")
+    tags: dict[str, list[str | int | float | bool]] | None = Field(
+        default=None, description="Metadata: one of the values of each key."
+    )
+    range: Range | None = Field(default=None, description="Only these characters of one document.")
+    whole: list[str] | None = Field(default=None, description="These documents verbatim, nothing is searched.")
 
 
 class Asked(Closed):
     """A question, and where it is looked for."""
 
     question: Text = Field(examples=[QUESTION], description="In plain words.")
-    model: str | None = Field(None, description="One of GET /v1/models; null is the first.")
+    model: str | None = Field(default=None, description="One of GET /v1/models; null is the first.")
     within: Within | None = None
 
 
 class SearchBody(Asked):
     """What to find passages for."""
 
-    k: int | None = Field(None, ge=1, le=100, description="How many passages; null is as many as are read for an answer.")
-    show: list[Literal["trace", "prompt"]] = Field([], description="Ignored: a search shows its steps.")
-    stream: bool = Field(False, description="Ignored: passages come at once.")
+    k: int | None = Field(
+        default=None, ge=1, le=100, description="How many passages; null is as many as are read for an answer."
+    )
+    show: list[Literal["trace", "prompt"]] = Field(default=[], description="Ignored: a search shows its steps.")
+    stream: bool = Field(default=False, description="Ignored: passages come at once.")
 
 
 class AskBody(Asked):
     """What to answer."""
 
-    show: list[Literal["trace", "prompt"]] = Field([], description="What else to tell: passages kept and dropped, messages.")
-    stream: bool = Field(False, description="Server-sent events `passages`, `piece`, `answer`, `error` instead of JSON.")
+    show: list[Literal["trace", "prompt"]] = Field(
+        default=[], description="What else to tell: passages kept and dropped, messages."
+    )
+    stream: bool = Field(
+        default=False, description="Server-sent events `passages`, `piece`, `answer`, `error` instead of JSON."
+    )
 
 
 class ChatBody(AskBody):
     """What to answer after what was said before."""
 
-    session: str | None = Field(None, description="As an answer gave it; null begins a conversation.")
+    session: str | None = Field(default=None, description="As an answer gave it; null begins a conversation.")

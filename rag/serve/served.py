@@ -1,8 +1,9 @@
 """The bundles that a server answers from, by name; one can be exchanged while questions are being answered."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from weakref import finalize
@@ -20,11 +21,20 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """An opened bundle that answers. Whoever holds one can finish with it, whatever takes its place meanwhile."""
+    """An opened bundle that answers, `opened` seconds after 1970.
+
+    Whoever holds one can finish with it, whatever takes its place meanwhile.
+    """
 
     bundle: Bundle
     batcher: Batcher
     source: Path
+    opened: int = field(default_factory=lambda: int(time.time()))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every response of it says."""
+        return {"X-Assay-Bundle": self.bundle.digest}
 
     @property
     def name(self) -> str:

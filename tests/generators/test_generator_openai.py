@@ -13,7 +13,7 @@ from scripted_server import SOON, Exchange, Script, Step, cut, error, hang_up, s
 
 from rag.errors import ConfigError, ServiceError
 from rag.generators.openai import OpenAiGenerator
-from rag.records import Chunk, Message, Query, Request, Span
+from rag.records import Chunk, Message, Query, Reply, Request, Span
 
 
 @pytest.fixture
@@ -284,3 +284,36 @@ def test_bad_parameters_name_their_key(key: str, changes: dict[str, Any]) -> Non
     assert caught.value.where == f"generator.{key}"
     assert "pass" not in str(caught.value).replace("password", "")
     assert "sk-" not in str(caught.value)
+
+
+def ended(pieces: Iterator[str]) -> Reply:
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return end.value
+
+
+COUNTED = (
+    b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\ndata: {"choices": [], "usage": %s}\n\ndata: [DONE]\n\n'
+)
+
+
+def test_a_stream_ends_with_what_it_took(script: Script) -> None:
+    script.steps = [stream("Ada ", "[2].", ending=COUNTED % b'{"prompt_tokens": 30, "completion_tokens": 4}')]
+    made = generator(script, price={"prompt": 1, "completion": 10})
+    assert ended(made.stream(request())) == Reply("Ada [2].", (2,), 30, 4, 70e-6)
+    assert script.asked[0]["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize("usage", [b"null", b"{}"])
+def test_a_stream_without_counts_took_nobody_knows_what(script: Script, usage: bytes) -> None:
+    script.steps = [stream("Ada.", ending=COUNTED % usage)]
+    reply = ended(generator(script, price={"prompt": 1, "completion": 10}).stream(request()))
+    assert (reply.prompt_tokens, math.isnan(reply.cost)) == (0, True)
+
+
+def test_a_server_that_does_not_count_is_asked_without(script: Script) -> None:
+    script.steps = [error(422, "stream_options: extra fields not permitted"), stream("Ada.")]
+    assert ended(generator(script).stream(request())).text == "Ada."
+    assert ["stream_options" in body for body in script.asked] == [True, False]

@@ -3,7 +3,8 @@
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from rag.serve.desk import desk_of, owner_of
+from rag.serve.conversations import Kept
+from rag.serve.desk import Place, desk_of, owner_of
 from rag.serve.schemas import ChatBody
 
 TURNS = 100
@@ -16,7 +17,10 @@ router = APIRouter(tags=["questions"])
 async def chat(body: ChatBody, request: Request) -> Response:
     """Answer a question of a conversation, and remember both."""
     desk, owner = desk_of(request), owner_of(request)
-    session = body.session or await run_in_threadpool(desk.conversations.create, owner)
-    kept = await run_in_threadpool(desk.conversations.turns, owner, session, TURNS) if body.session else []
+    session, kept = body.session, list[Kept]()
+    if session is None:
+        session = await run_in_threadpool(desk.conversations.create, owner)
+    else:
+        kept = await run_in_threadpool(desk.conversations.turns, owner, session, TURNS)
     history = [turn for one in kept for turn in one.turns]
-    return await desk.answer(request, body, await desk.take(body, history), session, kept[-1].number if kept else 0)
+    return await desk.answer(request, body, await desk.take(body, history), Place(session, kept[-1].number if kept else 0))

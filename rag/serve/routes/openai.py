@@ -1,0 +1,74 @@
+"""OpenAI's interface, for clients that know no other."""
+
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic_core import to_json
+
+from rag.errors import UserError
+from rag.serve import openai, problems
+from rag.serve.asking import Asking
+from rag.serve.database import MissingError
+from rag.serve.desk import Desk, beating, desk_of, owner_of, sent
+from rag.serve.logs import tell_failure
+from rag.serve.openai import Completion
+from rag.serve.served import Model
+
+router = APIRouter(prefix="/v1", tags=["OpenAI"])
+
+
+@router.post("/chat/completions")
+async def completions(body: Completion, request: Request) -> Response:
+    """Answer the last message of a conversation; what is cited stands in `annotations`, everything else under `assay`."""
+    desk = desk_of(request)
+    asked, history = body.asked()
+    asking = await desk.take(asked, history)
+    base = str(request.base_url)
+    if body.stream:
+        pieces = _pieces(desk, request, body, asking)
+        return StreamingResponse(beating(pieces), headers=asking.headers, media_type="text/event-stream")
+    told = await desk.complete(request, asking)
+    return told if isinstance(told, Response) else sent(openai.completion(told, base), asking.headers)
+
+
+async def _pieces(desk: Desk, request: Request, body: Completion, asking: Asking) -> AsyncIterator[bytes]:
+    name = asking.model.name
+    try:
+        yield _data(openai.chunk(asking.id, name, {"role": "assistant", "content": ""}))
+        async for piece in asking.pieces(desk.pool):
+            yield _data(openai.chunk(asking.id, name, {"content": piece}))
+        told = await desk.kept(owner_of(request), asking.told())
+        last = {"annotations": openai.annotations(told, str(request.base_url))}
+        yield _data(openai.chunk(asking.id, name, last, "stop") | {"assay": {part: told[part] for part in openai.OURS}})
+        if body.usage:
+            yield _data(openai.last_chunk(told))
+    except UserError as error:
+        yield _data(problems.openai(problems.told(error)))
+    except Exception as error:
+        tell_failure(error, request.scope, desk.settings.log_texts)
+        yield _data(problems.openai(problems.failure(error)))
+    yield b"data: [DONE]\n\n"
+
+
+def _data(told: object) -> bytes:
+    return b"data: %s\n\n" % to_json(told, inf_nan_mode="null")
+
+
+@router.get("/models")
+async def models(request: Request) -> Response:
+    """The models that may be asked, the default first."""
+    return sent({"object": "list", "data": [_listed(model) for model in desk_of(request).served.models]}, {})
+
+
+@router.get("/models/{model}")
+async def model(model: str, request: Request) -> Response:
+    """One of them."""
+    for one in desk_of(request).served.models:
+        if one.name == model:
+            return sent(_listed(one), one.headers)
+    raise MissingError("model", "there is none of that name", "GET /v1/models lists them")
+
+
+def _listed(model: Model) -> dict[str, object]:
+    return {"id": model.name, "object": "model", "created": model.opened, "owned_by": "assay", "bundle": model.bundle.digest}
