@@ -2,13 +2,22 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
+
+from rag.bundle.layout import MANIFEST as MANIFEST
+from rag.bundle.layout import SEAL as SEAL
+from rag.bundle.plain import json_of
+from rag.bundle.refusal import refused
+from rag.parameters import called, fits
 
 FORMAT = 1
-MANIFEST, SEAL = "manifest.json", "manifest.sha256"
+SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+PARTS = ("files", "models")
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -21,7 +30,10 @@ class Listed:
 
 @dataclass(frozen=True)
 class Model:
-    """A model behind a role: where it comes from, and the fingerprint of its weights; `inside` is its folder in the bundle."""
+    """A model behind a role: where it comes from, and the fingerprint of its weights; `inside` is its folder in the bundle.
+
+    `role` is the place of the component in the config, for example `reranker` or `guard.scan.embedder`.
+    """
 
     role: str
     name: str
@@ -51,11 +63,57 @@ class Manifest:
         return (json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Manifest":
-        """From what `to_bytes` wrote."""
-        rest = {name: value for name, value in content.items() if name not in ("format", "files", "models")}
-        files = {name: Listed(**listed) for name, listed in content["files"].items()}
-        return cls(**rest, files=files, models=tuple(Model(**model) for model in content["models"]))
+    def from_json(cls, content: Any, where: str = MANIFEST) -> "Manifest":
+        """From what `to_bytes` wrote; BundleError for anything else."""
+        if not isinstance(content, dict) or content.get("format") != FORMAT or isinstance(content["format"], bool):
+            found = content.get("format") if isinstance(content, dict) else content
+            raise refused(
+                f"{where}: format", f"is {found!r}, and this version reads {FORMAT}", "install the version that wrote it"
+            )
+        files, models = content.get("files"), content.get("models")
+        if not isinstance(files, dict) or not isinstance(models, list):
+            raise refused(where, "does not list files and models")
+        listed = {name: _listed(Listed, one, f"{where}: files: {name}") for name, one in files.items()}
+        for name, one in listed.items():
+            if not SHA256.fullmatch(one.sha256) or one.size < 0:
+                raise refused(f"{where}: files: {name}", "has no sha256 or no size")
+        known = tuple(_listed(Model, one, f"{where}: models") for one in models)
+        rest = {name: value for name, value in content.items() if name not in ("format", *PARTS)}
+        return _listed(cls, rest, where, {"files": listed, "models": known})
+
+
+def _listed(kind: type[Part], given: Any, where: str, built: Mapping[str, Any] | None = None) -> Part:
+    """A record of what JSON holds: the names of its fields, in their types, and no other."""
+    built = built or {}
+    if not isinstance(given, dict):
+        raise refused(where, "is no mapping")
+    hints = get_type_hints(kind)
+    known = {one.name: one for one in fields(kind) if one.name not in built}  # type: ignore[arg-type]
+    needed = {name for name, one in known.items() if one.default is MISSING and one.default_factory is MISSING}
+    if odd := sorted((set(given) - set(known)) | (needed - set(given))):
+        raise refused(f"{where}: {odd[0]}", "is not known" if odd[0] in given else "is missing")
+    for name, value in given.items():
+        if not fits(value, hints[name]):
+            raise refused(f"{where}: {name}", f"is {value!r}", f"{called(hints[name])} is needed")
+    return kind(**given, **built)
+
+
+def check_seal(manifest: bytes, seal: bytes, where: str) -> None:
+    """Raise BundleError unless a seal holds the sha256 of a manifest's bytes."""
+    known = hashlib.sha256(manifest).hexdigest()
+    if seal != seal_of(known):
+        raise refused(f"{where}: {SEAL}", f"does not fit {MANIFEST}, whose sha256 is {known}")
+
+
+def seal_of(digest: str) -> bytes:
+    """What stands in the seal: a line that `sha256sum --check` understands."""
+    return f"{digest}  {MANIFEST}\n".encode()
+
+
+def read_manifest(manifest: bytes, seal: bytes, where: str) -> Manifest:
+    """What a manifest says, if its seal fits; BundleError if not, before anything of it is read."""
+    check_seal(manifest, seal, where)
+    return Manifest.from_json(json_of(manifest, f"{where}: {MANIFEST}"), f"{where}: {MANIFEST}")
 
 
 def digest_of(folder: Path) -> str:
