@@ -133,7 +133,8 @@ def _sections(corpus: Corpus, rows: NDArray[np.int64], names: Sequence[str]) -> 
     known = {title for outline in outlines.values() for _, _, title in outline}
     for name in names:
         if not any(_under(title, name) for title in known):
-            raise _unknown("within.sections", "section", name, sorted(known))
+            headings = {heading for title in known for heading in title.split(" > ")}
+            raise _unknown("within.sections", "section", name, sorted(known | headings))
     inside = {title for title in known if any(_under(title, name) for name in names)}
     return {int(row): [(start, end) for start, end, title in outlines[row] if title in inside] for row in rows.tolist()}
 

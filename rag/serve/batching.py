@@ -82,7 +82,9 @@ class Batcher:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join()
+        # Whoever let go of the last reference may be the one who searched.
+        if self._thread is not threading.current_thread():
+            self._thread.join()
 
     def _work(self) -> None:
         while batch := self._next():
