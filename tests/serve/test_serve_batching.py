@@ -1,0 +1,191 @@
+"""Questions that wait are searched for together; each gets its own answer, or its own error."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from small import write_golden
+
+from rag.answering import config_of, open_config
+from rag.errors import UserError
+from rag.pipeline import Pipeline
+from rag.queries.none import AsTyped
+from rag.records import Query, Sought
+from rag.scope import Scope
+from rag.serve.batching import Batcher, Found
+
+SOON = 60.0
+GIVEN = ("dataset=native", "dataset.path=golden", "embedder=hashing", "chunker.size=60", "k=3", "generator=none")
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
+    folder = tmp_path_factory.mktemp("batches")
+    write_golden(folder / "golden")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield open_config(config_of(GIVEN))
+
+
+class Gate:
+    """A rewriter that notes every batch, and waits in the first one until it is let on."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.begun, self.open = threading.Event(), threading.Event()
+
+    def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
+        self.batches.append([query.text for query in queries])
+        if len(self.batches) == 1:
+            self.begun.set()
+            assert self.open.wait(SOON)
+        if any(query.text == "broken" for query in queries):
+            raise ZeroDivisionError("broken")
+        return AsTyped().rewrite(queries)
+
+
+def asked(*texts: str) -> list[Query]:
+    return [Query(f"q{number}", text) for number, text in enumerate(texts)]
+
+
+def gated(pipeline: Pipeline, ask: Callable[[Batcher, Gate], Any], most: int = 32) -> Gate:
+    """Run `ask` with a batcher whose first batch waits for the gate."""
+    gate = Gate()
+    batcher = Batcher(replace(pipeline, queries=gate), most)
+    try:
+        asyncio.run(asyncio.wait_for(ask(batcher, gate), SOON))
+    finally:
+        gate.open.set()
+        batcher.close()
+    return gate
+
+
+async def behind(batcher: Batcher, gate: Gate, queries: Sequence[Query], scopes: Sequence[Scope] = ()) -> list[Any]:
+    """Outcomes of questions that all wait while the first one is searched for."""
+    first = asyncio.ensure_future(batcher.found(Query("first", "first")))
+    await asyncio.to_thread(gate.begun.wait, SOON)
+    restricted = [*scopes, *[Scope()] * (len(queries) - len(scopes))]
+    rest = [asyncio.ensure_future(batcher.found(*pair)) for pair in zip(queries, restricted, strict=True)]
+    await asyncio.sleep(0)
+    assert batcher.waiting == len(queries)
+    gate.open.set()
+    await first
+    return await asyncio.gather(*rest, return_exceptions=True)
+
+
+def test_what_waits_is_searched_for_together_in_its_order(pipeline: Pipeline) -> None:
+    async def ask(batcher: Batcher, gate: Gate) -> None:
+        await behind(batcher, gate, asked(*"abcde"))
+
+    assert gated(pipeline, ask, most=3).batches == [["first"], ["a", "b", "c"], ["d", "e"]]
+
+
+def test_each_gets_what_it_would_have_found_alone(pipeline: Pipeline) -> None:
+    queries = asked("When does the ferry leave?", "What does a bus ticket cost?", "Do dogs pay?", "zzz") * 5
+
+    async def ask(batcher: Batcher, gate: Gate) -> None:
+        for query, found in zip(queries, await behind(batcher, gate, queries), strict=True):
+            alone = pipeline.trace(query)
+            assert found.trace.selected.row(0) == alone.selected.row(0)
+            assert found.trace.sought == alone.sought
+            assert found.pipeline is batcher.pipeline
+            assert found.seconds["queue"] > 0
+            assert {"rewrite", "embed", "search", "fuse", "rerank", "select"} < set(found.seconds)
+
+    gated(pipeline, ask)
+
+
+def test_a_question_with_a_scope_is_searched_for_in_its_turn(pipeline: Pipeline) -> None:
+    scopes = [Scope(), Scope(documents=("bus.md",)), Scope(), Scope()]
+
+    async def ask(batcher: Batcher, gate: Gate) -> None:
+        for scope, found in zip(scopes, await behind(batcher, gate, asked(*["the ferry"] * 4), scopes), strict=True):
+            names = {hit.chunk.span.doc_id for hit in found.pipeline.contexts(found.trace)}
+            assert (names == {"bus.md"}) == (not scope.everything)
+
+    assert [len(batch) for batch in gated(pipeline, ask).batches] == [1, 1, 1, 2]
+
+
+def test_a_question_fails_alone(pipeline: Pipeline) -> None:
+    async def ask(batcher: Batcher, gate: Gate) -> None:
+        good, bad, other = await behind(batcher, gate, asked("good", "broken", "other"))
+        assert (type(good), type(bad), type(other)) == (Found, ZeroDivisionError, Found)
+        assert isinstance(await batcher.found(Query("q", "afterwards")), Found)
+
+    gated(pipeline, ask)
+
+
+def test_a_scope_that_cannot_be_is_the_error_of_who_asked(pipeline: Pipeline) -> None:
+    async def ask(batcher: Batcher, gate: Gate) -> None:
+        wrong, good = await behind(batcher, gate, asked("a", "b"), [Scope(documents=("nowhere.md",))])
+        assert isinstance(wrong, UserError)
+        assert isinstance(good, Found)
+
+    gated(pipeline, ask)
+
+
+def test_who_went_away_is_not_searched_for(pipeline: Pipeline) -> None:
+    async def ask(batcher: Batcher, gate: Gate) -> None:
+        first = asyncio.ensure_future(batcher.found(Query("first", "first")))
+        await asyncio.to_thread(gate.begun.wait, SOON)
+        gone, left = (asyncio.ensure_future(batcher.found(query)) for query in asked("gone", "left"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        first.cancel()  # while it is being searched for
+        gate.open.set()
+        assert isinstance(await left, Found)
+
+    assert gated(pipeline, ask).batches == [["first"], ["left"]]
+
+
+def test_closing_answers_what_waits_and_takes_nothing_more(pipeline: Pipeline) -> None:
+    async def ask(batcher: Batcher, gate: Gate) -> None:
+        first = asyncio.ensure_future(batcher.found(Query("first", "first")))
+        await asyncio.to_thread(gate.begun.wait, SOON)
+        second = asyncio.ensure_future(batcher.found(Query("second", "second")))
+        await asyncio.sleep(0)
+        closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
+        gate.open.set()
+        await closing
+        assert isinstance(await first, Found)
+        assert isinstance(await second, Found)
+        with pytest.raises(RuntimeError, match="closed"):
+            await batcher.found(Query("late", "late"))
+        batcher.close()
+
+    gated(pipeline, ask)
+
+
+def test_several_event_loops_may_ask(pipeline: Pipeline) -> None:
+    batcher = Batcher(pipeline)
+    outcomes: list[Found] = []
+
+    def ask() -> None:
+        outcomes.append(asyncio.run(batcher.found(Query("q", "the ferry"))))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SOON)
+    batcher.close()
+    assert len({str(found.trace.selected.row(0)) for found in outcomes}) == 1
+    assert len(outcomes) == 8
+
+
+def test_a_loop_that_ended_meanwhile_is_nobody(pipeline: Pipeline) -> None:
+    gate = Gate()
+    batcher = Batcher(replace(pipeline, queries=gate))
+
+    async def leave() -> None:
+        asyncio.ensure_future(batcher.found(Query("first", "first")))  # noqa: RUF006
+        await asyncio.to_thread(gate.begun.wait, SOON)
+
+    asyncio.run(leave())
+    gate.open.set()
+    assert isinstance(asyncio.run(batcher.found(Query("next", "next"))), Found)
+    batcher.close()
