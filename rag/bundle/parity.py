@@ -1,14 +1,16 @@
 """Proof that a bundle answers as it was measured: its golden questions, asked again, here and over HTTP."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from rag.bundle import proof
+from rag.bundle.layout import GOLDEN
 from rag.bundle.opened import Bundle
 from rag.bundle.proof import Case
-from rag.errors import DataError, RefusalError, ServiceError
+from rag.bundle.refusal import refused
+from rag.errors import RefusalError, ServiceError
 from rag.identity import digest
 from rag.pipeline import Pipeline, Trace
 from rag.records import Query, Recalled, Sought
@@ -77,14 +79,13 @@ class Replay:
 
 
 def cases_of(bundle: Bundle) -> list[Case]:
-    """The golden questions of a bundle; DataError for a file that holds something else."""
-    path = bundle.path / "golden.jsonl"
-    if "golden.jsonl" not in bundle.manifest.files:
+    """The golden questions of a bundle; BundleError for a file that holds something else."""
+    if GOLDEN not in bundle.manifest.files:
         return []
     try:
-        return proof.read(path.read_bytes())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(str(path), f"holds no golden questions ({error!r})", "export the trial again") from error
+        return proof.read(bundle.read(GOLDEN))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise refused(f"{bundle.path}: {GOLDEN}", f"holds no golden questions ({error!r})") from error
 
 
 def replay(bundle: Bundle) -> list[Mismatch]:
@@ -146,7 +147,12 @@ def _recorded(pipeline: Pipeline, known: Sequence[Case]) -> Pipeline:
     return pipeline
 
 
-def replay_url(bundle: Bundle, url: str, key: str | None = None, model: str | None = None) -> Replay:
+def replay_url(bundle: Bundle, url: str, key: str | None = None, model: str | None = None) -> list[Mismatch]:
+    """As `replay`, of a server that has this bundle; errors as in `replayed_url`."""
+    return replayed_url(bundle, url, key, model).mismatches
+
+
+def replayed_url(bundle: Bundle, url: str, key: str | None = None, model: str | None = None) -> Replay:
     """Ask a server the golden questions of its bundle, through /search and, where the answer repeats itself, /ask.
 
     Left out is what a request cannot carry (a conversation before the question), or what would ask a model. ServiceError
@@ -204,9 +210,3 @@ def _posted(client: Any, path: str, body: Mapping[str, Any]) -> Mapping[str, Any
         remedy = "name the variable that holds a key: --key-env NAME" if response.status_code == 401 else "look at its log"
         raise ServiceError(where, f"answers with status {response.status_code}: {said}".rstrip(": "), remedy)
     return dict(content)
-
-
-def checked(known: Sequence[Replay]) -> Iterator[Mismatch]:
-    """All that differs."""
-    for each in known:
-        yield from each.mismatches

@@ -1,18 +1,23 @@
 """The models behind a config: by reference, or as folders that a bundle takes with it; no path of this machine is left."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from rag.build import TARGET, Components
+from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
+from rag.errors import ConfigError
 from rag.identity import library_version
-from rag.models import PinnedModel
+from rag.models import PinnedModel, sha256
 from rag.roles import fingerprint
 
-INSIDE = "models"
-"""The folder of a bundle that models lie in. In its config a model folder is `models/<role>`, there or not."""
+TAKEN = (".safetensors", ".json", ".txt", ".md")
+"""What a model folder in a bundle is made of."""
+READ = (".model", ".jinja")
+"""Files that some models need, and no bundle holds."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ def referenced(config: Mapping[str, Any], components: Components, with_models: b
         if not isinstance(source, PinnedModel) or not (source.is_folder or with_models):
             models.append(Model(role, _name(node), fingerprint(component), _revision(node)))
         elif (_name(node), _revision(node)) not in places:
-            place = places[_name(node), _revision(node)] = f"{INSIDE}/{role}"
+            place = places[_name(node), _revision(node)] = f"{MODELS}{role}"
             folders |= {place: source.folder} if with_models else {}
             models.append(_folder(role, source, place if with_models else None))
     return Referenced(_placed(config, places), tuple(sorted(models, key=lambda model: model.role)), folders)
@@ -47,7 +52,31 @@ def referenced(config: Mapping[str, Any], components: Components, with_models: b
 def _folder(role: str, source: PinnedModel, inside: str | None) -> Model:
     """A model whose files are its identity; of a folder only the name is told."""
     name = Path(source.model).name if source.is_folder else source.model
-    return Model(role, name, PinnedModel(source.where, str(source.folder)).fingerprint(), source.revision, inside)
+    known = fingerprint_of(files_of(source.folder, role)) if inside else source.fingerprint()
+    return Model(role, name, known, source.revision, inside)
+
+
+def files_of(folder: Path, role: str) -> dict[str, Path]:
+    """The files of a model folder that a bundle takes, by name; ConfigError where the model needs others too."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_file() or any(part.startswith(".") for part in PurePath(name).parts):
+            continue
+        if path.suffix in READ:
+            what = f"{folder.name} needs {name}, and a bundle holds {' '.join(TAKEN)} only"
+            raise ConfigError(f"{role}.model", what, "leave out --with-models: the bundle then names the model")
+        if path.suffix in TAKEN:
+            found[name] = path
+    return found
+
+
+def fingerprint_of(files: Mapping[str, Path]) -> str:
+    """The fingerprint that a folder of these files has, see `PinnedModel.fingerprint`."""
+    total = hashlib.sha256()
+    for name, path in sorted(files.items(), key=lambda item: PurePath(item[0])):
+        total.update(f"{name}\0{sha256(path)}\n".encode())
+    return f"sha256:{total.hexdigest()}"
 
 
 def _modelled(node: Any, components: Components, where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -75,10 +104,11 @@ def _revision(node: Mapping[str, Any]) -> str | None:
 
 
 def _placed(node: Any, places: Mapping[tuple[str, str | None], str]) -> Any:
+    """A config that names model folders by role: whoever opens the bundle says where they lie."""
     if isinstance(node, Mapping):
-        placed = {name: _placed(part, places) for name, part in node.items()}
-        known = places.get((_name(node), _revision(node))) if TARGET in node else None
-        return {**placed, "model": known} if known else placed
+        placed = {key: _placed(part, places) for key, part in node.items()}
+        place = places.get((_name(node), _revision(node))) if TARGET in node else None
+        return {**placed, "model": place} if place else placed
     return [_placed(part, places) for part in node] if isinstance(node, list | tuple) else node
 
 

@@ -5,32 +5,32 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
 
-from rag import baseline, calibration
-from rag.answering import materials
+from rag import baseline, calibration, gate
+from rag.answering import materials, values_of
 from rag.assessors import identity as identity_of
 from rag.build import TARGET, Components
 from rag.bundle import leaks, proof
-from rag.bundle.manifest import MANIFEST, SEAL, Listed, Manifest, digest_of
+from rag.bundle.archive import SUFFIX, pack
+from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, PROMPT, SCORES, SEAL
+from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.measured import Measured, measured, named
-from rag.bundle.references import referenced, versions
+from rag.bundle.references import files_of, referenced, versions
 from rag.bundle.writing import appearing
 from rag.corpus import Corpus
 from rag.entries import Entry, encode
-from rag.errors import ConfigError, StoreError
+from rag.errors import ConfigError, StoreError, UserError
+from rag.experiment import load
 from rag.identity import digest, without_runtime
 from rag.models import sha256
-from rag.records import Arrays
+from rag.records import Arrays, Document
 
-KEPT = (
-    "chunker", "embedder", "index", "fusion", "reranker", "selector", "queries", "memory", "guard", "prompt", "generator",
-    "check", "k", "depth", "rerank_depth", "context_tokens", "pinned",
-)  # fmt: skip
 QUERIES = 32
 """Golden questions that a bundle carries unless told: enough to notice a change, few enough for every start of a server."""
 
@@ -92,9 +92,7 @@ def export_trial(found: Measured, target: Path, queries: int = QUERIES, with_mod
         raise ConfigError("generator", what, "export a trial with another, for example generator=extractive")
     files, manifest = _pipeline(config, found.components, found.corpus, found.indexes, with_models)
     cases = proof.cases(found, queries)
-    kept = baseline.of(found.trial, found.made, found.runner.store)
-    kept = replace(kept, experiment=found.experiment, result=replace(kept.result, config=_anywhere(kept.result.config)))
-    files = {**files, **dict(_cards(found)), "scores.json": _scores(kept), "golden.jsonl": proof.lines_of(cases)}
+    files = {**files, **dict(_cards(found)), SCORES: _scores(_compared(found)), GOLDEN: proof.lines_of(cases)}
     manifest = replace(
         manifest,
         experiment=found.experiment,
@@ -108,30 +106,44 @@ def export_trial(found: Measured, target: Path, queries: int = QUERIES, with_mod
     return _written(files, manifest, target, len(cases))
 
 
+def packed(sealed: Sealed) -> Path:
+    """Pack a bundle into one file beside its folder, in place of what is there; the file. StoreError where that cannot be."""
+    target = sealed.path.with_name(f"{sealed.path.name}{SUFFIX}")
+    try:
+        pack(sealed.path, target)
+    except OSError as error:
+        raise StoreError(
+            str(target), f"cannot be written ({error.strerror})", "make room, or name another place: --to"
+        ) from error
+    return target
+
+
 def _pipeline(
     config: Mapping[str, Any], components: Components, corpus: Corpus, indexes: Mapping[str, Entry], with_models: bool
 ) -> tuple[dict[str, bytes | Path], Manifest]:
     """What answers questions: the files, and as much of a manifest as they say themselves."""
-    known = {name: config[name] for name in KEPT if name in config}
+    # Trials of former times lack what has come since.
+    known = {name: config.get(name) or {} for name in KEPT} | values_of(config)
     found = referenced(known, components, with_models)
     kept = without_runtime(found.config)
     leaks.check_config(kept)
     leaks.check_documents(corpus.documents)
-    lines = (json.dumps(_document(document), ensure_ascii=False) + "\n" for document in corpus.documents)
+    lines = (json.dumps(_line(document), ensure_ascii=False) + "\n" for document in corpus.documents)
     chunks: Arrays = {"doc": corpus.doc, "start": corpus.start, "end": corpus.end}
     files: dict[str, bytes | Path] = {
-        "config.yaml": _yaml({name: part for name, part in kept.items() if name != "prompt"}),
-        "prompt.yaml": _yaml(kept["prompt"]),
-        "documents.jsonl": "".join(lines).encode(),
-        "chunks.entry": encode(Entry(chunks)),
+        CONFIG: _yaml({name: part for name, part in kept.items() if name != "prompt"}),
+        PROMPT: _yaml(kept["prompt"]),
+        DOCUMENTS: "".join(lines).encode(),
+        CHUNKS: encode(Entry(chunks)),
     }
     files |= {f"indexes/{name}.entry": encode(Entry(entry.arrays)) for name, entry in indexes.items()}
-    files |= {f"{place}/{name}": path for place, folder in found.folders.items() for name, path in _inside(folder)}
+    for place, folder in found.folders.items():
+        files |= {f"{place}/{name}": path for name, path in files_of(folder, place).items()}
     identities = dict(_identities(known, components))
     return files, Manifest("", "", "", "", "", "", {}, identities, found.models, versions())
 
 
-def _document(document: Any) -> dict[str, Any]:
+def _line(document: Document) -> dict[str, Any]:
     return {"doc_id": document.doc_id, "text": document.text, "metadata": dict(document.metadata)}
 
 
@@ -146,14 +158,6 @@ class Plain(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         """All of them."""
         return True
-
-
-def _inside(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The files of a model folder that count for its fingerprint."""
-    for path in sorted(folder.rglob("*")):
-        names = path.relative_to(folder).parts
-        if path.is_file() and not any(name.startswith(".") for name in names):
-            yield "/".join(names), path
 
 
 def _identities(config: Mapping[str, Any], components: Components) -> Iterator[tuple[str, str]]:
@@ -171,6 +175,17 @@ def _cards(found: Measured) -> Iterator[tuple[str, bytes]]:
     for card in calibration.cards(found.runner.store, identity_of(found.made, found.config)):
         name = digest(card.judge, card.digest, card.data)[:16]
         yield f"cards/{name}.json", (json.dumps(card.to_json(), indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
+
+
+def _compared(found: Measured) -> baseline.Baseline:
+    """The scores that a gate compares: on the questions it asks, where the trial was measured on these, else on its own."""
+    kept = None
+    with suppress(UserError):
+        ready = gate.to_keep(load(found.experiment), found.trial.trial_id)
+        if ready.store.read_meta(ready.plan.stages[ready.trial.ends.score].entry):
+            kept = baseline.of(ready.trial, ready.plan, ready.store)
+    kept = kept or baseline.of(found.trial, found.made, found.runner.store)
+    return replace(kept, experiment=found.experiment, result=replace(kept.result, config=_anywhere(kept.result.config)))
 
 
 def _scores(kept: baseline.Baseline) -> bytes:
@@ -201,7 +216,7 @@ def _written(files: Files, manifest: Manifest, target: Path, queries: int) -> Se
     known = hashlib.sha256(data).hexdigest()
     if _same(target, known):
         return Sealed(target, known, manifest, queries, written=False)
-    sealed = {**files, MANIFEST: data, SEAL: f"{known}  {MANIFEST}\n".encode()}
+    sealed = {**files, MANIFEST: data, SEAL: seal_of(known)}
     with appearing(target) as unfinished:
         for name, content in sealed.items():
             place = unfinished / name

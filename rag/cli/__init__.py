@@ -9,6 +9,7 @@ import typer
 from rag.cli import (
     abstention,
     attacks,
+    bundles,
     chat,
     data,
     dialogues,
@@ -31,6 +32,7 @@ __all__ = [
     "abstention",
     "app",
     "attacks",
+    "bundles",
     "chat",
     "data",
     "dialogues",

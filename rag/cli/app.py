@@ -13,6 +13,8 @@ VERBS = (
     "compare",
     "baseline",
     "gate",
+    "export",
+    "verify",
     "search",
     "ask",
     "chat",

@@ -1,0 +1,76 @@
+"""Verbs that seal what won and prove that it answers as it was measured."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rag.cli.app import app
+from rag.cli.options import FAILED, Json
+
+
+@app.command()
+def export(
+    what: Annotated[
+        str, typer.Argument(metavar="EXPERIMENT|trial=ID", help="A sweep, for the trial it recommends, or a trial.")
+    ],
+    to: Annotated[Path | None, typer.Option(help="The folder to write; bundles/<experiment>-<trial> unless told.")] = None,
+    archive: Annotated[bool, typer.Option("--archive", help="Write <folder>.tar.zst too, one file to pass on.")] = False,
+    with_models: Annotated[bool, typer.Option("--with-models", help="Take along models that are files of their own.")] = False,
+    queries: Annotated[int, typer.Option(help="Golden questions to take along; rag verify asks them again.")] = 32,
+    as_json: Json = False,
+) -> None:
+    """Seal a measured trial into a folder that answers by itself and proves that it answers as it was measured.
+
+    --json: path, archive (its path, null for none), bundle (its hash), written (false where it was there already), experiment,
+    trial, name, queries (how many), bytes, and models (role, name, revision, fingerprint, inside) with those that stay outside.
+    """
+    from rag.bundle import seal
+    from rag.terminal import bundles as shown
+    from rag.terminal import print_json
+
+    sealed = seal.export(what, to, queries, with_models)
+    packed = seal.packed(sealed) if archive else None
+    print_json(shown.exported_json(sealed, packed)) if as_json else shown.exported(sealed, packed)
+
+
+@app.command()
+def verify(
+    bundle: Annotated[Path, typer.Argument(help="A bundle: a folder, or a .tar.zst.")],
+    url: Annotated[str, typer.Option(help="A server to ask too, for example http://127.0.0.1:8080.")] = "",
+    key_env: Annotated[str, typer.Option(help="The variable that holds the server's key.")] = "RAG_API_KEY",
+    model: Annotated[list[str] | None, typer.Option(help="Where a model folder lies that the bundle names: role=PATH.")] = None,
+    trust_host: Annotated[list[str] | None, typer.Option(help="A server of models that the bundle may name.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a bundle its golden questions: exit code 0 if it answers as it was measured, 1 if not.
+
+    Passages and their order must be the same, prompts to the last character, and answers where no chat model writes them. With
+    --url a server is asked the same over HTTP, which costs what /ask costs there.
+
+    --json: bundle (its hash), name, queries (how many), same, here and, with --url, there: compared (passages, prompt, answer),
+    mismatches (query_id, what, expected, found, said), left_out (why, how often).
+    """
+    from rag.bundle import parity
+    from rag.bundle.opened import open_bundle
+    from rag.terminal import bundles as shown
+    from rag.terminal import print_json
+
+    opened = open_bundle(bundle, models=_models(model or ()), hosts=tuple(trust_host or ()))
+    found: dict[str, Any] = {"here": parity.replayed(opened)}
+    if url:
+        found["there"] = parity.replayed_url(opened, url, os.environ.get(key_env) or None)
+    print_json(shown.verified_json(opened, found)) if as_json else shown.verified(opened, found)
+    if any(replay.mismatches for replay in found.values()):
+        raise typer.Exit(FAILED)
+
+
+def _models(given: list[str] | tuple[str, ...]) -> dict[str, Path]:
+    """Model folders by role."""
+    from rag.errors import ConfigError
+
+    for text in given:
+        if not all(text.partition("=")[::2]):
+            raise ConfigError(f"--model {text}", "names no role, or no folder", "for example --model embedder=models/bge-small")
+    return {role: Path(path) for role, _, path in (text.partition("=") for text in given)}
