@@ -107,7 +107,7 @@ def test_without_keys_plain_names_and_addresses_reach_it(base: str) -> None:
 def test_without_keys_no_name_from_elsewhere_does(host: str) -> None:
     assert ask(guarded(echo), headers={"Host": host}).status_code == 421
     app, headers = guarded(echo, keys=TWO_KEYS), {"Host": host} | bearer(ALICE)
-    assert [ask(app, path, headers=headers).status_code for path in ("/ask", "/nowhere", "//nowhere")] == [200, 404, 404]
+    assert [ask(app, path, headers=headers).status_code for path in ("/ask", "/nowhere", "http://127.0.0.1//nowhere")] == [200, 404, 404]
     assert ask(app, headers={"Host": host}).status_code == 401
 
 
