@@ -1,6 +1,7 @@
 """Verbs that seal what won and prove that it answers as it was measured."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,7 +58,7 @@ def verify(
     from rag.terminal import bundles as shown
     from rag.terminal import print_json
 
-    opened = open_bundle(bundle, models=_models(model or ()), hosts=tuple(trust_host or ()))
+    opened = open_bundle(bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
     found: dict[str, Any] = {"here": parity.replayed(opened)}
     if url:
         found["there"] = parity.replayed_url(opened, url, os.environ.get(key_env) or None)
@@ -66,8 +67,8 @@ def verify(
         raise typer.Exit(FAILED)
 
 
-def _models(given: list[str] | tuple[str, ...]) -> dict[str, Path]:
-    """Model folders by role."""
+def folders(given: Sequence[str]) -> dict[str, Path]:
+    """Model folders by role, from `role=PATH`."""
     from rag.errors import ConfigError
 
     for text in given:
