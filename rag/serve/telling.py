@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rag.citations import citations
+from rag.citations import citations, without_markers
 from rag.pipeline import Pipeline, Trace
 from rag.rankings import Rankings
 from rag.records import Answer, Chunk, Document, Message, Ranking
+from rag.serve.quotes import quoted
 
 Documents = Mapping[str, Document]
 Places = Mapping[str, Mapping[int, tuple[int, float]]]
@@ -61,13 +62,14 @@ def steps(known: Places, position: int) -> dict[str, Any]:
 
 
 def cited(answer: Answer, documents: Documents) -> list[dict[str, Any]]:
-    """What each marker of an answer stands for."""
-    told = []
-    for one in citations(answer.reply.text, answer.contexts):
+    """What each marker of an answer stands for: the passage, and the words in it that its sentence rests on."""
+    told, text = [], answer.reply.text
+    for one in citations(text, answer.contexts):
         chunk = answer.contexts[one.number - 1].chunk
+        quote = quoted(without_markers(text[slice(*one.sentence)]), chunk)
         place = {"number": one.number, "start": one.start, "end": one.end, "doc_id": chunk.span.doc_id}
-        span = {"start": chunk.span.start, "end": chunk.span.end}
-        said = {"span": span, "quote": chunk.text, "section": chunk.section}
+        words = chunk.text[quote.start - chunk.span.start : quote.end - chunk.span.start]
+        said = {"span": {"start": quote.start, "end": quote.end}, "quote": words, "section": chunk.section}
         told.append(place | said | {"metadata": dict(documents[chunk.span.doc_id].metadata)})
     return told
 

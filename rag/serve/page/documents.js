@@ -34,12 +34,19 @@ async function fetched(model, stale) {
     const query = new URLSearchParams({ offset: found.length, limit: PAGE });
     if (model) query.set("model", model);
     const answer = await request(`documents?${query}`);
-    const page = answer.documents ?? answer.items ?? answer.data ?? [];
-    found.push(...page.map(one => ({ ...one, id: one.id ?? one.doc_id, title: one.title || short(one.id ?? one.doc_id) })));
-    total = answer.total ?? found.length;
+    const page = answer.documents;
+    found.push(...page.map(one => ({ id: one.id, title: titled(one) })));
+    total = answer.total;
     if (!page.length) break;
   } while (found.length < Math.min(total, MOST) && !stale());
   return found;
+}
+
+/** Its own title, else the one heading that all others stand under, else the end of its path. */
+function titled(one) {
+  if (one.title && one.title !== one.id) return one.title;
+  const outer = new Set(one.sections.map(section => section.split(" > ")[0]));
+  return outer.size === 1 && one.sections[0] === [...outer][0] ? one.sections[0] : short(one.id);
 }
 
 function failed(problem, model) {
@@ -74,7 +81,7 @@ function more(rest) {
 }
 
 function row(one) {
-  const whole = scope.isWhole(one.id), name = one.title;
+  const whole = scope.isWhole(one.id), name = scope.titleOf(one.id);
   const path = name !== one.id ? make("span.path", {}, one.id) : null;
   return make("li", { class: `${whole ? "whole" : ""} ${scope.isOn(one.id) ? "" : "off"}` },
     make("label.switch", {},

@@ -64,7 +64,7 @@ function list(answer, found, steps) {
     const open = make("button.open", { type: "button", onclick: () => openEvidence(answer, "document", place) }, scope.titleOf(one.doc_id));
     const number = one.number ? make("span.number", { title: "Its number in the prompt" }, one.number) : null;
     return make("li", { class: one.kept ? "kept" : "dropped" },
-      make("p.head", {}, number, open, one.section ? make("span.section", {}, one.section) : null),
+      make("p.head", {}, number, open, scope.sectionOf(one) ? make("span.section", {}, scope.sectionOf(one)) : null),
       one.why ? make("p.why", {}, one.why) : null,
       ranks(one, steps),
       excerpt(one));

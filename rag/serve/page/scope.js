@@ -11,6 +11,10 @@ let all = [], off = new Set(), whole = new Set(), range = null;
 export function setDocuments(documents) {
   all = documents.map(document => document.id);
   documents.forEach(document => titles.set(document.id, document.title));
+  const met = new Map();
+  documents.forEach(document => met.set(document.title, [...(met.get(document.title) ?? []), document.id]));
+  // A name that two documents have tells nobody which of them is meant.
+  for (const ids of met.values()) if (ids.length > 1) ids.forEach(id => titles.set(id, id));
   const known = new Set(all);
   off = new Set([...off].filter(id => known.has(id)));
   whole = new Set([...whole].filter(id => known.has(id)));
@@ -18,6 +22,12 @@ export function setDocuments(documents) {
 }
 
 export const titleOf = id => titles.get(id) || short(id);
+
+/** The headings that a passage stands under, without the one that is its document's title. */
+export function sectionOf(passage) {
+  const title = titleOf(passage.doc_id), section = passage.section ?? "";
+  return section === title ? "" : section.startsWith(`${title} > `) ? section.slice(title.length + 3) : section;
+}
 export const isOn = id => !off.has(id);
 export const isWhole = id => whole.has(id);
 export const selection = () => range;

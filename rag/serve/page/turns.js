@@ -104,14 +104,10 @@ export async function restore(models) {
     const here = told.filter(([, turns]) => turns[at]);
     const views = here.map(([model]) => new AnswerView(model, told.length > 1));
     add(here[0][1][at].question, views, null, true);
-    views.forEach((view, number) => view.show(whole(here[number][1][at], view.model)));
+    views.forEach((view, number) => view.show(here[number][1][at]));
   }
 }
 
-function whole(turn, model) {
-  const told = turn.told ?? turn.answer;
-  return typeof told === "object" ? { model, ...told } : { model, question: turn.question, answer: turn.answer, contexts: [], citations: [], findings: [] };
-}
 
 /** Begin anew; what the server kept of the conversation goes as well. */
 export async function forget() {
