@@ -77,8 +77,11 @@ def hold(gated: Gated, candidate: Result, warned: frozenset[str]) -> tuple[Kept,
 
 
 def _hold(bound: Bound, gated: Gated, candidate: Result, is_advisory: bool) -> Kept:
-    if bound.column == RATIO:
-        return _slower(bound, gated)
+    return _slower(bound, gated) if bound.column == RATIO else hold_scores(bound, candidate, is_advisory)
+
+
+def hold_scores(bound: Bound, candidate: Result, is_advisory: bool = False) -> Kept:
+    """Hold the mean of a column, or the number of failed questions, against a bound."""
     if bound.column == FAILED:
         value = float(candidate.scores.failed.sum())
     else:
@@ -103,6 +106,11 @@ def _slower(bound: Bound, gated: Gated) -> Kept:
         return _kept(bound, Finding(INCONCLUSIVE, why))
     if found is None:
         return _kept(bound, Finding(PASS, "not measured: the pipelines are the same"))
+    return hold_ratio(bound, found)
+
+
+def hold_ratio(bound: Bound, found: clock.Ratio) -> Kept:
+    """Hold how much slower a pipeline is against a bound."""
     return _kept(bound, clocked(bound, found), tuple(round(value, 4) for value in (found.value, found.low, found.high)))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.bundle.opened import Bundle, open_bundle
+from rag.bundle.parity import replay
 from rag.errors import DataError, UserError
 
 ARTIFACT = "bundle"
@@ -13,13 +14,19 @@ ARTIFACT = "bundle"
 
 
 def opened(artifacts: Mapping[str, str], config: Mapping[str, Any] | None) -> Bundle:
-    """Open the bundle of a model; DataError where it is another one than was registered."""
+    """Open the bundle of a model; DataError where it is another one than was registered, or answers otherwise than it did.
+
+    `hosts` of the model's config are servers that whoever registered it trusts with a key.
+    """
     path, settings = Path(artifacts[ARTIFACT]), dict(config or {})
-    bundle = open_bundle(path)
+    bundle = open_bundle(path, hosts=tuple(settings.get("hosts", ())))
     expected = str(settings.get(ARTIFACT, bundle.digest))
     if bundle.digest != expected:
         what = f"is the bundle {bundle.digest[:12]}, and {expected[:12]} was registered"
         raise DataError(str(path), what, "register it again: rag register")
+    if mismatches := replay(bundle):
+        what = f"does not answer as it was measured, in {len(mismatches)} points; the first: {mismatches[0]}"
+        raise DataError(str(path), what, "rag verify says all of them; install the versions that its manifest names")
     return bundle
 
 

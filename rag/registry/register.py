@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag import tracking
+from rag.bundle.layout import GOLDEN
 from rag.bundle.manifest import Manifest
 from rag.bundle.opened import Bundle, open_bundle
 from rag.errors import ConfigError
@@ -43,21 +44,21 @@ class Registered:
         return told | {"uri": self.uri, "new": self.new}
 
 
-def register(path: Path, name: str, alias: str = CHALLENGER) -> Registered:
+def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, ...] = ()) -> Registered:
     """Log a bundle as a model that MLflow loads from code, and point the alias at its version.
 
     A bundle that the model has a version of is not logged twice. It is logged below the run of its trial where MLflow knows
-    that, and no model behind an endpoint is asked for it. ConfigError for the alias `champion`, which `rag promote` alone
-    moves; ServiceError where MLflow cannot take it.
+    that, and no model behind an endpoint is asked for it. `hosts` are those of `open_bundle`. ConfigError for the alias
+    `champion`, which `rag promote` alone moves; ServiceError where MLflow cannot take it.
     """
     if alias == CHAMPION:
         raise ConfigError("--alias champion", "is what a gate decides on", f"register it, then: rag promote {name}")
     if not name or set(name) & set("/:"):
         raise ConfigError(name, "is no name of a model", "letters, digits, - and _, without / and :")
-    bundle = open_bundle(path)
+    bundle = open_bundle(path, hosts=hosts)
     with registry(f"rag register {path} {name}") as client:
         known = _known(client, name, bundle.digest)
-        number = known or _log(client, bundle, name)
+        number = known or _log(client, bundle, name, hosts)
         if alias:
             client.set_registered_model_alias(name, alias, str(number))
         aliases = tuple(sorted(client.get_model_version(name, str(number)).aliases))
@@ -72,7 +73,7 @@ def _known(client: "MlflowClient", name: str, digest: str) -> int:
     return max((int(found.version) for found in same), default=0)
 
 
-def _log(client: "MlflowClient", bundle: Bundle, name: str) -> int:
+def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ...]) -> int:
     import mlflow
     from mlflow.models import Model
 
@@ -86,7 +87,7 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str) -> int:
             run_id=run,
             python_model=str(script),
             artifacts={ARTIFACT: str(bundle.path.resolve())},
-            model_config={ARTIFACT: bundle.digest},
+            model_config={ARTIFACT: bundle.digest, "hosts": list(hosts)},
             pip_requirements=_requirements(manifest),
             input_example=_example(bundle) if answers else None,
         )
@@ -119,9 +120,8 @@ def _requirements(manifest: Manifest) -> list[str]:
 
 def _example(bundle: Bundle) -> dict[str, Any]:
     """A question that shows how the model is asked; MLflow asks it, and what costs money is not to."""
-    golden = bundle.path / "golden.jsonl"
-    line = next(iter(golden.read_text("utf-8").splitlines()), "") if golden.is_file() else ""
-    question = str(json.loads(line)["question"]) if line else QUESTION
+    lines = bundle.read(GOLDEN).splitlines()
+    question = str(json.loads(lines[0])["question"]) if lines else QUESTION
     free = not getattr(bundle.pipeline.generator, "costly", False)
     asked = {"input": [{"role": "user", "content": question}]}
     return asked if free else asked | {"custom_inputs": {"answer": False}}

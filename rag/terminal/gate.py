@@ -24,15 +24,7 @@ def gate(told: Told, written: Sequence[Path]) -> None:
     out.print(f"[bold {COLOURS[told.verdict]}]{told.verdict}[/]  {escape(told.sentence)}", soft_wrap=True)
     for key, old, new in told.changed:
         out.print(f"  {escape(key)}: {escape(str(old))} → {escape(str(new))}", soft_wrap=True)
-    if told.rows:
-        out.print()
-        out.print(_rows(told))
-    for kept in told.bounds:
-        out.print(_bound(kept), soft_wrap=True)
-    for each in told.judged:
-        if each.shown != PASS or each.why == INSIDE:
-            settle = f"; {each.needed:,} questions would settle it" if each.needed else ""
-            out.print(f"[{COLOURS[each.shown]}]{escape(each.name)}[/]: {escape(each.why)}{settle}.", soft_wrap=True)
+    judged(told.rows, told.bounds)
     if told.lost:
         out.print(
             f"\nQuestions that lost most ({escape('; '.join(f'{name}: {n}' for name, n in told.losses))})", soft_wrap=True
@@ -46,13 +38,27 @@ def gate(told: Told, written: Sequence[Path]) -> None:
         out.print(str(path), markup=False, soft_wrap=True)
 
 
-def _rows(told: Told) -> Table:
+def judged(rows: Sequence[Row], bounds: Sequence[Kept]) -> None:
+    """What a verdict was read from, and why of everything that did not simply pass."""
+    if rows:
+        out.print()
+        out.print(_rows(rows))
+    for kept in bounds:
+        out.print(_bound(kept), soft_wrap=True)
+    everything: list[Row | Kept] = [*rows, *bounds]
+    for each in everything:
+        if each.shown != PASS or each.why == INSIDE:
+            settle = f"; {each.needed:,} questions would settle it" if each.needed else ""
+            out.print(f"[{COLOURS[each.shown]}]{escape(each.name)}[/]: {escape(each.why)}{settle}.", soft_wrap=True)
+
+
+def _rows(rows: Sequence[Row]) -> Table:
     """The rows of a gate; means stand beside their difference where there is room."""
     roomy = out.width >= ROOMY
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for title in ("", "metric", *(("was", "is") if roomy else ()), "difference", "may lose", "n"):
         table.add_column(title, justify="left" if title in ("", "metric") else "right", no_wrap=True)
-    for row in told.rows:
+    for row in rows:
         ends = "" if row.low is None else f" [dim]\\[{number(row.low)}, {number(row.high)}][/dim]"
         means = (number(row.base), number(row.candidate)) if roomy else ()
         table.add_row(_verdict(row), escape(row.name), *means, number(row.difference) + ends, number(row.margin), str(row.n))

@@ -2,7 +2,9 @@
 
 from rich.markup import escape
 
-from rag.registry.register import CHALLENGER, Registered
+from rag.registry.promote import Promotion
+from rag.registry.register import CHALLENGER, CHAMPION, Registered
+from rag.terminal.gate import COLOURS, judged
 from rag.terminal.output import out
 
 
@@ -15,3 +17,17 @@ def registered(found: Registered) -> None:
     out.print(f"[dim]mlflow models serve -m {escape(found.uri)} --env-manager local[/dim]", soft_wrap=True)
     if CHALLENGER in found.aliases:
         out.print(f"[dim]rag promote {escape(found.model)} makes it the champion, if the gate lets it.[/dim]", soft_wrap=True)
+
+
+def promoted(found: Promotion) -> None:
+    """The verdict first, then what it was read from, then who is the champion now."""
+    out.print(f"[bold {COLOURS[found.verdict]}]{found.verdict}[/]  {escape(found.sentence)}", soft_wrap=True)
+    judged(found.rows, found.bounds)
+    now = found.challenger if found.promoted else found.champion
+    named = f"{escape(found.challenger.model)}@{CHAMPION}"
+    if now is None:
+        out.print(f"\n{named} points at nothing.")
+        return
+    stays = "is" if found.promoted else "stays"
+    told = f"{escape(now.scores.result.name)}, bundle {now.digest[:12]}"
+    out.print(f"\n[bold]{named}[/bold] {stays} version {now.number} ({told}).", soft_wrap=True)
