@@ -19,6 +19,7 @@ from rag.serve import problems
 from rag.serve.asking import Asking
 from rag.serve.conversations import Conversations
 from rag.serve.logs import tell_failure
+from rag.serve.observing import broke
 from rag.serve.opinions import Opinions
 from rag.serve.schemas import AskBody, Asked, Within
 from rag.serve.served import Served
@@ -84,8 +85,10 @@ class Desk:
                 yield event("piece", {"text": piece})
             yield event("answer", await self.kept(owner_of(request), asking.told(body.show), place))
         except UserError as error:
+            broke(error)
             yield event("error", problems.told(error))
         except Exception as error:
+            broke(error)
             tell_failure(error, request.scope, self.settings.log_texts)
             yield event("error", problems.failure(error))
 

@@ -12,6 +12,7 @@ from rag.serve.asking import Asking
 from rag.serve.database import MissingError
 from rag.serve.desk import Desk, beating, desk_of, owner_of, sent
 from rag.serve.logs import tell_failure
+from rag.serve.observing import broke
 from rag.serve.openai import Completion
 from rag.serve.served import Model
 
@@ -44,8 +45,10 @@ async def _pieces(desk: Desk, request: Request, body: Completion, asking: Asking
         if body.usage:
             yield _data(openai.last_chunk(told))
     except UserError as error:
+        broke(error)
         yield _data(problems.openai(problems.told(error)))
     except Exception as error:
+        broke(error)
         tell_failure(error, request.scope, desk.settings.log_texts)
         yield _data(problems.openai(problems.failure(error)))
     yield b"data: [DONE]\n\n"
