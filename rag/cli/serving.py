@@ -7,26 +7,47 @@ import typer
 
 from rag.cli.app import app
 
-What = Annotated[list[str], typer.Argument(help="Folders of bundles; the first is the default model.", metavar="BUNDLE…")]
+What = Annotated[
+    list[str],
+    typer.Argument(
+        help="Bundles, folders or .tar.zst, or trial=<id>; the first is the default model.", metavar="BUNDLE|trial=ID…"
+    ),
+]
 
 
 @app.command()
 def serve(
     what: What,
-    host: Annotated[str | None, typer.Option(help="Address; others than 127.0.0.1 need RAG_API_KEYS.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address, RAG_HOST or 127.0.0.1; others need RAG_API_KEYS.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port, RAG_PORT or 8000; 0 for any that is free.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Change over when a path leads to another bundle.")] = False,
+    model: Annotated[list[str] | None, typer.Option(help="Where a model folder lies that a bundle names: role=PATH.")] = None,
+    trust_host: Annotated[list[str] | None, typer.Option(help="A server of models that a bundle may name.")] = None,
 ) -> None:
-    """Serve bundles over HTTP: an API, OpenAI's chat completions, a page to ask with."""
-    import uvicorn
+    """Serve bundles over HTTP: an API, OpenAI's chat completions, a page to ask with.
 
-    from rag.serve.app import create_app
-    from rag.serve.conversations import Conversations
-    from rag.serve.opinions import Opinions
-    from rag.serve.served import Served
+    A bundle that does not answer as it was measured is not served. SIGHUP opens the same paths again and changes over without
+    dropping a request; SIGTERM and Ctrl-C finish what is being answered. Limits, keys and the database of sessions are set by
+    RAG_… variables of the environment.
+    """
+    from functools import partial
+    from tempfile import TemporaryDirectory
+
+    from rag.bundle.opened import open_bundle
+    from rag.cli.bundles import folders
+    from rag.serve.running import run
     from rag.serve.settings import Settings
 
     settings = Settings.from_environment(host=host, port=port)
-    served = Served([Path(one) for one in what])
-    conversations = Conversations(settings.sessions, settings.idle)
-    application = create_app(served, settings, conversations, Opinions(conversations.database, settings.idle))
-    uvicorn.run(application, host=settings.host, port=settings.port, access_log=False)
+    opening = partial(open_bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
+    with TemporaryDirectory(prefix="rag-serve-") as scratch:
+        run([_bundle(one, Path(scratch)) for one in what], opening, settings, watch=watch)
+
+
+def _bundle(what: str, scratch: Path) -> Path:
+    """The path of a bundle; a trial is sealed first."""
+    if not what.startswith("trial="):
+        return Path(what)
+    from rag.bundle.seal import export
+
+    return export(what, scratch / what.partition("=")[2]).path

@@ -19,6 +19,7 @@ from rag.serve.purging import purging
 from rag.serve.routes import ask, chat, documents, feedback, health, openai, search, sessions
 from rag.serve.served import Served
 from rag.serve.settings import Settings
+from rag.serve.switching import switching
 
 
 def create_app(served: Served, settings: Settings, conversations: Conversations, opinions: Opinions) -> FastAPI:
@@ -28,7 +29,8 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
         purge = asyncio.create_task(purging(conversations))
-        yield
+        async with switching(served):
+            yield
         purge.cancel()
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -38,8 +40,8 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
     for routes in (search, ask, chat, openai, documents, sessions, feedback, health):
         app.include_router(routes.router)
     app.include_router(page.router)
-    app.add_middleware(Sealed, served=served)
     protect(app, settings)
+    app.add_middleware(Sealed, served=served)
     return app
 
 

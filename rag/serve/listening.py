@@ -16,7 +16,7 @@ class GoneError(Exception):
 class Stoppable:
     """A generator that raises GoneError when it is about to begin, or between two pieces, after `stop` was called.
 
-    `said` are the messages of the last request.
+    `said` are the messages that it was sent first; those of a second attempt hold the first reply as well.
     """
 
     def __init__(self, generator: Generator) -> None:
@@ -53,6 +53,6 @@ class Stoppable:
                 pieces.close()
 
     def _go_on(self, request: Request) -> None:
-        self.said = request.messages
+        self.said = self.said or request.messages
         if self._stopped.is_set():
             raise GoneError

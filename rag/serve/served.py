@@ -1,22 +1,29 @@
 """The bundles that a server answers from, by name; one can be exchanged while questions are being answered."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from weakref import finalize
 
 from rag.bundle.opened import Bundle, open_bundle
-from rag.errors import closest
-from rag.pipeline import embed_queries
-from rag.records import Document
+from rag.bundle.parity import Mismatch, replay
+from rag.errors import UserError, closest
+from rag.queries.none import AsTyped
+from rag.records import Document, Query
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
 
+LOG = logging.getLogger("rag.serve.served")
 DEFAULT = "default"
 """The name that always leads to the first model."""
+
+
+class ParityError(UserError):
+    """A bundle does not answer as it was measured, and is not served."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,27 +54,38 @@ class Model:
         return {document.doc_id: document for document in self.bundle.pipeline.corpus.documents}
 
 
-def warmed(bundle: Bundle, source: Path) -> Model:
-    """A bundle that the first question need not wait for."""
-    if any(bundle.pipeline.uses_vectors.values()):
-        embed_queries(bundle.pipeline.embedder, [""])
+def ready(bundle: Bundle, source: Path) -> Model:
+    """A bundle that answers as it was measured, so warm that the first question need not wait; ParityError otherwise."""
+    if mismatches := replay(bundle):
+        raise ParityError(str(source), _differs(mismatches), "use the versions in its manifest.json, or export it again")
+    warm = replace(bundle.pipeline, queries=AsTyped())  # a model that rewrites questions would cost
+    warm.contexts(warm.trace(Query("warm", "warm")))
     model = Model(bundle, Batcher(bundle.pipeline), source)
-    # The thread of a model that was exchanged ends with the last question that it answers.
+    # The thread of a model that was exchanged ends when the last question that it answers is done.
     finalize(model, model.batcher.close)
     return model
 
 
-class Served:
-    """Models by name, the first of them the default."""
+def _differs(mismatches: Sequence[Mismatch]) -> str:
+    return f"does not answer as it was measured: {mismatches[0]}" + (
+        f", and {len(mismatches) - 1} more" if len(mismatches) > 1 else ""
+    )
 
-    def __init__(self, sources: Sequence[Path], opening: Callable[[Path], Bundle] = open_bundle) -> None:
+
+class Served:
+    """Models by name, the first of them the default. With `watch` a server looks whether their sources change."""
+
+    def __init__(
+        self, sources: Sequence[Path], opening: Callable[[Path], Bundle] = open_bundle, *, watch: bool = False
+    ) -> None:
+        self.watch = watch
         self._opening = opening
         self._lock = threading.Lock()
         self._models = tuple(self._open(source) for source in sources)
         self._former: dict[str, int] = {}
 
     def _open(self, source: Path) -> Model:
-        return warmed(self._opening(source), source)
+        return ready(self._opening(source), source)
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -87,10 +105,24 @@ class Served:
         raise MissingError("model", f"there is no {name!r}", closest(name, [model.name for model in models]))
 
     def switch(self, source: Path, place: int = 0) -> Model:
-        """Open a bundle and let it answer from now on; what is being answered goes on with the one before."""
+        """Open a bundle and let it answer from now on; what is being answered goes on with the one before.
+
+        Where it is refused, or does not answer as it was measured, the one before stays.
+        """
         with self._lock:
-            fresh = self._open(source)
-            before = self._models[place]
+            bundle, before = self._opening(source), self._models[place]
+            if bundle.digest == before.bundle.digest:
+                return before
+            fresh = ready(bundle, source)
             self._former[before.name] = place
             self._models = (*self._models[:place], fresh, *self._models[place + 1 :])
+        LOG.info("%s now answers instead of %s", fresh.name, before.name)
         return fresh
+
+    def refresh(self) -> None:
+        """Open all sources again; one that cannot be served is told, and what it was stays."""
+        for place, model in enumerate(self._models):
+            try:
+                self.switch(model.source, place)
+            except (UserError, OSError) as error:
+                LOG.error("%s goes on: %s", model.name, str(error).replace("\n", " "))
