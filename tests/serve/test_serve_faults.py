@@ -1,0 +1,209 @@
+"""When the database is full, gone or killed: a clear 503, no turn half written, and on as before when it is back."""
+
+import resource
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from databases import KINDS, Postgres, file_url, postgres
+from running_server import CONVERSING, Running, running
+from small_server import small_bundle
+
+from rag.serve import database
+
+LONG = "When does the ferry to Holm leave? " + "And tell me why. " * 400
+"""It takes more than what is left on a page."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with postgres() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_bundle(tmp_path_factory.mktemp("bundle"), *CONVERSING)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("server").fresh()
+
+
+@pytest.fixture
+def app(bundle: Path, url: str) -> Iterator[Running]:
+    with running(bundle, url, ["ann"]) as found:
+        yield found
+
+
+@pytest.fixture
+def client(app: Running) -> Iterator[httpx.Client]:
+    with app.as_owner("ann") as found:
+        yield found
+
+
+@contextmanager
+def full_pages() -> Iterator[None]:
+    """SQLite at the most pages that it may have, however it is opened."""
+    before = database._connect
+
+    def limited(file: Path) -> sqlite3.Connection:
+        connection = before(file)
+        connection.execute("PRAGMA max_page_count=1")
+        return connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "_connect", limited)
+        yield
+
+
+@contextmanager
+def full_disk(path: Path) -> Iterator[None]:
+    """No file of this process may grow beyond the size that the log of the database has."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    size = path.with_name(f"{path.name}-wal").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def full_postgres(url: str) -> Iterator[None]:
+    """A table that has no room for one row more, as a full disk is told."""
+    said = "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE FUNCTION full_() RETURNS trigger AS $$ BEGIN {said}; END $$ LANGUAGE plpgsql")
+        connection.execute("CREATE TRIGGER full_ BEFORE INSERT ON answers FOR EACH ROW EXECUTE FUNCTION full_()")
+        yield
+        connection.execute("DROP TRIGGER full_ ON answers")
+
+
+@contextmanager
+def moved(path: Path) -> Iterator[None]:
+    """The files of a database elsewhere for a while."""
+    away = path.with_name("away")
+    away.mkdir()
+    for file in path.parent.glob("serve.db*"):
+        shutil.move(file, away / file.name)
+    yield
+    for file in away.iterdir():
+        shutil.move(file, path.parent / file.name)
+    away.rmdir()
+
+
+def asked(client: httpx.Client, question: str = "When does the bus leave?", **more: Any) -> httpx.Response:
+    return client.post("/chat", json={"question": question, **more})
+
+
+def refused(response: httpx.Response, words: str) -> None:
+    """A problem that says what is the matter and what to do, and nothing of hosts and files."""
+    assert (response.status_code, response.headers["content-type"]) == (503, "application/problem+json")
+    told = response.json()
+    assert words in told["detail"]
+    assert "later" in told["remedy"]
+    assert "/" not in told["detail"].replace("read or written", "")
+
+
+def questions(client: httpx.Client, session: str) -> list[tuple[int, str]]:
+    turns = client.get(f"/sessions/{session}").json()["turns"]
+    return [(turn["turn"], turn["question"]) for turn in turns]
+
+
+def test_a_turn_that_finds_no_room_is_not_half_written(kind: str, url: str, client: httpx.Client, tmp_path: Path) -> None:
+    session = asked(client, "first").json()["session"]
+    words = "cannot be read or written now" if kind == "sqlite" else "has no room left"
+    with full_disk(tmp_path / "serve.db") if kind == "sqlite" else full_postgres(url):
+        refused(asked(client, LONG, session=session), words)
+        streamed = asked(client, LONG, session=session, stream=True)
+        assert streamed.status_code in (200, 503)
+        assert "event: answer" not in streamed.text
+        assert words in streamed.text
+        # An answer outside of sessions needs no room, and what is there can be read.
+        assert client.post("/ask", json={"question": "When does the bus leave?"}).status_code == 200
+        assert questions(client, session) == [(1, "first")]
+    assert asked(client, "second", session=session).json()["turn"] == 2
+    assert questions(client, session) == [(1, "first"), (2, "second")]
+
+
+def down(client: httpx.Client, session: str) -> None:
+    """All that needs the database says so; all else works."""
+    refused(asked(client), "cannot be read or written now")
+    refused(asked(client, session=session), "cannot be read or written now")
+    refused(client.get(f"/sessions/{session}"), "cannot be read or written now")
+    refused(client.delete(f"/sessions/{session}"), "cannot be read or written now")
+    rating = {"answer": "ans_" + "0" * 24, "rating": 1}
+    refused(client.post("/feedback", json=rating), "cannot be read or written now")
+    assert client.get("/readyz").status_code == 503
+    assert client.get("/healthz").status_code == 200
+    for path in ("/search", "/ask"):
+        assert client.post(path, json={"question": "When does the bus leave?"}).status_code == 200
+
+
+def test_a_database_that_was_killed_comes_back(
+    request: pytest.FixtureRequest, kind: str, client: httpx.Client, tmp_path: Path
+) -> None:
+    session = asked(client, "first").json()["session"]
+    if kind == "sqlite":
+        with moved(tmp_path / "serve.db"):
+            down(client, session)
+    else:
+        server = request.getfixturevalue("server")
+        server.crash()
+        down(client, session)
+        server.start()
+    assert client.get("/readyz").status_code == 200
+    assert asked(client, "second", session=session).json()["turn"] == 2
+    assert questions(client, session) == [(1, "first"), (2, "second")]
+
+
+def test_tables_that_are_gone_are_told(kind: str, url: str, client: httpx.Client, tmp_path: Path) -> None:
+    session = asked(client, "first").json()["session"]
+    if kind == "sqlite":
+        for path in tmp_path.glob("serve.db*"):
+            path.unlink()
+        sqlite3.connect(tmp_path / "serve.db").close()
+    else:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DROP TABLE answers, sessions, feedback")
+    down(client, session)
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+def test_a_database_that_somebody_holds_is_waited_for_and_then_told(
+    bundle: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "PATIENCE", 0.1)
+    with running(bundle, url, ["ann"]) as app, app.as_owner("ann") as client:
+        session = asked(client, "first").json()["session"]
+        holder = sqlite3.connect(tmp_path / "serve.db", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        refused(asked(client, session=session), "cannot be read or written now")
+        assert questions(client, session) == [(1, "first")]
+        holder.execute("ROLLBACK")
+        holder.close()
+        assert asked(client, "second", session=session).json()["turn"] == 2
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+def test_a_database_at_its_limit_is_told(bundle: Path, url: str, tmp_path: Path) -> None:
+    with running(bundle, url, ["ann"]) as app, app.as_owner("ann") as client:
+        session = asked(client, "first").json()["session"]
+    with full_pages(), running(bundle, url, ["ann"]) as app, app.as_owner("ann") as client:
+        refused(asked(client, LONG, session=session), "has no room left")
+        assert questions(client, session) == [(1, "first")]
+    with running(bundle, url, ["ann"]) as app, app.as_owner("ann") as client:
+        assert asked(client, LONG, session=session).json()["turn"] == 2
