@@ -19,7 +19,7 @@ from rag.serve.keys import Keys
 from rag.serve.limits import Buckets, InTurn, Rated, Turns
 from rag.serve.logs import tell_failure
 from rag.serve.metering import Meters
-from rag.serve.observing import Observed, RequestLog, Watcher
+from rag.serve.observing import Observed, RequestLog, Watcher, broke
 from rag.serve.refusing import Begun, give_up, is_open, refuse
 from rag.serve.sampled import Sampled
 from rag.serve.settings import Settings, is_loopback
@@ -104,6 +104,8 @@ class Failing:
             await self.app(scope, receive, reply)
         except Exception as error:  # Whatever it is: its message may hold a question, and the server's runner would print it.
             tell_failure(error, scope, self.log_texts)
+            if reply.begun:
+                broke(error)
             await give_up(scope, reply, 500, type(error).__name__, "the server's log says where")
 
 

@@ -16,12 +16,17 @@ FAILURES = logging.getLogger("rag.serve.failures")
 
 
 class Lines(logging.Formatter):
-    """A record as a line of JSON: when, how bad, and what it was given as `extra={"told": …}`, or its message."""
+    """A record as a line of JSON: when, how bad, and what it was given as `extra={"told": …}`, or its message.
+
+    Of an error that comes with it, whoever logged it, the kind and the calls are told and not its words.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """The line; values that look like keys are hidden, and no value can begin a line of its own."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         told = getattr(record, "told", None) or {"message": record.getMessage()}
+        if record.exc_info and record.exc_info[1]:
+            told |= failure(record.exc_info[1])
         return json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | plain(told), ensure_ascii=True)
 
 
@@ -45,9 +50,14 @@ def route_of(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", None) or "-")
 
 
+def failure(error: BaseException) -> dict[str, Any]:
+    """The kind of an error, and file, line and function of each call that led to it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    calls = [f"{frame.filename.rpartition('site-packages/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+    return {"error": type(error).__name__, "calls": calls}
+
+
 def tell_failure(error: BaseException, scope: Scope, log_texts: bool) -> None:
     """Log where something failed, file and line of each call; its message, which may hold a text, only with `log_texts`."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = [f"{frame.filename.rpartition('site-packages/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
-    told = {"request": scope.get("state", {}).get("request"), "route": route_of(scope), "error": type(error).__name__}
-    FAILURES.error("failed", extra={"told": told | {"calls": where} | ({"message": str(error)} if log_texts else {})})
+    told = {"request": scope.get("state", {}).get("request"), "route": route_of(scope)} | failure(error)
+    FAILURES.error("failed", extra={"told": told | ({"message": str(error)} if log_texts else {})})
