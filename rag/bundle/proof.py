@@ -6,10 +6,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rag.build import TARGET, Components
+from rag.bundle.layout import GOLDEN
 from rag.bundle.measured import Measured
+from rag.bundle.opened import Bundle
+from rag.bundle.refusal import refused
 from rag.identity import digest
 from rag.jobs import lived_of, rankings_of
 from rag.kept import answer_parts, sought_of
+from rag.packing import hits
 from rag.reading import Prepared
 from rag.records import Message, Query, Recalled, Sought, Turn
 
@@ -19,13 +23,15 @@ class Case:
     """A question, and what came of it when the trial was measured.
 
     `retrieved` are the chunk_ids of the passages that were found for reading, best first. `prompt` is the digest of the exact
-    messages, `answer` the text that a person reads; None for what a bundle need not repeat. `sought` and `recalled` hold what
-    models said on the way, where they did: these are not asked again.
+    messages, `contexts` the chunk_ids of what the answer was made from, as it was shown, `answer` the text that a person reads;
+    None for what a bundle need not repeat. `sought` and `recalled` hold what models said on the way, where they did: these are
+    not asked again.
     """
 
     query: Query
     retrieved: tuple[str, ...]
     prompt: str | None = None
+    contexts: tuple[str, ...] | None = None
     answer: str | None = None
     sought: Sought | None = None
     recalled: Recalled | None = None
@@ -35,7 +41,12 @@ class Case:
         history = [asdict(turn) for turn in self.query.history]
         asked = {"query_id": self.query.query_id, "question": self.query.text, "history": history}
         said = {"sought": self.sought and _sought(self.sought), "recalled": self.recalled and _recalled(self.recalled)}
-        return {**asked, "retrieved": list(self.retrieved), "prompt": self.prompt, "answer": self.answer, **said}
+        given = {
+            "prompt": self.prompt,
+            "contexts": None if self.contexts is None else list(self.contexts),
+            "answer": self.answer,
+        }
+        return {**asked, "retrieved": list(self.retrieved), **given, **said}
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> "Case":
@@ -44,7 +55,8 @@ class Case:
         query = Query(str(line["query_id"]), str(line["question"]), tuple(Turn(**turn) for turn in line["history"]))
         remembered = recalled and Recalled(tuple(Turn(**turn) for turn in recalled["turns"]), recalled["summary"])
         found = sought and Sought(sought["question"], tuple(sought["texts"]))
-        return cls(query, tuple(map(str, line["retrieved"])), line["prompt"], line["answer"], found, remembered)
+        contexts = None if line["contexts"] is None else tuple(map(str, line["contexts"]))
+        return cls(query, tuple(map(str, line["retrieved"])), line["prompt"], contexts, line["answer"], found, remembered)
 
 
 def _sought(sought: Sought) -> dict[str, Any]:
@@ -68,6 +80,16 @@ def lines_of(cases: Sequence[Case]) -> bytes:
 def read(data: bytes) -> list[Case]:
     """The cases of a golden.jsonl; errors as in `Case.from_json`."""
     return [Case.from_json(json.loads(line)) for line in data.decode("utf-8").split("\n") if line]
+
+
+def cases_of(bundle: Bundle) -> list[Case]:
+    """The golden questions of a bundle; BundleError for a file that holds something else."""
+    if GOLDEN not in bundle.manifest.files:
+        return []
+    try:
+        return read(bundle.read(GOLDEN))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise refused(f"{bundle.path}: {GOLDEN}", f"holds no golden questions ({error!r})") from error
 
 
 def cases(found: Measured, most: int) -> list[Case]:
@@ -107,16 +129,18 @@ def _answered(found: Measured, rows: Sequence[int], plain: Sequence[Case]) -> It
 
     Only what repeats itself is held against a bundle: a reply of a chat model is none of it.
     """
-    ends = found.trial.ends
+    ends, corpus = found.trial.ends, found.corpus
     prepared = found.job(ends.generate).prepared() if ends.generate else []
     parts = answer_parts(found.entry(ends.check).meta) if ends.check else []
     remembers = asks(found.components, found.config["memory"], "memory")
     repeats = not any(_asking(found, role) for role in ("generator", "check", "guard"))
     for row, case in zip(rows, plain, strict=True):
         one, part = prepared[row], parts[row]
-        answer = part.reply.text if part and (repeats or one.request is None) else None
-        recalled = one.recalled if remembers else None
-        yield replace(case, prompt=prompt_of(one), answer=answer, recalled=recalled)
+        case = replace(case, prompt=prompt_of(one), recalled=one.recalled if remembers else None)
+        if part and (repeats or one.request is None):
+            read = hits(corpus, part.read, part.ends)
+            case = replace(case, contexts=tuple(hit.chunk.chunk_id for hit in read), answer=part.reply.text)
+        yield case
 
 
 def prompt_of(prepared: Prepared) -> str:

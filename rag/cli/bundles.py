@@ -50,8 +50,8 @@ def verify(
     Passages and their order must be the same, prompts to the last character, and answers where no chat model writes them. With
     --url a server is asked the same over HTTP, which costs what /ask costs there.
 
-    --json: bundle (its hash), name, queries (how many), same, here and, with --url, there: compared (passages, prompt, answer),
-    mismatches (query_id, what, expected, found, said), left_out (why, how often).
+    --json: bundle (its hash), name, queries (how many), same, here and, with --url, there: compared (passages, prompt,
+    contexts, answer), mismatches (query_id, what, expected, found, said), left_out (why, how often).
     """
     from rag.bundle import parity
     from rag.bundle.opened import open_bundle

@@ -6,8 +6,9 @@ from typing import Any
 
 from rich.markup import escape
 
+from rag.bundle.differences import Replay
 from rag.bundle.opened import Bundle
-from rag.bundle.parity import Replay, cases_of
+from rag.bundle.proof import cases_of
 from rag.bundle.seal import Sealed
 from rag.terminal.output import out, visible
 
