@@ -133,7 +133,7 @@ def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tupl
     try:
         found = Components(packages).resolve(target, where)
     except (UserError, ImportError) as error:
-        raise refused(f"{where}.{TARGET}", f"is {target!r}: {getattr(error, 'what', error)}", known) from error
+        raise refused(f"{where}.{TARGET}", str(getattr(error, "what", error)), known) from error
     module, _, name = target.rpartition(".")
     if found.__module__ != module or name.startswith("_") or inspect.isabstract(found) or issubclass(found, BaseException):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is no component", known)

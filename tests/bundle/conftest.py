@@ -1,0 +1,16 @@
+"""One small bundle for all tests of opening."""
+
+from pathlib import Path
+
+import pytest
+from forged import sealed
+from small import write_golden
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle that opens; copy it."""
+    folder = tmp_path_factory.mktemp("base")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return sealed(folder / "bundle", write_golden(folder / "golden"), "chunker=fixed", "chunker.size=60")

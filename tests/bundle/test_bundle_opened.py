@@ -1,0 +1,149 @@
+import json
+import os
+import shutil
+from pathlib import Path
+
+import forged
+import numpy as np
+import pytest
+from forged import refusal, resealed
+
+from rag.answering import config_of, open_config
+from rag.bundle import layout, seal
+from rag.bundle.archive import pack
+from rag.bundle.manifest import digest_of
+from rag.bundle.opened import open_bundle
+from rag.errors import ConfigError
+from rag.records import Query
+
+QUESTIONS = [Query(str(number), text) for number, text in enumerate(("When does the ferry leave?", "bus", "zebra", ""))]
+
+
+def test_what_is_opened_answers_as_what_was_sealed(here: Path, golden: Path) -> None:
+    overrides = ["dataset=native", f"dataset.path={golden}", "embedder=hashing", "chunker=fixed", "chunker.size=60"]
+    seal.seal(config_of(overrides), here / "bundle")
+    opened = open_bundle(here / "bundle")
+    before = open_config(config_of(overrides)).traces(QUESTIONS)
+    for one, other in zip(opened.pipeline.traces(QUESTIONS), before, strict=True):
+        assert np.array_equal(one.selected.positions, other.selected.positions)
+        assert np.array_equal(one.selected.scores, other.selected.scores)
+    assert opened.digest == digest_of(here / "bundle")
+
+
+def test_an_archive_answers_as_its_folder(base: Path, tmp_path: Path) -> None:
+    pack(base, tmp_path / "bundle.tar.zst")
+    one, other = open_bundle(base), open_bundle(tmp_path / "bundle.tar.zst")
+    assert one.digest == other.digest
+    assert one.files == other.files
+    for left, right in zip(one.pipeline.traces(QUESTIONS), other.pipeline.traces(QUESTIONS), strict=True):
+        assert np.array_equal(left.selected.positions, right.selected.positions)
+
+
+def test_it_holds_what_it_was_verified_with(base: Path) -> None:
+    opened = open_bundle(base)
+    assert opened.read("config.yaml") == (base / "config.yaml").read_bytes()
+    assert opened.read("golden.jsonl") == b""
+    assert json.loads(opened.read("manifest.json"))["corpus"] == opened.manifest.corpus
+    assert opened.name == f"bundle-{opened.digest[:12]}"
+
+
+def test_nothing_is_read_from_the_folder_afterwards(base: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "gone")
+    opened = open_bundle(tmp_path / "gone")
+    shutil.rmtree(tmp_path / "gone")
+    assert opened.pipeline.traces(QUESTIONS[:1])[0].selected.row(0)
+    assert opened.read("prompt.yaml")
+
+
+def test_a_link_to_a_bundle_is_followed(base: Path, tmp_path: Path) -> None:
+    (tmp_path / "current").symlink_to(base)
+    assert open_bundle(tmp_path / "current").digest == digest_of(base)
+
+
+def test_every_index_that_there_is_opens(here: Path, golden: Path) -> None:
+    given = ["chunker=fixed", "chunker.size=60", "index=[bm25,bm25s,dense,faiss_hnsw,faiss_ivf]"]
+    opened = open_bundle(forged.sealed(here / "bundle", golden, *given))
+    assert len(opened.pipeline.traces(QUESTIONS[:1])[0].indexes) == 5
+
+
+def test_the_keys_of_a_config_are_those_that_are_sealed() -> None:
+    assert set(seal.KEPT) == set(layout.KEPT)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"), [("nowhere", "not there"), ("empty", "no manifest.json"), ("file.tar.zst", "no bundle")]
+)
+def test_what_is_no_bundle_is_said_to_be_none(tmp_path: Path, path: str, words: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file.tar.zst").write_bytes(b"")
+    assert words in refusal(tmp_path / path).what
+
+
+def test_a_model_that_nobody_knows_is_not_given(base: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--model reranker"):
+        open_bundle(base, models={"reranker": tmp_path})
+
+
+def test_files_that_may_not_be_read_are_told(base: Path, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        # Nothing is closed to root, but a folder that is no folder any more is.
+        shutil.copytree(base, tmp_path / "b")
+        (tmp_path / "b" / "indexes").rename(tmp_path / "b" / "odd")
+        assert "no file of a bundle" in refusal(tmp_path / "b").what
+        return
+    shutil.copytree(base, tmp_path / "b")
+    (tmp_path / "b" / "config.yaml").chmod(0)
+    assert "permissions" in refusal(tmp_path / "b").remedy
+
+
+class TestServers:
+    """Where a generator of a bundle may send what."""
+
+    def bundle(self, base: Path, target: Path, **values: object) -> Path:
+        given = {"target": "rag.generators.openai.OpenAiGenerator", "model": "m", **values}
+        return forged.forged(base, target, forged.node("generator", **given))
+
+    @pytest.mark.parametrize(
+        ("url", "variable"),
+        [
+            (None, "OPENAI_API_KEY"),
+            ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+            ("https://api.groq.com/openai/v1", None),
+            ("http://127.0.0.1:8081/v1", "OPENAI_API_KEY"),
+            ("http://localhost:1/v1", None),
+            ("http://[::1]:8081/v1", "LLAMACPP_API_KEY"),
+        ],
+    )
+    def test_presets_and_this_machine_are_trusted(
+        self, base: Path, tmp_path: Path, url: str | None, variable: str | None
+    ) -> None:
+        made = self.bundle(base, tmp_path / "b", base_url=url, api_key_env=variable)
+        assert open_bundle(made).pipeline.generator
+
+    def test_a_host_is_trusted_when_it_is_named(self, base: Path, tmp_path: Path) -> None:
+        made = self.bundle(base, tmp_path / "b", base_url="https://llm.example:8443/v1", api_key_env="OPENAI_API_KEY")
+        said = refusal(made)
+        assert "questions, passages and OPENAI_API_KEY to llm.example:8443" in said.what
+        assert "--trust-host llm.example" in said.remedy
+        for hosts in (("llm.example",), ("llm.example:8443",), ("other", "llm.example=OPENAI_API_KEY")):
+            assert open_bundle(made, hosts=hosts).digest
+        for hosts in (("llm",), ("example",), ("llm.example:443",), ("llm.example=GROQ_API_KEY",)):
+            assert refusal(made, hosts=hosts)
+
+    def test_a_variable_of_another_kind_has_to_be_named_too(self, base: Path, tmp_path: Path) -> None:
+        made = self.bundle(base, tmp_path / "b", base_url="https://llm.example/v1", api_key_env="CORP_KEY")
+        assert "--trust-host llm.example=CORP_KEY" in refusal(made, hosts=("llm.example",)).remedy
+        assert open_bundle(made, hosts=("llm.example=CORP_KEY",)).digest
+
+    def test_the_environment_of_whoever_opens_it_may_name_a_server(
+        self, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = self.bundle(base, tmp_path / "b", base_url="https://gateway.example/v1", api_key_env="OPENAI_API_KEY")
+        assert refusal(made)
+        monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
+        assert open_bundle(made).digest
+
+
+def test_an_unchanged_bundle_that_is_sealed_again_opens(base: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "b")
+    assert open_bundle(resealed(tmp_path / "b"))
