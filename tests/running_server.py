@@ -43,14 +43,19 @@ def key_of(name: str) -> str:
 
 @contextmanager
 def running(
-    bundle: Path, url: str, owners: Sequence[str], now: Callable[[], float] = time.time, **more: Any
+    bundle: Path,
+    url: str,
+    owners: Sequence[str],
+    now: Callable[[], float] = time.time,
+    beside: Sequence[Path] = (),
+    **more: Any,
 ) -> Iterator[Running]:
-    """A server of a bundle that keeps its sessions in the database at `url`."""
+    """A server of a bundle, and of others `beside` it, that keeps its sessions in the database at `url`."""
     keys = Keys(tuple((name, hashed(key_of(name))) for name in owners))
     settings = Settings(keys=keys, rate=0, sessions=url, timeout=600, **more)
     conversations = Conversations(url, settings.idle, now)
     opinions = Opinions(conversations.database, settings.idle, now)
-    app = create_app(Served([bundle]), settings, conversations, opinions)
+    app = create_app(Served([bundle, *beside]), settings, conversations, opinions)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
