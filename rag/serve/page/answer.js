@@ -130,7 +130,7 @@ export class AnswerView {
     const citation = (this.answer?.citations ?? []).find(one => one.number === context.number);
     return make("li", { "data-chunk": context.chunk }, make("button.open", { type: "button",
       onclick: () => openEvidence(this.answer ?? this.partial(), "document", placeOf({ model: this.model }, context, citation)) },
-    make("span.number", {}, context.number ?? "·"), make("span.name", {}, scope.titleOf(context.doc_id)), scope.sectionOf(context) ? make("span.section", {}, scope.sectionOf(context)) : null));
+    make("span.number", {}, context.number ?? "·"), make("span", {}, make("span.name", {}, scope.titleOf(context.doc_id)), " ", scope.sectionOf(context) ? make("span.section", {}, scope.sectionOf(context)) : null)));
   }
 
   foot() {

@@ -18,7 +18,7 @@ export function openEvidence(answer, first = "passages", place = null) {
   const findings = answer.findings ?? [];
   tabs.push({ name: "checks", title: findings.length ? `Checks (${findings.length})` : "Checks", fill: body => checks(body, answer) });
   if (answer.prompt) tabs.push({ name: "prompt", title: "Prompt", fill: body => prompt(body, answer) });
-  if (answer.timings) tabs.push({ name: "cost", title: "Time and cost", fill: body => cost(body, answer) });
+  if (answer.timings) tabs.push({ name: "cost", title: "Cost", fill: body => cost(body, answer) });
   panel.open(first === "document" ? scope.titleOf(at.doc_id) : clipped(answer.question, 80), tabs, first);
 }
 
@@ -62,10 +62,11 @@ function list(answer, found, steps) {
   return make("ol.passages", {}, found.map(one => {
     const place = placeOf(answer, one);
     const open = make("button.open", { type: "button", onclick: () => openEvidence(answer, "document", place) }, scope.titleOf(one.doc_id));
-    const number = one.number ? make("span.number", { title: "Its number in the prompt" }, one.number) : null;
+    const number = one.kept ? make("span.number", { title: "Its number in the prompt" }, one.number ?? "·") : null;
+    const section = scope.sectionOf(one);
     return make("li", { class: one.kept ? "kept" : "dropped" },
-      make("p.head", {}, number, open, scope.sectionOf(one) ? make("span.section", {}, scope.sectionOf(one)) : null),
-      one.why ? make("p.why", {}, one.why) : null,
+      make("div.head", {}, number, make("p", {}, open, " ", section ? make("span.section", {}, section) : null)),
+      one.kept || !one.why ? null : make("p.why", {}, one.why),
       ranks(one, steps),
       excerpt(one));
   }));

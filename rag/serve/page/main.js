@@ -39,7 +39,7 @@ function offered() {
 /** The second pipeline is any but the first. */
 function choose() {
   const before = second.value;
-  second.replaceChildren(make("option", { value: "" }, "none"), ...models.filter(id => id !== first.value).map(id => make("option", { value: id }, id)));
+  second.replaceChildren(make("option", { value: "" }, "no comparison"), ...models.filter(id => id !== first.value).map(id => make("option", { value: id }, id)));
   if (before !== first.value && models.includes(before)) second.value = before;
   readFrom(first.value || null);
 }

@@ -155,7 +155,9 @@ class Painter {
       target.append(make("span.hidden-letter", { title: `An invisible character: U+${number}` }, `U+${number}`));
       at = from + found.index + found[0].length;
     }
-    this.plain(at, to, target);
+    // What stands instead of a marker hangs on the word before it, not on a line of its own.
+    const hangs = this.inserts.some(one => one.start === to);
+    this.plain(at, hangs ? at + this.text.slice(at, to).trimEnd().length : to, target);
     if (target !== into) into.append(target);
   }
 
