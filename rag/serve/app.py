@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rag import __version__
 from rag.serve import page, problems
 from rag.serve.conversations import Conversations
+from rag.serve.description import describe
 from rag.serve.desk import Desk
 from rag.serve.guarding import protect
 from rag.serve.opinions import Opinions
@@ -37,6 +38,7 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
     app = FastAPI(title="Assay", version=__version__, docs_url=None, redoc_url=None, lifespan=living)
     app.state.desk = Desk(served, settings, conversations, opinions, pool)
     problems.install(app)
+    describe(app)
     for routes in (search, ask, chat, openai, documents, sessions, feedback, health):
         app.include_router(routes.router)
     app.include_router(page.router)

@@ -4,7 +4,9 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from rag.serve.conversations import Kept
+from rag.serve.description import promises
 from rag.serve.desk import Place, desk_of, owner_of
+from rag.serve.promised import Answer
 from rag.serve.schemas import ChatBody
 
 TURNS = 100
@@ -13,7 +15,7 @@ TURNS = 100
 router = APIRouter(tags=["questions"])
 
 
-@router.post("/chat")
+@router.post("/chat", responses=promises(Answer, streams=True))
 async def chat(body: ChatBody, request: Request) -> Response:
     """Answer a question of a conversation, and remember both."""
     desk, owner = desk_of(request), owner_of(request)

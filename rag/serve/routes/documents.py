@@ -6,13 +6,15 @@ from fastapi import APIRouter, Query, Request, Response
 
 from rag.corpus import Corpus
 from rag.serve.database import MissingError
+from rag.serve.description import promises
 from rag.serve.desk import desk_of, sent
+from rag.serve.promised import Documents, Text
 
 router = APIRouter(tags=["documents"])
 Model = Annotated[str | None, Query(description="One of GET /v1/models; left out for the first.")]
 
 
-@router.get("/documents")
+@router.get("/documents", responses=promises(Documents))
 async def documents(
     request: Request,
     model: Model = None,
@@ -27,7 +29,7 @@ async def documents(
     return sent(told | {"documents": [_listed(corpus, row) for row in rows]}, served.headers)
 
 
-@router.get("/documents/{doc_id:path}")
+@router.get("/documents/{doc_id:path}", responses=promises(Text))
 async def document(request: Request, doc_id: str, model: Model = None) -> Response:
     """The text of a document; places in it count Unicode code points."""
     served = desk_of(request).served.pick(model)

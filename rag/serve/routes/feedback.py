@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from rag.serve.description import promises
 from rag.serve.desk import desk_of, owner_of
 from rag.serve.schemas import Closed
 
@@ -20,7 +21,7 @@ class Rating(Closed):
     comment: str = Field("", max_length=4000, description="What is good about it, or what it should have said.")
 
 
-@router.post("/feedback", status_code=204)
+@router.post("/feedback", status_code=204, responses=promises(None))
 async def rate(body: Rating, request: Request) -> Response:
     """Rate an answer; a second rating takes the place of the first. What is rated becomes a candidate for a golden question."""
     add = desk_of(request).opinions.add

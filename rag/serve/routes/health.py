@@ -4,17 +4,18 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from rag.serve.desk import desk_of, sent
+from rag.serve.promised import Health, Problem
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz")
+@router.get("/healthz", responses={200: {"model": Health}})
 async def healthz() -> Response:
     """The process runs."""
     return sent({"status": "ok"}, {})
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses={200: {"model": Health}, 503: {"model": Problem}})
 async def readyz(request: Request) -> Response:
     """Bundles are open and the database of sessions can be read; 503 otherwise."""
     desk = desk_of(request)

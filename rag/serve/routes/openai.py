@@ -10,16 +10,18 @@ from rag.errors import UserError
 from rag.serve import openai, problems
 from rag.serve.asking import Asking
 from rag.serve.database import MissingError
+from rag.serve.description import openai_promises
 from rag.serve.desk import Desk, beating, desk_of, owner_of, sent
 from rag.serve.logs import tell_failure
 from rag.serve.observing import broke
 from rag.serve.openai import Completion
+from rag.serve.promised import Completed, Offered, Offers
 from rag.serve.served import Model
 
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
 
-@router.post("/chat/completions")
+@router.post("/chat/completions", responses=openai_promises(Completed, streams=True))
 async def completions(body: Completion, request: Request) -> Response:
     """Answer the last message of a conversation; what is cited stands in `annotations`, everything else under `assay`."""
     desk = desk_of(request)
@@ -58,13 +60,13 @@ def _data(told: object) -> bytes:
     return b"data: %s\n\n" % to_json(told, inf_nan_mode="null")
 
 
-@router.get("/models")
+@router.get("/models", responses=openai_promises(Offers))
 async def models(request: Request) -> Response:
     """The models that may be asked, the default first."""
     return sent({"object": "list", "data": [_listed(model) for model in desk_of(request).served.models]}, {})
 
 
-@router.get("/models/{model}")
+@router.get("/models/{model}", responses=openai_promises(Offered))
 async def model(model: str, request: Request) -> Response:
     """One of them."""
     for one in desk_of(request).served.models:

@@ -1,0 +1,280 @@
+"""What the server answers with, field by field: the part of the API's description that people build clients from.
+
+Answers are written without these models, for they are made here and need no checking; that they keep to them is tested.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rag.serve.schemas import QUESTION
+
+
+class Told(BaseModel):
+    """Part of an answer: every field is always there unless it says otherwise."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Told):
+    """What went wrong (RFC 9457), and what would do."""
+
+    type: str = Field(examples=["urn:assay:not-found"])
+    title: str = Field(examples=["Not Found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["model: there is no 'best'"])
+    remedy: str = Field(examples=["there is: hybrid-3fa1c2b4d5e6"])
+
+
+class Wrong(Told):
+    """What went wrong, for OpenAI's clients."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class OpenAiProblem(Told):
+    """What went wrong, for OpenAI's clients."""
+
+    error: Wrong
+
+
+class Step(Told):
+    """Where a passage stood after a step: its rank, from 1, and the score that ranked it."""
+
+    rank: int
+    score: float
+
+
+Metadata = dict[str, str | int | float | bool]
+
+
+class Passage(Told):
+    """A passage: the characters [start, end) of a document. `section` are the headings above it."""
+
+    number: int
+    chunk: str = Field(examples=["leave/annual-leave.md:619-1160"])
+    doc_id: str
+    start: int
+    end: int
+    section: str
+    text: str
+    score: float
+    metadata: Metadata
+
+
+class Ranked(Passage):
+    """A passage that was found, and where it stood after each step."""
+
+    steps: dict[str, Step]
+
+
+class Answered(Told):
+    """What every answer says of itself: an id, the model, and the hash of its bundle."""
+
+    id: str = Field(pattern="^ans_[0-9a-f]{24}$")
+    model: str
+    bundle: str = Field(pattern="^[0-9a-f]{64}$")
+    question: str = Field(examples=[QUESTION])
+    timings: dict[str, float] = Field(description="Seconds by step, and in `total`.")
+
+
+class Searched(Answered):
+    """The passages of a search, best first."""
+
+    passages: list[Ranked]
+
+
+class Place(Told):
+    """The characters [start, end) of a document."""
+
+    start: int
+    end: int
+
+
+class Citation(Told):
+    """The marker at [start, end) of the answer cites source `number`, `quote` as it was shown."""
+
+    number: int
+    start: int
+    end: int
+    doc_id: str
+    span: Place
+    quote: str
+    section: str
+    metadata: Metadata
+
+
+class Noticed(Told):
+    """What a check or guard noticed, in source number `context` or, where that is 0, in the answer."""
+
+    source: str
+    what: str
+    action: Literal["flag", "quarantine", "abstain", "remove", "refuse", "regenerate"]
+    context: int
+    start: int
+    end: int
+    advice: str
+    passage: str
+
+
+class SoughtFor(Told):
+    """What was searched for: the question as it stands alone, the texts, and what was fallen back to."""
+
+    question: str
+    texts: list[str]
+    note: str
+
+
+class Tokens(Told):
+    """What the model read and wrote."""
+
+    prompt: int
+    completion: int
+
+
+class Fate(Told):
+    """What became of a passage: `number` of the source that it is, or why it was dropped."""
+
+    chunk: str
+    doc_id: str
+    start: int
+    end: int
+    section: str
+    text: str
+    number: int | None
+    kept: bool
+    why: str
+    steps: dict[str, Step]
+
+
+class Trace(Told):
+    """Every passage that had a chance."""
+
+    passages: list[Fate]
+
+
+class Sent(Told):
+    """A message as the model was sent it."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Answer(Answered):
+    """An answer with its sources. `trace` and `prompt` are there where `show` asks for them."""
+
+    answer: str
+    abstained: bool
+    sought: SoughtFor
+    citations: list[Citation]
+    contexts: list[Passage]
+    findings: list[Noticed]
+    tokens: Tokens
+    cost_usd: float | None = Field(description="US dollars; null where the price is not known.")
+    session: str | None
+    turn: int | None
+    trace: Trace | None = Field(default=None)
+    prompt: list[Sent] | None = Field(default=None)
+
+
+class Listed(Told):
+    """A document: its length in Unicode code points, its headings."""
+
+    id: str
+    title: str
+    characters: int
+    metadata: Metadata
+    sections: list[str]
+
+
+class Documents(Told):
+    """A page of documents, of `total`."""
+
+    model: str
+    total: int
+    offset: int
+    documents: list[Listed]
+
+
+class Text(Listed):
+    """A document and its text."""
+
+    text: str
+
+
+class OpenModel(Told):
+    """A model that is ready."""
+
+    model: str
+    bundle: str
+
+
+class Health(Told):
+    """The server answers; `models` only where readiness was asked for."""
+
+    status: Literal["ok"]
+    models: list[OpenModel] = Field(default=[])
+
+
+class Turn(Answer):
+    """A turn of a session; `at` is seconds since 1970."""
+
+    at: float
+
+
+class Session(Told):
+    """A conversation; times in seconds since 1970."""
+
+    session: str
+    created: float
+    expires: float
+    turns: list[Turn]
+
+
+class Offered(Told):
+    """A model as OpenAI's clients know one."""
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    bundle: str
+
+
+class Offers(Told):
+    """The models, the default first."""
+
+    object: Literal["list"]
+    data: list[Offered]
+
+
+class Choice(BaseModel):
+    """The answer, with what it cites as annotations."""
+
+    index: int
+    message: dict[str, Any]
+    logprobs: None
+    finish_reason: Literal["stop"]
+
+
+class Usage(Told):
+    """Counts of tokens."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class Completed(Told):
+    """A chat completion; `assay` has everything that OpenAI's fields have no room for."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: Usage
+    assay: dict[str, Any]
