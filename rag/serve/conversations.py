@@ -15,7 +15,8 @@ import sqlalchemy as sa
 
 from rag.conversing import said
 from rag.records import Answer, Query, Reply, Turn
-from rag.serve.database import ANSWERS, SESSIONS, Database, MissingError
+from rag.serve.database import Database, MissingError
+from rag.serve.tables import ANSWERS, SESSIONS
 
 SESSION = re.compile(r"ses_[0-9a-f]{32}")
 

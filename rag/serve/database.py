@@ -1,9 +1,5 @@
-"""The tables that a server keeps, in SQLite or PostgreSQL, and what their failures mean for those who ask.
+"""The database of a server, in SQLite or PostgreSQL, and what its failures mean for those who ask."""
 
-Texts are stored as JSON in ASCII: a question may hold characters that a database refuses, such as NUL or half a surrogate pair.
-"""
-
-import json
 import logging
 import os
 import sqlite3
@@ -12,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -20,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from rag.errors import ConfigError, MissingExtraError, ServiceError, UserError
+from rag.serve.tables import SESSIONS, TABLES
 
 LOG = logging.getLogger("rag.serve.database")
 PATIENCE = 5
@@ -32,73 +28,21 @@ class MissingError(UserError):
     """What was asked for is not there, or not this owner's: nobody learns which."""
 
 
-class Plain(sa.types.TypeDecorator[Any]):
-    """Any JSON value, in characters that every database takes."""
-
-    impl = sa.Text
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str:
-        """As it is stored."""
-        return json.dumps(value)
-
-    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
-        """As it was given."""
-        return None if value is None else json.loads(value)
-
-
-TABLES = sa.MetaData()
-SESSIONS = sa.Table(
-    "sessions",
-    TABLES,
-    sa.Column("id", sa.String(40), primary_key=True),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("created", sa.Double, nullable=False),
-    sa.Column("used", sa.Double, nullable=False, index=True),
-    sa.Column("turns", sa.Integer, nullable=False),
-)
-ANSWERS = sa.Table(
-    "answers",
-    TABLES,
-    sa.Column("id", sa.String(40), primary_key=True),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("session", sa.ForeignKey("sessions.id", ondelete="CASCADE")),
-    sa.Column("number", sa.Integer),
-    sa.Column("seen", sa.Integer, nullable=False),
-    sa.Column("question", Plain, nullable=False),
-    sa.Column("answer", Plain, nullable=False),
-    sa.Column("told", Plain, nullable=False),
-    sa.Column("at", sa.Double, nullable=False, index=True),
-    sa.UniqueConstraint("session", "number"),
-)
-"""Answers that can be rated; those of a session are its turns, and go with it."""
-FEEDBACK = sa.Table(
-    "feedback",
-    TABLES,
-    sa.Column("answer", sa.String(40), primary_key=True),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("rating", sa.Integer, nullable=False),
-    sa.Column("comment", Plain, nullable=False),
-    sa.Column("history", Plain, nullable=False),
-    sa.Column("told", Plain, nullable=False),
-    sa.Column("at", sa.Double, nullable=False),
-)
-"""Ratings with a copy of what was rated: they outlive the session, until somebody has reviewed them."""
-
-
 class Database:
-    """One database by URL, its tables made where there are none. ConfigError for a URL that is none, ServiceError while closed.
+    """One database by URL. ConfigError for a URL that is none, ServiceError for a database that cannot be opened.
 
-    A SQLite file is never made again once the server runs: a database that has been taken away is told, not replaced.
+    Its tables, and the file of SQLite, are made where there are none, unless `making` is False. A file is never made again
+    while the server runs: a database that has been taken away is told, not replaced.
     """
 
-    def __init__(self, url: str) -> None:
-        self._engine = _engine(url)
+    def __init__(self, url: str, making: bool = True) -> None:
+        self._engine = _engine(url, making)
         try:
             with self._engine.begin() as connection:
                 if self._engine.dialect.name == "postgresql":
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LAYOUT)))
-                TABLES.create_all(connection)
+                if making:
+                    TABLES.create_all(connection)
         except (DBAPIError, PoolTimeoutError) as error:
             self.close()
             shown = sa.make_url(url).render_as_string(hide_password=True)
@@ -148,14 +92,14 @@ def _reason(error: Exception) -> str:
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
 
 
-def _engine(url: str) -> sa.Engine:
+def _engine(url: str, making: bool) -> sa.Engine:
     try:
         parsed = sa.make_url(url)
     except (ArgumentError, ValueError) as error:
         raise ConfigError("sessions", "is no URL of a database", "sqlite:///.rag/serve.db or postgresql://…") from error
     kind = parsed.drivername.partition("+")[0]
     if kind == "sqlite":
-        return _sqlite(parsed.database or "")
+        return _sqlite(parsed.database or "", making)
     if kind in ("postgresql", "postgres"):
         return _postgres(parsed.set(drivername="postgresql+psycopg"))
     raise ConfigError("sessions", f"is a database of {kind!r}", "sqlite:///.rag/serve.db or postgresql://…")
@@ -171,18 +115,12 @@ def _postgres(url: sa.URL) -> sa.Engine:
         raise MissingExtraError("sessions", "psycopg", "postgres") from error
 
 
-def _sqlite(name: str) -> sa.Engine:
+def _sqlite(name: str, making: bool) -> sa.Engine:
     if name in ("", ":memory:") or name.startswith("file:"):
         raise ConfigError("sessions", "is no file, and a restart would lose everything", "sqlite:///.rag/serve.db")
     path = Path(name).absolute()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # What people said is nobody else's to read; SQLite gives its other files the same mode.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        _write_ahead(path)
-    except OSError as error:
-        what = f"{path} cannot be written ({error.strerror})"
-        raise ServiceError("sessions", what, "give a file in a folder that the server may write to") from error
+    if making:
+        _make(path)
     creator: Callable[[], sqlite3.Connection] = partial(_connect, path)
     engine = sa.create_engine(
         "sqlite://", creator=creator, poolclass=sa.QueuePool, pool_timeout=PATIENCE, pool_size=8, max_overflow=24
@@ -191,6 +129,18 @@ def _sqlite(name: str) -> sa.Engine:
     sa.event.listen(engine, "connect", lambda _, record: record.info.update(file=_identity(path)))
     sa.event.listen(engine, "checkout", lambda _, record, __: _same_file(path, record.info["file"]))
     return engine
+
+
+def _make(path: Path) -> None:
+    """The file, where there is none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What people said is nobody else's to read; SQLite gives its other files the same mode.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _write_ahead(path)
+    except OSError as error:
+        what = f"{path} cannot be written ({error.strerror})"
+        raise ServiceError("sessions", what, "give a file in a folder that the server may write to") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:

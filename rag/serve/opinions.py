@@ -4,14 +4,16 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from rag.records import Turn
+from rag.review import Opinion
 from rag.serve.conversations import Kept
-from rag.serve.database import ANSWERS, FEEDBACK, SESSIONS, Database, MissingError
+from rag.serve.database import Database, MissingError
+from rag.serve.tables import ANSWERS, FEEDBACK, SESSIONS
 
 ANSWER = re.compile(r"ans_[0-9a-f]{24}")
 
@@ -29,19 +31,6 @@ class NoAnswerError(MissingError):
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return type(self), ()
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """A rated answer: `history` is what its question was answered after, `told` all that the server said of it."""
-
-    answer: str
-    owner: str
-    rating: int
-    comment: str
-    history: tuple[Turn, ...]
-    told: Mapping[str, Any]
-    at: float
 
 
 class Opinions:

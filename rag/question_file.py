@@ -1,0 +1,97 @@
+"""A golden set in the native format that is added to, and that can be read after every step."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag import golden as golden_sets
+from rag.errors import DataError, UserError
+from rag.files import replace_text
+from rag.golden import Golden
+from rag.loaders.folder import NativeQuestions
+from rag.records import Document
+from rag.roles import Loader
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """Documents that were loaded before."""
+
+    documents: tuple[Document, ...]
+
+    def load(self) -> Iterator[Document]:
+        """These."""
+        return iter(self.documents)
+
+
+class QuestionFile:
+    """The questions of a set, and the documents that they quote. A file that is not there yet is an empty set."""
+
+    def __init__(self, loader: Loader, questions: NativeQuestions) -> None:
+        self.path = questions.path / questions.questions
+        self._documents = _Loaded(golden_sets.load_documents(loader))
+
+    def golden(self) -> Golden:
+        """The set as it stands now; DataError for one that is broken."""
+        return self._read(self.path) if self._text().strip() else Golden(self._documents.documents, ())
+
+    def refusal(self, row: Any) -> UserError | None:
+        """Why a question cannot be added: None where it can."""
+        try:
+            self._checked(row)
+        except UserError as error:
+            return error
+        return None
+
+    def add(self, row: Any) -> None:
+        """Write one question more. DataError where that would break the set, or cannot be done; the file is then as before."""
+        while True:
+            before = self._text()
+            after = self._checked(row)
+            # Somebody may be writing in it at the same time.
+            if self._text() == before:
+                break
+        self._write(self.path, after)
+
+    def _checked(self, row: Any) -> str:
+        """The file with one question more, which has been read as it would be."""
+        before = self._text()
+        try:
+            line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+            line.encode("utf-8")
+        except ValueError as error:
+            raise DataError("question", f"cannot be written as JSON: {error}", "mend the text") from error
+        after = f"{before}{'' if not before or before.endswith(chr(10)) else chr(10)}{line}\n"
+        trial = self.path.with_name(f".{self.path.name}.{os.getpid()}.review")
+        try:
+            self._write(trial, after)
+            self._read(trial)
+        except UserError as error:
+            name = str(trial)
+            raise DataError(
+                error.where.replace(name, str(self.path)), error.what.replace(name, str(self.path)), error.remedy
+            ) from error
+        finally:
+            with suppress(OSError):
+                trial.unlink(missing_ok=True)
+        return after
+
+    def _text(self) -> str:
+        try:
+            return self.path.read_bytes().decode("utf-8") if self.path.exists() else ""
+        except (OSError, ValueError) as error:
+            raise DataError(str(self.path), f"cannot be read ({error})", "check the file and its permissions") from error
+
+    def _read(self, path: Path) -> Golden:
+        return golden_sets.load(self._documents, NativeQuestions(str(path.parent), path.name))
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            replace_text(path, text)
+        except OSError as error:
+            what = f"cannot be written ({error.strerror or error})"
+            raise DataError(str(path), what, "give a set in a folder that you may write to") from error
