@@ -14,7 +14,7 @@ from rag.bundle.manifest import Manifest
 from rag.bundle.opened import Bundle, open_bundle
 from rag.errors import ConfigError
 from rag.registry import scripts
-from rag.registry.opening import ARTIFACT
+from rag.registry.opening import ARTIFACT, check_parity
 from rag.registry.service import asked_for, registry
 from rag.roles import changes_nothing
 
@@ -56,6 +56,7 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
     if not name or set(name) & set("/:"):
         raise ConfigError(name, "is no name of a model", "letters, digits, - and _, without / and :")
     bundle = open_bundle(path, hosts=hosts)
+    check_parity(bundle)
     with registry(f"rag register {path} {name}") as client:
         known = _known(client, name, bundle.digest)
         number = known or _log(client, bundle, name, hosts)
@@ -113,9 +114,10 @@ def _run(client: "MlflowClient", bundle: Bundle) -> Iterator[str]:
 
 
 def _requirements(manifest: Manifest) -> list[str]:
-    """What the model was measured with, by exact version."""
+    """What the model was measured with, as pip takes it: without the build of a version, which no index may have."""
     known = {"assay": version("assay"), **manifest.versions}
-    return [f"{name}=={number}" for name, number in sorted(known.items()) if name != "python"]
+    exact = (number if "==" in number else f"{name}=={number}" for name, number in known.items() if name != "python")
+    return sorted(one.partition("+")[0] for one in exact)
 
 
 def _example(bundle: Bundle) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rag import tracked, tracking
 from rag.errors import ServiceError
 from rag.redaction import shown
+from rag.registry.opening import UNTRACED
 from rag.runs import FOLDER
 
 if TYPE_CHECKING:
@@ -16,14 +17,11 @@ if TYPE_CHECKING:
 MISSING = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND")
 """How MLflow says that it knows no model, no version or no alias of a name."""
 
-NO_TEXTS = {"MLFLOW_TRACE_SAMPLING_RATIO": "0"}
-"""Set unless somebody has set it: a trace of MLflow holds questions and answers, and is kept only where that is asked for."""
-
 
 @contextmanager
 def registry(again: str) -> Iterator["MlflowClient"]:
     """A client of the registry, where MLflow's own functions look meanwhile too; ServiceError names the command `again`."""
-    for name, value in {**tracked.ENVIRONMENT, **NO_TEXTS}.items():
+    for name, value in {**tracked.ENVIRONMENT, **UNTRACED}.items():
         os.environ.setdefault(name, value)
     uri = tracking.prepare(None, FOLDER)
     import mlflow
