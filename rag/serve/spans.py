@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-SEARCHING = ("rewrite", "embed", "search", "fuse", "rerank", "select")
-"""Steps that find passages; the others answer from them."""
+SEARCHING = ("queue", "rewrite", "embed", "search", "fuse", "rerank", "select")
+"""Steps that find passages, waiting for others to be searched with included; the rest answers from them."""
 
 SECOND = 1_000_000_000
 PATIENCE = 5_000
