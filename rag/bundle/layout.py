@@ -20,6 +20,9 @@ MIB = 1 << 20
 PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,126}[A-Za-z0-9_-])?"
 """A part of a name: ASCII, never hidden, never `..`, never ending in a dot."""
 
+LONGEST = 100
+"""Characters of a name: what every tar has room for."""
+
 KINDS: Mapping[str, int] = {
     r"manifest\.json": 16 * MIB,
     r"manifest\.sha256": 256,
@@ -29,7 +32,7 @@ KINDS: Mapping[str, int] = {
     r"scores\.json": 256 * MIB,
     r"cards/[A-Za-z0-9_-]{1,128}\.json": 16 * MIB,
     r"chunks\.entry|indexes/[A-Za-z0-9_-]{1,64}\.entry": 4096 * MIB,
-    rf"models/{PART}(?:/{PART}){{0,5}}/{PART}\.(?:safetensors|json|txt|md)": 8192 * MIB,
+    rf"models/{PART}(?:/{PART}){{0,5}}/{PART}\.(?:safetensors|json|txt|md)": 8191 * MIB,
 }
 """Pattern of a name → the most bytes that such a file may have."""
 
@@ -50,7 +53,7 @@ LIMITS = Limits()
 def check_name(where: str, name: str) -> int:
     """The most bytes that a file of this name may have; BundleError for a name that no bundle has."""
     for pattern, most in KINDS.items():
-        if re.fullmatch(pattern, name, re.ASCII):
+        if len(name) <= LONGEST and re.fullmatch(pattern, name, re.ASCII):
             return most
     raise refused(where, f"holds {name!r}, {_odd(name)}", "a bundle holds the files that rag export writes, and no other")
 

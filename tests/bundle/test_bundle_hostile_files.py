@@ -1,0 +1,202 @@
+"""Files of strangers: folders with more than files in them, manifests that list more, records that are none."""
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forged import Cases, Change, appended, forged, refusal, resealed, with_manifest, written
+
+from rag.bundle.layout import Limits
+
+DENSE = "indexes/dense.entry"
+
+
+def does(act: Callable[[Path], object]) -> Change:
+    """Something that is done to the folder."""
+    return lambda folder: act(folder) and None
+
+
+def linked(folder: Path) -> None:
+    (folder / "config.yaml").rename(folder.parent / "config.yaml")
+    (folder / "config.yaml").symlink_to(folder.parent / "config.yaml")
+
+
+def linked_folder(folder: Path) -> None:
+    (folder / "indexes").rename(folder.parent / "indexes")
+    (folder / "indexes").symlink_to(folder.parent / "indexes")
+
+
+def device(folder: Path) -> None:
+    (folder / "golden.jsonl").symlink_to("/dev/zero")
+
+
+def listening(folder: Path) -> None:
+    # The name of a socket may have 108 bytes.
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        socket.socket(socket.AF_UNIX).bind("golden.jsonl")
+    finally:
+        os.chdir(here)
+
+
+def sparse(name: str, size: int) -> Change:
+    def change(folder: Path) -> None:
+        with (folder / name).open("wb") as file:
+            file.truncate(size)
+
+    return change
+
+
+FOLDERS: Cases = {
+    "a link in place of a file": (linked, "a symbolic link"),
+    "a link in place of a folder": (linked_folder, "a symbolic link"),
+    "a link to a device": (device, "a symbolic link"),
+    "a broken link": (lambda folder: (folder / "golden.jsonl").symlink_to("nowhere"), "a symbolic link"),
+    "a hard link": (lambda folder: (folder.parent / "other").hardlink_to(folder / "config.yaml"), "a hard link"),
+    "a pipe": (lambda folder: os.mkfifo(folder / "golden.jsonl"), "a pipe"),
+    "a socket": (listening, "a socket"),
+    "ten gigabytes of zeros": (sparse("documents.jsonl", 10 << 30), "at most 2,147,483,648"),
+    "ten gigabytes of an array": (sparse(DENSE, 10 << 30), "at most"),
+    "more than is listed": (appended("documents.jsonl", "\n"), "manifest.json says"),
+    "a file that is not listed": (written("golden.jsonl", "{}\n"), "not listed"),
+    "a program": (written("setup.py", "import os"), "no file of a bundle"),
+    "a hidden file": (written(".env", "KEY=1"), "no file of a bundle"),
+    "a pickle": (written("indexes/dense.pkl", b"\x80\x04."), "no file of a bundle"),
+    "a deep folder": (written("/".join(["models", *"abcdefghijkl", "x.json"]), "{}"), "no file of a bundle|deeper"),
+    "a name in another case": (written("Config.yaml", "{}"), "no file of a bundle"),
+    "indexes in two cases": (written("indexes/Dense.entry", b""), "where case does not count"),
+    "a name with a line break": (written("models/x/a\n.json", "{}"), "no file of a bundle|characters"),
+    "a name that looks alike": (written("indexes/dénse.entry", b""), "characters"),
+    "a backslash": (written("models\\x.json", "{}"), "characters"),
+    "no config": (lambda folder: (folder / "config.yaml").unlink(), "missing"),
+    "no seal": (lambda folder: (folder / "manifest.sha256").unlink(), "no manifest.sha256"),
+}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_hostile_folder_is_refused(base: Path, tmp_path: Path, name: str) -> None:
+    change, words = FOLDERS[name]
+    made = forged(base, tmp_path / "b", change, seal_again=False)
+    assert any(part in str(refusal(made)) for part in words.split("|")), str(refusal(made))
+
+
+def listing(name: str, size: int = 3) -> Callable[[dict[str, Any]], None]:
+    return lambda manifest: manifest["files"].update({name: {"sha256": "0" * 64, "size": size}})
+
+
+MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "an absolute path": (listing("/etc/passwd"), "absolute path"),
+    "a path above": (listing("../../etc/passwd"), "leads elsewhere"),
+    "a path within that leads out": (listing("indexes/../../x.entry"), "leads elsewhere"),
+    "a drive": (listing("C:/x.json"), "absolute path"),
+    "a home": (listing("~/x.json"), "absolute path"),
+    "an empty part": (listing("indexes//x.entry"), "leads elsewhere"),
+    "an empty name": (listing(""), "leads elsewhere"),
+    "a backslash": (listing("indexes\\x.entry"), "characters"),
+    "a zero byte": (listing("config.yaml\0.entry"), "characters"),
+    "right to left": (listing("indexes/\u202eyrtne.entry"), "characters"),
+    "a terminal escape": (listing("indexes/\x1b[2J.entry"), "characters"),
+    "two cases": (listing("indexes/Dense.entry"), "where case does not count"),
+    "a file that is a folder": (
+        lambda manifest: (listing("models/a/b.json")(manifest), listing("models/a/b.json/c.json")(manifest)),
+        "a file and a folder",
+    ),
+    "the manifest itself": (listing("manifest.json"), "itself"),
+    "ten gigabytes": (listing("documents.jsonl", 10 << 30), "at most"),
+    "less than nothing": (listing("golden.jsonl", -1), "no size"),
+    "a size without end": (listing("golden.jsonl", 10**18), "at most"),
+    "a size that is true": (listing("golden.jsonl", True), "is True"),
+    "no sha256": (lambda manifest: manifest["files"]["config.yaml"].update(sha256="abc"), "no sha256"),
+    "a file that is not there": (listing("golden.jsonl"), "missing"),
+    "another format": (lambda manifest: manifest.update(format=2), "this version reads 1"),
+    "no format": (lambda manifest: manifest.pop("format"), "this version reads 1"),
+    "a field of nobody": (lambda manifest: manifest.update(run="rm -rf /"), "not known"),
+    "a missing field": (lambda manifest: manifest.pop("corpus"), "missing"),
+    "a name that is a list": (lambda manifest: manifest.update(name=["x"]), "text"),
+    "files that are a list": (lambda manifest: manifest.update(files=[]), "does not list"),
+    "other documents": (lambda manifest: manifest.update(corpus="0" * 64), "has the digest"),
+    "a model of nothing": (
+        lambda manifest: manifest["models"].append({"role": "judge", "name": "x", "fingerprint": "x"}),
+        "the model of nothing",
+    ),
+    "a model elsewhere": (
+        lambda manifest: manifest["models"].append(
+            {"role": "embedder", "name": "x", "fingerprint": "x", "inside": "../../home"}
+        ),
+        "a model inside lies in",
+    ),
+    "another model": (
+        lambda manifest: manifest["models"].append({"role": "embedder", "name": "x", "fingerprint": "sha256:0"}),
+        "fingerprint",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_hostile_manifest_is_refused(base: Path, tmp_path: Path, name: str) -> None:
+    edit, words = MANIFESTS[name]
+    made = forged(base, tmp_path / "b", lambda folder: resealed(folder, edit), seal_again=False)
+    assert words in str(refusal(made))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'{"format": 1, "format": 1}', "twice"),
+        (b'{"format": NaN}', "no number of JSON"),
+        (b'{"format": 1e999}', "too large"),
+        (b'{"format": ' + b"9" * 9999 + b"}", "no JSON"),
+        (b"[" * 100_000, "nests too deep"),
+        (b'{"a": ' * 100_000, "nests too deep"),
+        (b"[]", "this version reads 1"),
+        (b"null", "this version reads 1"),
+        (b"", "no JSON"),
+        (b"\xff\xfe{}", "no JSON"),
+        (b'"\\ud800"', "this version reads 1"),
+        (b" " * (17 << 20), "at most"),
+    ],
+)
+def test_a_manifest_that_is_none_is_refused(base: Path, tmp_path: Path, data: bytes, words: str) -> None:
+    made = forged(base, tmp_path / "b", lambda folder: with_manifest(folder, data), seal_again=False)
+    assert words in str(refusal(made))
+
+
+def line(**values: Any) -> Change:
+    return appended("documents.jsonl", json.dumps({"doc_id": "z", "text": "z", "metadata": {}, **values}) + "\n")
+
+
+RECORDS: Cases = {
+    "no document": (written("documents.jsonl", ""), "holds no document"),
+    "half a line": (appended("documents.jsonl", '{"doc_id"'), "ends within a line"),
+    "a document twice": (line(doc_id="winter.md"), "twice, or out of order"),
+    "out of order": (line(doc_id="a"), "twice, or out of order"),
+    "a field of nobody": (line(path="/etc/passwd"), "no document"),
+    "a text that is none": (line(text=3), "a text that is none"),
+    "half a character": (appended("documents.jsonl", '{"doc_id": "z", "text": "\\ud800", "metadata": {}}\n'), "none"),
+    "metadata that nest": (line(metadata={"a": {"b": 1}}), "metadata"),
+    "metadata not a number": (appended("documents.jsonl", '{"doc_id": "z", "text": "", "metadata": {"a": NaN}}\n'), "NaN"),
+    "a doc_id with an escape": (line(doc_id="z\x1b[2J"), "printable"),
+    "a doc_id without end": (line(doc_id="z" * 5000), "printable"),
+    "another document": (line(), "has the digest"),
+    "deep JSON": (appended("documents.jsonl", "[" * 100_000 + "\n"), "nests too deep"),
+    "zeros": (written("documents.jsonl", bytes(1 << 20) + b"\n"), "no JSON"),
+    "golden questions that are none": (written("golden.jsonl", '{"a": Infinity}\n'), "no number of JSON"),
+    "scores that are none": (written("scores.json", "{,}"), "no JSON"),
+    "a deep card": (written("cards/x.json", "[" * 100_000), "nests too deep"),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_hostile_records_are_refused(base: Path, tmp_path: Path, name: str) -> None:
+    change, words = RECORDS[name]
+    assert words in str(refusal(forged(base, tmp_path / "b", change)))
+
+
+def test_a_bundle_of_too_many_files_is_refused(base: Path) -> None:
+    assert "holds more than 2 files" in str(refusal(base, limits=Limits(files=2)))
+    assert "a bundle has at most 1,000" in str(refusal(base, limits=Limits(total=1000)))
