@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import scripted_server
+from playwright.sync_api import Locator, Page
 from running_server import Running, running
 from scripted_server import Exchange, Script, Step
 
@@ -20,7 +21,8 @@ TEXTS = {
     "staff/leave.md": (
         "# Leave\n\n🌴🌴 Everybody gets 25 days of leave a year.\n\n## Carrying over\n\n"
         "Up to five days may be carried over. They are taken by 31 March.\n\n"
-        "| Years | Days |\n|---|---|\n| 0–4 | 25 |\n| 5–9 | 27 |\n\n## Asking\n\n- Ask your manager **two weeks** before.\n- Use form `F-12`.\n"
+        "| Years | Days |\n|---|---|\n| 0–4 | 25 |\n| 5–9 | 27 |\n\n"
+        "## Asking\n\n- Ask your manager **two weeks** before.\n- Use form `F-12`.\n"
     ),
     "staff/expenses.md": "# Expenses\n\nA mile in your own car is worth 45 pence. Lunch is paid up to nine pounds.\n",
     "staff/hostile.md": f"# {HOSTILE}\n\nThe parking permit costs {HOSTILE} twenty pounds.\u202e\u200b Ask the porter.\n",
@@ -65,7 +67,7 @@ class Gate:
         exchange.wfile.flush()
         self.reached.set()
         self.open.wait(60)
-        rest = json.dumps({"choices": [{"delta": {"content": self.ends}}]}).encode()
+        rest = json.dumps({"choices": [{"delta": {"content": self.ends}, "finish_reason": "stop"}]}).encode()
         with suppress(OSError):
             exchange.wfile.write(b"data: " + rest + b"\n\ndata: [DONE]\n\n")
 
@@ -122,3 +124,27 @@ def page_server(folder: Path, owners: Sequence[str] = (), beside: Sequence[str] 
         database = f"sqlite:///{folder / 'serve.db'}"
         with running(bundle, database, owners, beside=others, **settings) as server:
             yield Served(server, script)
+
+
+@dataclass
+class Opened:
+    """The page in a browser of its own, and what it said and asked for."""
+
+    page: Page
+    server: Served
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def ask(self, question: str, wait: bool = True) -> Locator:
+        """Type a question and press Enter; the last turn, by default when it is done."""
+        self.page.fill("#question", question)
+        self.page.press("#question", "Enter")
+        turn = self.page.locator(".turn").last
+        turn.locator("h2", has_text=question).wait_for()
+        if wait:
+            self.done()
+        return turn
+
+    def done(self) -> None:
+        """Wait until nothing is being answered."""
+        self.page.locator("html:not(.busy)").wait_for(state="attached", timeout=60_000)

@@ -7,7 +7,7 @@ import { thumbs } from "./feedback.js";
 import { peekAt } from "./peek.js";
 import { prose } from "./prose.js";
 import * as scope from "./scope.js";
-import { Places, several } from "./text.js";
+import { Places, several, told } from "./text.js";
 
 const MARKER = /\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()/g;
 
@@ -152,7 +152,7 @@ export class AnswerView {
     this.status.textContent = "";
     if (this.text) this.write();
     const stopped = signal?.aborted;
-    const words = stopped ? [make("b", {}, "Stopped.")] : [make("b", {}, `${problem.title ?? "Something went wrong"}. `), [problem.detail ?? String(problem), problem.remedy].filter(Boolean).join(" ")];
+    const words = stopped ? [make("b", {}, "Stopped.")] : [make("b", {}, `${problem.title ?? "Something went wrong"}. `), told(problem)];
     if (this.text) words.push(" What stands above is not complete, and no check has looked at it.");
     else if (this.contexts.length) words.push(" These passages were found before it happened.");
     const again = make("button.plain", { type: "button", onclick: () => this.retry?.() }, "Ask again");

@@ -2,6 +2,7 @@
 
 import { request } from "./api.js";
 import { icon, make, say } from "./dom.js";
+import { told as inWords } from "./text.js";
 
 /** Two thumbs, and a place that a comment opens in: [buttons, place]. */
 export function thumbs(answer) {
@@ -26,7 +27,7 @@ export function thumbs(answer) {
     } catch (problem) {
       if (!comment) buttons.forEach(button => button.setAttribute("aria-pressed", "false"));
       told.className = "told problem";
-      told.textContent = `${problem.title}. ${problem.detail} ${problem.remedy}`;
+      told.textContent = `${problem.title}. ${inWords(problem)}`;
       say(told.textContent);
       return false;
     }

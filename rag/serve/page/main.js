@@ -6,6 +6,7 @@ import { find, icon, make, say } from "./dom.js";
 import * as panel from "./panel.js";
 import { readFrom } from "./reader.js";
 import * as scope from "./scope.js";
+import { told } from "./text.js";
 import * as turns from "./turns.js";
 
 let models = [];
@@ -22,7 +23,7 @@ async function begin() {
   } catch (problem) {
     find("#empty").hidden = true;
     const again = make("button.strong", { type: "button", onclick: begin }, "Try again");
-    return find("main").prepend(make("div.nowhere", { id: "failed", role: "alert" }, make("h2", {}, `${problem.title ?? "Something went wrong"}.`), make("p", {}, `${problem.detail ?? problem} ${problem.remedy ?? ""}`), again));
+    return find("main").prepend(make("div.nowhere", { id: "failed", role: "alert" }, make("h2", {}, `${problem.title ?? "Something went wrong"}.`), make("p", {}, told(problem)), again));
   }
   find("#empty").hidden = find("#turns").childElementCount > 0;
   offered();

@@ -5,7 +5,7 @@ import { find, make, say } from "./dom.js";
 import * as panel from "./panel.js";
 import { prose, standing } from "./prose.js";
 import * as scope from "./scope.js";
-import { Places, count } from "./text.js";
+import { Places, count, told } from "./text.js";
 
 const kept = new Map();
 let model = null, current = null;
@@ -31,7 +31,7 @@ export async function fill(body, place) {
   } catch (problem) {
     if (turn !== current) return;
     const again = make("button.plain", { type: "button", onclick: () => fill(body, place) }, "Try again");
-    body.replaceChildren(make("p.problem", { role: "alert" }, make("b", {}, `${problem.title}. `), problem.detail, " ", again));
+    body.replaceChildren(make("p.problem", { role: "alert" }, make("b", {}, `${problem.title}. `), told(problem), " ", again));
   }
 }
 

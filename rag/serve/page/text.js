@@ -54,3 +54,9 @@ export function clipped(text, most) {
   const flat = text.replace(/\s+/g, " ").trim();
   return flat.length > most ? `${flat.slice(0, most).trimEnd()}…` : flat;
 }
+
+/** What happened and what would do, as sentences. */
+export function told(problem) {
+  const parts = [problem.detail ?? String(problem), problem.remedy ?? ""].filter(Boolean);
+  return parts.map(part => part[0].toUpperCase() + part.slice(1) + (/[.!?]$/.test(part) ? "" : ".")).join(" ");
+}
