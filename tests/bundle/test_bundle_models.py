@@ -1,0 +1,129 @@
+"""Models of bundles: inside, given by whoever opens it, or on the hub; compared before anything loads them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from forged import forged, node, refusal, resealed
+
+from rag.bundle.archive import pack
+from rag.bundle.opened import open_bundle
+from rag.models import PinnedModel
+
+CROSS = "rag.rerankers.cross_encoder.CrossEncoderReranker"
+EMBEDDER = "rag.embedders.sentence_transformer.SentenceTransformerEmbedder"
+MODULES = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A folder that looks like a model; nobody loads it."""
+    folder = tmp_path / "weights"
+    (folder / "1_Pooling").mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"weights")
+    (folder / "config.json").write_text('{"model_type": "bert"}', "utf-8")
+    (folder / "modules.json").write_text(json.dumps(MODULES), "utf-8")
+    (folder / "1_Pooling" / "config.json").write_text("{}", "utf-8")
+    (folder / "README.md").write_text("# A model\n", "utf-8")
+    return folder
+
+
+def model(folder: Path, inside: bool, **changed: Any) -> dict[str, Any]:
+    known = {"role": "reranker", "name": "mine", "fingerprint": PinnedModel("reranker", str(folder)).fingerprint()}
+    return {**known, "revision": None, "inside": "models/reranker" if inside else None, **changed}
+
+
+def with_model(base: Path, target: Path, weights: Path, inside: bool, **changed: Any) -> Path:
+    """A bundle whose reranker is a model folder."""
+    made = forged(base, target, node("reranker", target=CROSS, model="models/reranker"))
+    if inside:
+        shutil.copytree(weights, made / "models/reranker")
+    return resealed(made, lambda manifest: manifest.update(models=[model(weights, inside, **changed)]))
+
+
+def test_a_model_inside_is_used_from_there(base: Path, tmp_path: Path, weights: Path) -> None:
+    opened = open_bundle(with_model(base, tmp_path / "b", weights, inside=True))
+    assert Path(opened.pipeline.reranker.model) == tmp_path / "b/models/reranker"  # type: ignore[attr-defined]
+
+
+def test_a_model_in_an_archive_stays_as_long_as_the_bundle(base: Path, tmp_path: Path, weights: Path) -> None:
+    pack(with_model(base, tmp_path / "b", weights, inside=True), tmp_path / "b.tar.zst")
+    opened = open_bundle(tmp_path / "b.tar.zst")
+    folder = Path(opened.pipeline.reranker.model)  # type: ignore[attr-defined]
+    assert (folder / "model.safetensors").read_bytes() == b"weights"
+    assert "models/reranker/model.safetensors" not in opened.files
+    del opened
+    assert not folder.exists()
+
+
+def test_a_model_that_is_named_must_be_given(base: Path, tmp_path: Path, weights: Path) -> None:
+    made = with_model(base, tmp_path / "b", weights, inside=False)
+    assert "--model reranker=<folder>" in refusal(made).remedy
+    opened = open_bundle(made, models={"reranker": weights})
+    assert Path(opened.pipeline.reranker.model) == weights  # type: ignore[attr-defined]
+
+
+def test_another_model_is_refused(base: Path, tmp_path: Path, weights: Path) -> None:
+    made = with_model(base, tmp_path / "b", weights, inside=False)
+    (weights / "model.safetensors").write_bytes(b"Weights")
+    said = refusal(made, models={"reranker": weights})
+    assert "has the fingerprint sha256:" in said.what
+    assert "reranker" in said.where
+
+
+def test_a_model_inside_that_is_another_is_refused(base: Path, tmp_path: Path, weights: Path) -> None:
+    made = with_model(base, tmp_path / "b", weights, inside=True, fingerprint="sha256:" + "0" * 64)
+    assert "has the fingerprint" in refusal(made).what
+
+
+def test_a_folder_of_the_same_name_here_is_not_taken_for_the_hub(
+    base: Path, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(weights, tmp_path / "owner" / "name")
+    made = forged(base, tmp_path / "b", node("embedder", target=EMBEDDER, model="owner/name", revision="0" * 40))
+    assert "owner/name on the hub" in refusal(made).remedy
+
+
+def test_a_model_on_the_hub_is_known_by_its_revision(base: Path, tmp_path: Path) -> None:
+    made = forged(base, tmp_path / "b", node("embedder", target=EMBEDDER, model="owner/name", revision="0" * 40))
+    listed = {"role": "embedder", "name": "owner/name", "fingerprint": f"owner/name@{'0' * 40}", "revision": "0" * 40}
+    opened = open_bundle(resealed(made, lambda manifest: manifest.update(models=[listed])))
+    assert opened.manifest.models[0].name == "owner/name"
+    listed["fingerprint"] = f"owner/name@{'1' * 40}"
+    assert "has the fingerprint" in refusal(resealed(made, lambda manifest: manifest.update(models=[listed]))).what
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("modules.json", [{**MODULES[0], "type": "os.system"}], "is 'os.system'"),
+        ("modules.json", [{**MODULES[0], "type": "torch.jit"}], "is 'torch.jit'"),
+        ("modules.json", [{"path": ""}], "is None"),
+        ("config.json", {"auto_map": {"AutoModel": "modeling.Model"}}, "code of its own"),
+        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["x.Y", None]}}, "code of its own"),
+        ("1_Pooling/config.json", {"deep": [{"custom_pipelines": {"x": 1}}]}, "code of its own"),
+        ("adapter_config.json", {"base_model_name_or_path": "stranger/model"}, "changes another model"),
+        ("modeling.py", "", "no file of a bundle"),
+        ("pytorch_model.bin", "", "no file of a bundle"),
+        ("model.onnx", "", "no file of a bundle"),
+        ("../../x.json", "", "no file of a bundle"),
+    ],
+)
+def test_a_model_that_brings_code_is_refused(
+    base: Path, tmp_path: Path, weights: Path, name: str, content: Any, words: str
+) -> None:
+    (weights / name).parent.mkdir(exist_ok=True)
+    (weights / name.replace("../", "")).write_text(json.dumps(content), "utf-8")
+    made = with_model(base, tmp_path / "b", weights, inside=True)
+    if name.startswith(".."):
+        shutil.copy(weights / "x.json", made / "x.json")
+    assert words in str(refusal(made))
+
+
+def test_a_model_without_files_is_refused(base: Path, tmp_path: Path, weights: Path) -> None:
+    made = with_model(base, tmp_path / "b", weights, inside=True)
+    shutil.rmtree(made / "models")
+    assert "holds no file" in refusal(resealed(made)).what
