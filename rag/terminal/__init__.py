@@ -16,6 +16,7 @@ from rag.terminal.output import err, interval, number, out, print_json, stream
 from rag.terminal.passages import passages
 from rag.terminal.plans import plan, planned
 from rag.terminal.prompts import prompt
+from rag.terminal.review import reviewed
 from rag.terminal.tallies import tallies
 from rag.terminal.waiting import Waiting
 from rag.terminal.why import why
@@ -46,6 +47,7 @@ __all__ = [
     "planned",
     "print_json",
     "prompt",
+    "reviewed",
     "spaces",
     "stream",
     "swept",

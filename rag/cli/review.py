@@ -1,0 +1,75 @@
+"""The verb that makes golden questions of what people thought of answers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag.cli.app import datasets
+from rag.cli.options import Json, Overrides
+
+if TYPE_CHECKING:
+    from rag.question_file import QuestionFile
+    from rag.serve.opinions import Opinions
+
+Sessions = Annotated[str, typer.Option(envvar="RAG_SESSIONS", help="The database of the server.")]
+
+
+@datasets.command()
+def review(
+    name: str,
+    overrides: Overrides = None,
+    sessions: Sessions = "sqlite:///.rag/serve.db",
+    accept: Annotated[list[str] | None, typer.Option(metavar="ANSWER", help="Accept the draft of this rating.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(metavar="ANSWER", help="Drop this rating.")] = None,
+    edited: Annotated[Path | None, typer.Option(help="Accept these lines, each in place of the draft of its id.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make golden questions of ratings that people gave a server's answers: accept, edit or drop them one by one.
+
+    Quotes must stand in the documents of the set, and a set that could not be read is never written. With --json, --accept,
+    --drop or --edited nobody is asked.
+    """
+    from rag import terminal
+    from rag.loaders.rows import read_rows
+    from rag.reviewing import Review
+
+    file, opinions = _questions(name, overrides or ()), _opinions(sessions)
+    going = Review(file, opinions.candidates(), opinions.settle)
+    going.edited(row.fields for row in (read_rows(edited) if edited else ()))
+    for answer in accept or ():
+        going.accept(answer)
+    for answer in drop or ():
+        going.drop(answer)
+    if as_json:
+        terminal.print_json({"dataset": name, "questions": str(file.path)} | going.to_json())
+    else:
+        terminal.reviewed(going, str(file.path), asking=not (edited or accept or drop))
+
+
+def _questions(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
+    from rag.answering import config_of
+    from rag.build import Components
+    from rag.compose import plugins
+    from rag.errors import ConfigError
+    from rag.loaders.folder import NativeQuestions
+    from rag.question_file import QuestionFile
+
+    config = config_of([f"dataset={name}", *overrides])
+    components = Components(plugins())
+    questions = components.role("dataset", config["dataset"])
+    if not isinstance(questions, NativeQuestions):
+        what = f"{name!r} has a format that nothing is written to"
+        raise ConfigError("dataset", what, "native dataset.path=<a folder with documents/ and questions.jsonl>")
+    return QuestionFile(components.role("loader", config["loader"]), questions)
+
+
+def _opinions(sessions: str) -> "Opinions":
+    from rag.errors import MissingExtraError
+
+    try:
+        from rag.serve.database import Database
+        from rag.serve.opinions import Opinions
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("rag dataset review", error.name or "sqlalchemy", "serve") from error
+    return Opinions(Database(sessions, making=False))
