@@ -13,6 +13,7 @@ from rag.serve.refusing import HEALTH
 Responses = dict[int | str, dict[str, Any]]
 
 WRONG: Mapping[int, str] = {
+    400: "The body cannot be read: it is no UTF-8.",
     401: "No key, or one that is not known here.",
     403: "A page of another origin asks, and there are no keys.",
     404: "There is no such thing, or it is somebody else's.",
@@ -27,7 +28,12 @@ WRONG: Mapping[int, str] = {
 }
 EVENTS = {
     "text/event-stream": {
-        "schema": {"type": "string"},
+        "schema": {
+            "type": "object",
+            "description": "One event; the data of each is JSON, but for OpenAI's last, which is [DONE].",
+            "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+            "required": ["data"],
+        },
         "example": 'event: passages\ndata: […]\n\nevent: piece\ndata: {"text": "28 days"}\n\nevent: answer\ndata: {…}\n\n',
     }
 }
