@@ -1,8 +1,9 @@
 """What must not leave this machine: keys, passwords, and paths that stand for nothing elsewhere."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from rag.errors import ConfigError, DataError
@@ -11,6 +12,9 @@ from rag.redaction import SECRET_KEY, SECRET_VALUE
 
 SHORTEST = 8
 """Characters from which the value of a secret variable is looked for: a shorter one stands in texts by chance."""
+
+ELSEWHERE = re.compile(r"file:|~[\\/]|[A-Za-z]:[\\/]|\\\\[\w.-]+\\[\w.$-]+(?:\\|$)")
+"""How a path of a system begins, whatever it is on: an address, a home, a drive, a share."""
 
 
 def check_config(config: Mapping[str, Any]) -> None:
@@ -50,7 +54,7 @@ def absolute(text: str) -> bool:
     """Whether a text is an absolute path: of two names or more, or one that is there; `/no_think` is a word to a model."""
     if "\n" in text or not text.strip():
         return False
-    if text.startswith(("file:", "~/")) or (PureWindowsPath(text).drive and PureWindowsPath(text).root):
+    if ELSEWHERE.match(text):
         return True
     path = PurePosixPath(text)
     return path.is_absolute() and " " not in text and (len(path.parts) > 2 or (len(path.parts) > 1 and os.path.exists(text)))

@@ -1,5 +1,6 @@
 """The golden questions of a bundle, asked of a server that has it."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from rag.records import Message, Turn
 
 TIMEOUT = 60.0
 """Seconds that a server has for one answer."""
+PATIENCE = 5
+"""Times that one question is asked again where a server says that it was asked too often."""
 
 
 def replayed_url(bundle: Bundle, url: str, key: str | None = None, model: str | None = None) -> Replay:
@@ -107,6 +110,11 @@ def _posted(client: Any, path: str, body: Mapping[str, Any]) -> Mapping[str, Any
     where = f"{client.base_url}{path.lstrip('/')}"
     try:
         response = client.post(path, json=body)
+        for _ in range(PATIENCE):
+            if response.status_code != 429:
+                break
+            time.sleep(_seconds(response.headers.get("Retry-After")))
+            response = client.post(path, json=body)
         content = response.json() if response.content else {}
     except httpx.HTTPError as error:
         raise ServiceError(where, f"cannot be reached ({error})", "start it: rag serve BUNDLE, or check the address") from error
@@ -117,3 +125,8 @@ def _posted(client: Any, path: str, body: Mapping[str, Any]) -> Mapping[str, Any
         remedy = "name the variable that holds a key: --key-env NAME" if response.status_code == 401 else "look at its log"
         raise ServiceError(where, f"answers with status {response.status_code}: {said}".rstrip(": "), remedy)
     return dict(content)
+
+
+def _seconds(after: str | None) -> float:
+    """How long a server wants to be left alone, at most a minute."""
+    return min(float(after), 60.0) if after and after.isdecimal() else 1.0

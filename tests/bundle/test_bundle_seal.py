@@ -184,6 +184,7 @@ PLANTED: dict[str, Callable[[dict[str, Any]], None]] = {
     "embedder.model": lambda config: config["embedder"].update(model="/srv/models/ours"),
     "queries.glossary": lambda config: config["queries"].update(glossary="file:///srv/words.txt"),
     "check.quotes.path": lambda config: config["check"].update(quotes={"path": "C:\\models\\ours"}),
+    "memory.share": lambda config: config["memory"].update(share="\\\\server\\notes"),
     "memory.notes": lambda config: config["memory"].update(notes="~/notes.txt"),
 }
 
@@ -214,7 +215,9 @@ def test_nothing_is_written_where_a_secret_is_found(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("text", ["/no_think", "a/b/c", "and/or", "7", "see /etc/hosts for it", "http://127.0.0.1:8080/v1", ""])
+@pytest.mark.parametrize(
+    "text", ["/no_think", "a/b/c", "and/or", "7", "see /etc/hosts for it", "http://127.0.0.1:8080/v1", "", r"\\(?:text)?color"]
+)
 def test_what_only_looks_like_a_path_stays(text: str) -> None:
     leaks.check_config({"prompt": {"closing": text}})
 

@@ -1,0 +1,328 @@
+"""A bundle answers as its trial was measured, here and over HTTP; where it does not, that is said."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from forged import resealed
+from running_server import key_of, running
+from scripted_server import answer, say, serving
+from small import write_golden
+from swept import sweep, trials
+from verbs import verb
+
+from rag import pipeline as pipelines
+from rag.bundle import parity, proof
+from rag.bundle.measured import measured
+from rag.bundle.opened import Bundle, open_bundle
+from rag.bundle.parity import replay, replay_url, replayed, replayed_url
+from rag.bundle.proof import Case
+from rag.bundle.seal import export
+from rag.entries import Entry
+from rag.errors import DataError, ServiceError
+from rag.records import Message, Query, Recalled, Sought, Turn
+
+PIPELINES = {
+    "words alone": "index=[bm25s] fusion=single",
+    "vectors alone": "index=[dense] fusion=single",
+    "a graph": "index=[faiss_hnsw,bm25] fusion=weighted",
+    "cells": "index=[faiss_ivf] fusion=single",
+    "no generator": "generator=none",
+    "diverse": "reranker=mmr",
+    "neighbours": "selector=neighbours chunker=sentence",
+    "a floor": "selector=score_floor",
+    "guards": "guard=[scan,rules,spotlight,output]",
+    "marks": "guard=[datamark] prompt=cited",
+    "checks": "check=[retrieval_floor,citations,numbers,quotes]",
+    "little room": "context_tokens=12",
+    "pinned": "pinned=[bus.md] prompt=layered",
+    "carried over": "queries=carry_over memory=two_layer",
+    "joined": "queries=concatenate memory=summary_buffer",
+}
+HISTORY = [{"role": "user", "text": "Is there a bus to Holm?"}, {"role": "assistant", "text": "Yes, it leaves at eight."}]
+
+
+def with_conversations(folder: Path) -> Path:
+    """The small golden set, and questions that stand in a conversation."""
+    golden = write_golden(folder / "golden")
+    line = {"id": "q7", "text": "And what does a ticket for it cost?", "kind": "follow_up", "split": "tune", "history": HISTORY}
+    line |= {"answers": ["four crowns"], "evidence": [{"any": [{"doc": "bus.md", "quote": "A ticket costs four crowns."}]}]}
+    with (golden / "questions.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = with_conversations(tmp_path_factory.mktemp("swept"))
+    axes = "  pipeline:\n" + "".join(f"    {name}: {choice}\n" for name, choice in PIPELINES.items())
+    return sweep(folder, axes.rstrip())
+
+
+@pytest.fixture
+def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(place)
+    return place
+
+
+def bundle_of(place: Path, name: str, target: Path) -> Bundle:
+    (row,) = (row for row in trials(place) if row["choices"]["pipeline"] == name)
+    return open_bundle(export(f"trial={row['trial']}", target).path)
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_every_pipeline_answers_as_it_was_measured(there: Path, tmp_path: Path, name: str) -> None:
+    bundle = bundle_of(there, name, tmp_path / "b")
+    found = replayed(bundle)
+    assert found.mismatches == replay(bundle) == []
+    assert found.compared["passages"] == 7
+    answers = 0 if name == "no generator" else 7
+    assert (found.compared["prompt"], found.compared["contexts"], found.compared["answer"]) == (answers,) * 3
+
+
+def test_golden_questions_are_read_from_the_stages_and_nothing_is_asked(
+    there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(*_: Any, **__: Any) -> None:
+        raise AssertionError("the pipeline was asked")
+
+    with monkeypatch.context() as patch:
+        for name in ("trace", "traces", "answer", "answer_from"):
+            patch.setattr(pipelines.Pipeline, name, asked)
+        for name in ("embed_queries", "fuse", "rerank", "select"):
+            patch.setattr(pipelines, name, asked)
+        (row,) = (row for row in trials(there) if row["choices"]["pipeline"] == "words alone")
+        sealed = export(f"trial={row['trial']}", tmp_path / "b")
+    assert sealed.queries == 7
+    assert replay(open_bundle(sealed.path)) == []
+
+
+def test_what_was_stored_is_what_must_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = sweep(tmp_path, "  k: k=3")
+    monkeypatch.chdir(folder)
+    (row,) = trials(folder)
+    found = measured(row["trial"])
+    key = found.made.stages[found.trial.ends.ranking].entry
+    kept = found.runner.store.read(key)
+    assert kept is not None
+    positions = kept.arrays["positions"].copy()
+    positions[0, :2] = positions[0, [1, 0]]
+    found.runner.store.write(key, Entry({**kept.arrays, "positions": positions}, kept.meta))
+    mismatches = replay(open_bundle(export(f"trial={row['trial']}", tmp_path / "b").path))
+    assert (mismatches[0].query_id, mismatches[0].what) == ("q1", "passages")
+    assert {one.query_id for one in mismatches} == {"q1"}
+    assert "q1: passage 1 was" in str(mismatches[0])
+
+
+def changed(path: Path, file: str, change: Callable[[Any], Any]) -> Bundle:
+    """A bundle with one of its files changed, and sealed again."""
+    place = path / file
+    if file.endswith(".yaml"):
+        content = yaml.safe_load(place.read_text("utf-8"))
+        change(content)
+        place.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")
+    else:
+        lines = [json.loads(line) for line in place.read_text("utf-8").splitlines()]
+        change(lines)
+        place.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return open_bundle(resealed(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "change", "kinds"),
+    [
+        ("cells", "config.yaml", lambda config: config.update(k=1), {"passages", "prompt", "contexts", "answer"}),
+        (
+            "a graph",
+            "config.yaml",
+            lambda config: config["fusion"].update(weights=[0.0, 1.0]),
+            {"passages"},
+        ),
+        ("cells", "config.yaml", lambda config: config["generator"].update(sentences=1, share=1.0), {"answer"}),
+        ("carried over", "config.yaml", lambda config: config["memory"].update(turns=1), {"prompt"}),
+        ("cells", "prompt.yaml", lambda prompt: prompt.update(role="You are a pirate."), {"prompt"}),
+        ("cells", "golden.jsonl", lambda lines: lines[0]["retrieved"].reverse(), {"passages"}),
+        ("cells", "golden.jsonl", lambda lines: lines[0]["retrieved"].pop(), {"passages"}),
+        ("cells", "golden.jsonl", lambda lines: lines[0].update(answer="Forty-two."), {"answer"}),
+        ("cells", "golden.jsonl", lambda lines: lines[0]["contexts"].append("bus.md:0-9"), {"contexts"}),
+        ("cells", "golden.jsonl", lambda lines: lines[6]["history"].clear(), {"prompt"}),
+    ],
+)
+def test_every_change_is_noticed(
+    there: Path, tmp_path: Path, name: str, file: str, change: Callable[[Any], Any], kinds: set[str]
+) -> None:
+    bundle_of(there, name, tmp_path / "b")
+    found = replay(changed(tmp_path / "b", file, change))
+    assert kinds <= {one.what for one in found}
+    assert all(str(one) and one.to_json()["said"] == str(one) for one in found)
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", '"text"', '{"query_id": 7}', "7"])
+def test_golden_questions_that_are_none_are_refused(there: Path, tmp_path: Path, line: str) -> None:
+    bundle_of(there, "words alone", tmp_path / "b")
+    (tmp_path / "b" / "golden.jsonl").write_text(line + "\n", "utf-8")
+    with pytest.raises(DataError):
+        replay(open_bundle(resealed(tmp_path / "b")))
+
+
+def test_a_bundle_without_golden_questions_has_nothing_to_repeat(there: Path, tmp_path: Path) -> None:
+    (row, *_) = trials(there)
+    found = replayed(open_bundle(export(f"trial={row['trial']}", tmp_path / "b", queries=0).path))
+    assert found.mismatches == []
+    assert set(found.compared.values()) == {0}
+
+
+def test_a_case_comes_back_as_it_was_written() -> None:
+    turns = (Turn("user", "Is there a bus?"), Turn("assistant", "Yes\u2028at eight."))
+    query = Query("q", "And what does it cost?\x85", turns)
+    case = Case(query, ("a:0-1",), "00", (), "", Sought("what", ("one", "two")), Recalled(turns, "sum"))
+    bare = Case(Query("r", "What?"), ())
+    assert proof.read(proof.lines_of([case, bare])) == [case, bare]
+
+
+ASKING = (
+    "queries=rewrite queries.generator.base_url={url} queries.generator.api_key_env=null "
+    "memory=summary_model memory.turns=1 memory.summarizer.generator.base_url={url} "
+    "memory.summarizer.generator.api_key_env=null"
+)
+
+
+def test_what_models_said_on_the_way_is_said_again_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = with_conversations(tmp_path)
+    with serving(answer(lambda text: f"What does a bus ticket cost, {len(text)} times?")) as script:
+        sweep(folder, f'  model:\n    asked: "{ASKING.format(url=script.url)}"')
+        assert script.asked
+    monkeypatch.chdir(folder)
+    bundle = open_bundle(export("small", tmp_path / "b").path)
+    (case,) = (case for case in proof.cases_of(bundle) if case.query.history)
+    assert case.sought is not None
+    assert case.sought.question.startswith("What does a bus ticket cost")
+    assert case.recalled is not None
+    assert case.recalled.summary
+    # Nobody listens there any more.
+    found = replayed(bundle)
+    assert found.mismatches == []
+    assert found.compared == {"passages": 7, "prompt": 7, "contexts": 7, "answer": 7}
+
+
+def test_the_prompt_is_what_the_model_was_sent_and_its_answer_need_not_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(say("It leaves at seven [1].")) as script:
+        axes = f'  model:\n    said: "generator=openai generator.base_url={script.url} generator.api_key_env=null"'
+        folder = sweep(tmp_path, axes)
+        sent = {proof.told([Message(one["role"], one["content"]) for one in body["messages"]]) for body in script.asked}
+    monkeypatch.chdir(folder)
+    bundle = open_bundle(export("small", tmp_path / "b").path)
+    cases = proof.cases_of(bundle)
+    assert {case.prompt for case in cases} == sent
+    assert {case.answer for case in cases} == {None}
+    found = replayed(bundle)
+    assert found.mismatches == []
+    assert found.compared == {"passages": 6, "prompt": 6, "contexts": 0, "answer": 0}
+
+
+def test_conversations_that_were_lived_are_asked_as_they_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = with_conversations(tmp_path)
+    questions = folder / "golden" / "questions.jsonl"
+    lines = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
+    lines[1] |= {"dialogue": "d", "turn": 1}
+    lines[6] |= {"dialogue": "d", "turn": 2, "history": [{"role": "user", "text": lines[1]["text"]}, HISTORY[1]]}
+    questions.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    sweep(folder, "  live:\n    lived: history=live queries=carry_over")
+    monkeypatch.chdir(folder)
+    bundle = open_bundle(export("small", tmp_path / "b").path)
+    before, after = (case for case in proof.cases_of(bundle) if case.query.query_id in ("q2", "q7"))
+    said = after.query.history[1].text
+    assert said != HISTORY[1]["text"]
+    assert before.answer is not None
+    assert said in before.answer
+    assert replay(bundle) == []
+
+
+def test_a_server_answers_as_its_bundle_was_measured(there: Path, tmp_path: Path) -> None:
+    bundle = bundle_of(there, "carried over", tmp_path / "b")
+    other = bundle_of(there, "joined", tmp_path / "other")
+    with running(bundle.path, f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
+        found = replayed_url(bundle, server.url + "/", key_of("ann"))
+        assert found.mismatches == replay_url(bundle, server.url, key_of("ann")) == []
+        # A conversation is sent as one, and its prompt is not told.
+        assert found.compared == {"passages": 6, "prompt": 6, "contexts": 7, "answer": 7}
+        assert not found.left_out
+        (mismatch,) = replay_url(other, server.url, key_of("ann"))
+        assert (mismatch.what, mismatch.expected, mismatch.found) == ("bundle", other.digest, bundle.digest)
+        assert bundle.digest in str(mismatch)
+        lying = replace(
+            bundle, files={**bundle.files, "golden.jsonl": bundle.read("golden.jsonl").replace(b"crowns", b"pounds")}
+        )
+        assert {one.what for one in replay_url(lying, server.url, key_of("ann"))} == {"answer"}
+        with pytest.raises(ServiceError, match="--key-env"):
+            replay_url(bundle, server.url)
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1", "file:///etc/passwd", ""])
+def test_an_address_that_is_none_is_refused(there: Path, tmp_path: Path, url: str) -> None:
+    with pytest.raises(ServiceError, match="no address"):
+        replay_url(bundle_of(there, "words alone", tmp_path / "b"), url)
+
+
+def test_what_is_no_server_of_ours_is_told(there: Path, tmp_path: Path) -> None:
+    bundle = bundle_of(there, "words alone", tmp_path / "b")
+    with serving(say("Hello.")) as script:
+        script.steps = [lambda exchange: say("no")(exchange)]
+        with pytest.raises(ServiceError):
+            replay_url(bundle, script.url)
+
+
+def test_a_question_that_would_ask_a_model_is_left_out_over_http(there: Path, tmp_path: Path) -> None:
+    bundle = bundle_of(there, "words alone", tmp_path / "b")
+    cases = [replace(case, sought=Sought("x", ("x",))) for case in proof.cases_of(bundle)]
+    asking = replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(cases)})
+    found = replayed_url(asking, "http://127.0.0.1:9")
+    assert sum(found.left_out.values()) == 7
+    history = [replace(case, answer=None) for case in proof.cases_of(bundle) if case.query.history]
+    marked = [
+        replace(case, query=replace(case.query, history=(Turn("assistant", "Eight [1]."),)), answer="x") for case in history
+    ]
+    for line in (history, marked):
+        bare = replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(line)})
+        assert sum(replayed_url(bare, "http://127.0.0.1:9").left_out.values()) == 1
+
+
+def test_verify_ends_with_1_where_something_differs(
+    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rag = verb(capsys, monkeypatch)
+    path = bundle_of(there, "checks", tmp_path / "b").path
+    said = rag("verify", str(path), "--json")
+    assert (said.code, said.json["same"], said.json["queries"]) == (0, True, 7)
+    assert said.json["here"]["compared"]["passages"] == 7
+    with running(path, f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
+        monkeypatch.setenv("MY_KEY", key_of("ann"))
+        told = rag("verify", str(path), "--url", server.url, "--key-env", "MY_KEY")
+        assert told.code == 0, told.err
+        assert "Over HTTP" in told.out
+        assert rag("verify", str(path), "--url", server.url, "--key-env", "NONE_SUCH").code == 2
+    changed(path, "config.yaml", lambda config: config.update(k=1))
+    said = rag("verify", str(path), "--json")
+    assert (said.code, said.json["same"]) == (1, False)
+    assert {one["query_id"] for one in said.json["here"]["mismatches"]} <= {f"q{number}" for number in range(1, 8)}
+    shown = rag("verify", str(path))
+    assert shown.code == 1
+    assert "more" in shown.out
+    (path / "documents.jsonl").write_text("", "utf-8")
+    assert rag("verify", str(path)).code == 2
+    assert rag("verify", str(tmp_path / "none")).code == 2
+    assert rag("verify", str(path), "--model", "embedder").code == 2
+
+
+def test_what_is_not_in_a_replay_is_not_counted() -> None:
+    assert parity.Replay().to_json() == {
+        "compared": {"passages": 0, "prompt": 0, "contexts": 0, "answer": 0},
+        "mismatches": [],
+        "left_out": {},
+    }
