@@ -113,7 +113,7 @@ def say(text: str | None, usage: object = USAGE, finish: str = "stop") -> Step:
 
     def step(exchange: Exchange) -> None:
         if exchange.streams:
-            stream(*re.findall(r"\S+\s*|\s+", text or ""), finish=finish)(exchange)
+            stream(*re.findall(r"\S+\s*|\s+", text or ""), finish=finish, usage=usage)(exchange)
             return
         choice = {"message": {"role": "assistant", "content": text}, "finish_reason": finish}
         send(200, {"choices": [choice], "usage": usage})(exchange)
@@ -216,8 +216,13 @@ def cut(*pieces: str) -> Step:
     return step
 
 
-def stream(*pieces: str, ending: bytes | None = None, finish: str | None = "stop", wait: float = 0.0) -> Step:
-    """Server-sent events, closed by the end of the connection; `ending` replaces the last event, `wait` is before each."""
+def stream(
+    *pieces: str, ending: bytes | None = None, finish: str | None = "stop", wait: float = 0.0, usage: object = None
+) -> Step:
+    """Server-sent events, closed by the end of the connection; `ending` replaces the last event, `wait` is before each.
+
+    `usage` comes behind the last one where it was asked for.
+    """
 
     def step(exchange: Exchange) -> None:
         _begin(exchange)
@@ -225,7 +230,8 @@ def stream(*pieces: str, ending: bytes | None = None, finish: str | None = "stop
             time.sleep(wait)
             exchange.wfile.write(_event({"content": piece}))
             exchange.wfile.flush()
-        exchange.wfile.write(ending if ending is not None else _event({}, finish) + b"data: [DONE]\n\n")
+        counted = b"" if usage is None or not exchange.asked.get("stream_options") else _counted(usage)
+        exchange.wfile.write(ending if ending is not None else _event({}, finish) + counted + b"data: [DONE]\n\n")
 
     return step
 
@@ -245,3 +251,7 @@ def _chunk(exchange: Exchange, data: bytes) -> None:
 
 def _event(delta: dict[str, str], finish_reason: str | None = None) -> bytes:
     return b"data: " + json.dumps({"choices": [{"delta": delta, "finish_reason": finish_reason}]}).encode() + b"\n\n"
+
+
+def _counted(usage: object) -> bytes:
+    return b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from rag.citations import cited
-from rag.errors import ConfigError, ServiceError
+from rag.errors import ConfigError, RefusalError, ServiceError
 from rag.generators.prices import listed
 from rag.generators.service import LATER, REMEDIES, SoFar, answered, completion, for_good, nothing_said
 from rag.records import Reply, Request
@@ -146,7 +146,7 @@ class OpenAiGenerator:
         if not so_far.finish:
             raise self._failure("the stream ended before the reply did", "try again")
         if not so_far.text.strip():
-            raise self._failure(*nothing_said(so_far.finish))
+            raise RefusalError.of(str(self._failure(*nothing_said(so_far.finish))))
         prompt, completion = so_far.counts
         return Reply(
             so_far.text, cited(so_far.text, len(request.contexts)), prompt or 0, completion or 0, self._cost(*so_far.counts)
@@ -231,8 +231,9 @@ class OpenAiGenerator:
         import openai
 
         if isinstance(error, openai.APIStatusError):
-            remedy = for_good(error.status_code, error.body, str(error.message)) or REMEDIES.get(error.status_code, LATER)
-            return self._failure(answered(error), remedy)
+            if remedy := for_good(error.status_code, error.body, str(error.message)):
+                return RefusalError.of(str(self._failure(answered(error), remedy)))
+            return self._failure(answered(error), REMEDIES.get(error.status_code, LATER))
         if isinstance(error, openai.APITimeoutError):
             return self._failure(f"no answer within {self.timeout:g} s", "raise generator.runtime.timeout or check the server")
         if isinstance(error, openai.APIConnectionError):

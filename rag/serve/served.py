@@ -4,20 +4,24 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from weakref import finalize
 
 from rag.bundle.opened import Bundle, open_bundle
 from rag.bundle.parity import Mismatch, replay
 from rag.errors import UserError, closest
+from rag.pipeline import Pipeline
 from rag.queries.none import AsTyped
 from rag.records import Document, Query
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
 
 LOG = logging.getLogger("rag.serve.served")
+RETRIES = 1
+"""How often a model's endpoint is asked again at most."""
 DEFAULT = "default"
 """The name that always leads to the first model."""
 
@@ -60,10 +64,19 @@ def ready(bundle: Bundle, source: Path) -> Model:
         raise ParityError(str(source), _differs(mismatches), "use the versions in its manifest.json, or export it again")
     warm = replace(bundle.pipeline, queries=AsTyped())  # a model that rewrites questions would cost
     warm.contexts(warm.trace(Query("warm", "warm")))
+    bundle = replace(bundle, pipeline=prompt(bundle.pipeline))
     model = Model(bundle, Batcher(bundle.pipeline), source)
     # The thread of a model that was exchanged ends when the last question that it answers is done.
     finalize(model, model.batcher.close)
     return model
+
+
+def prompt(pipeline: Pipeline) -> Pipeline:
+    """A pipeline whose generator does not try again as often as in a sweep: a person waits, and may ask again."""
+    generator: Any = pipeline.generator
+    if not is_dataclass(generator) or getattr(generator, "retries", 0) <= RETRIES:
+        return pipeline
+    return replace(pipeline, generator=replace(generator, retries=RETRIES))
 
 
 def _differs(mismatches: Sequence[Mismatch]) -> str:

@@ -9,7 +9,6 @@ from pydantic_core import to_json
 from rag.errors import UserError
 from rag.serve import openai, problems
 from rag.serve.asking import Asking
-from rag.serve.database import MissingError
 from rag.serve.description import openai_promises
 from rag.serve.desk import Desk, beating, desk_of, owner_of, sent
 from rag.serve.logs import tell_failure
@@ -69,10 +68,8 @@ async def models(request: Request) -> Response:
 @router.get("/models/{model}", responses=openai_promises(Offered))
 async def model(model: str, request: Request) -> Response:
     """One of them."""
-    for one in desk_of(request).served.models:
-        if one.name == model:
-            return sent(_listed(one), one.headers)
-    raise MissingError("model", "there is none of that name", "GET /v1/models lists them")
+    found = desk_of(request).served.pick(model)
+    return sent(_listed(found), found.headers)
 
 
 def _listed(model: Model) -> dict[str, object]:
