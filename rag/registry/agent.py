@@ -112,8 +112,9 @@ class _Hearing:
         try:
             self._said.put(bundle.pipeline.answer_from(query, trace, self._hear))
         except BaseException as error:
-            # Whoever listens gets it: a thread has nobody to raise it to.
-            self._said.put(error)
+            # Whoever listens gets it: a thread has nobody to raise it to. Kept for nobody, it would keep the model talking.
+            if not self._gone:
+                self._said.put(error)
 
     def _hear(self, piece: str) -> None:
         if self._gone:

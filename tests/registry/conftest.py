@@ -1,0 +1,115 @@
+"""A folder with three trials that were swept, tracked and sealed: two that find passages, one that answers."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gated import AXES, GATE, write_gated, write_many
+
+from rag import experiment, sweep
+from rag.bundle import seal
+from rag.bundle.opened import Bundle, open_bundle
+from rag.registry.register import Registered, register
+
+ALL = GATE.replace("gate:\n", "split: all\nholdout: 0\ngate:\n  split: all\n")
+ANSWERS = """\
+question: Does it answer?
+dataset: native
+split: all
+holdout: 0
+fixed: ["dataset.path=golden", "index=[bm25s]", fusion=single, embedder=hashing, generator=extractive, latency=0]
+axes: {read: {three: k=3}}
+"""
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A bundle that answers, and what MLflow has of it."""
+
+    bundle: Bundle
+    model: Any
+    registered: Registered
+    client: Any
+
+
+MLFLOW = ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_TRACE_SAMPLING_RATIO")
+
+
+def swept(name: str) -> dict[str, Path]:
+    """Sweep an experiment and seal its trials; the bundles by the names of the trials."""
+    ready = sweep.prepare(experiment.load(name))
+    done = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
+    sweep.write(done)
+    rows = done.board.rows
+    places = {row.name: Path(f"bundles/{name}-{row.name}" if len(rows) > 1 else f"bundles/{name}") for row in rows}
+    return {row.name: seal.export(f"trial={row.trial_id}", places[row.name]).path for row in rows}
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder: `bundles/notes-narrow`, `notes-wide` (120 questions), `few-…` (of 24) and `answers-…`; experiments beside."""
+    folder = tmp_path_factory.mktemp("registry")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        for name in MLFLOW:
+            patched.delenv(name, raising=False)
+        (folder / "experiments").mkdir()
+        write_many(Path("golden"))
+        write_gated(Path("experiments/notes.yaml"), Path("golden"), AXES, ALL)
+        write_gated(Path("experiments/few.yaml"), Path("golden"), AXES, GATE + "holdout: 0\n")
+        Path("experiments/answers.yaml").write_text(ANSWERS, "utf-8")
+        for name in ("notes", "few", "answers"):
+            swept(name)
+    return folder
+
+
+@pytest.fixture
+def at_home(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
+    """Work in that folder, with a database of MLflow's of one's own; a function that names bundles there."""
+    _settle(monkeypatch, home, tmp_path)
+    return lambda name: home / "bundles" / name
+
+
+def _settle(patched: pytest.MonkeyPatch, home: Path, database: Path) -> None:
+    patched.chdir(home)
+    for name in MLFLOW:
+        patched.delenv(name, raising=False)
+    patched.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}/mlflow.db")
+    patched.setenv("MLFLOW_ALLOW_PICKLE_DESERIALIZATION", "false")
+
+
+@contextmanager
+def _looking_there() -> Iterator[Any]:
+    """MLflow, which looks at the database of the environment meanwhile."""
+    import mlflow
+
+    uri = os.environ["MLFLOW_TRACKING_URI"]
+    mlflow.set_tracking_uri(uri)
+    try:
+        yield mlflow
+    finally:
+        mlflow.set_tracking_uri(None)
+
+
+@pytest.fixture
+def mlflow_here(at_home: Any) -> Iterator[Any]:
+    """MLflow over a database of one's own."""
+    with _looking_there() as mlflow:
+        yield mlflow
+
+
+@pytest.fixture(scope="session")
+def answering(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
+    """A bundle that answers, the model that MLflow loads of it, and MLflow; for tests that change nothing."""
+    with pytest.MonkeyPatch.context() as patched:
+        _settle(patched, home, tmp_path_factory.mktemp("mlflow"))
+        path = home / "bundles/answers"
+        found = register(path, "answers")
+        with _looking_there() as mlflow:
+            model = mlflow.pyfunc.load_model(found.uri)
+            client = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"])
+        yield Answering(open_bundle(path), model, found, client)
