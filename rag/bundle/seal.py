@@ -3,39 +3,44 @@
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from rag import baseline, calibration, gate
 from rag.answering import materials, values_of
-from rag.assessors import identity as identity_of
 from rag.build import TARGET, Components
 from rag.bundle import leaks, proof
 from rag.bundle.archive import SUFFIX, pack
-from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, PROMPT, SCORES, SEAL
+from rag.bundle.evidence import evidence, metrics_of
+from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, PROMPT, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.measured import Measured, measured, named
 from rag.bundle.references import files_of, referenced, versions
 from rag.bundle.writing import appearing
 from rag.corpus import Corpus
 from rag.entries import Entry, encode
-from rag.errors import ConfigError, StoreError, UserError
-from rag.experiment import load
-from rag.identity import digest, without_runtime
+from rag.errors import ConfigError, StoreError
+from rag.identity import without_runtime
 from rag.models import sha256
 from rag.records import Arrays, Document
 
 QUERIES = 32
 """Golden questions that a bundle carries unless told: enough to notice a change, few enough for every start of a server."""
 
-Files = Mapping[str, bytes | Path]
-"""What goes into a bundle, by its name there: bytes, or a file to copy."""
+
+@dataclass(frozen=True)
+class Content:
+    """What goes into a bundle: files by their names, as bytes or to be copied, and a manifest without a list of them.
+
+    `queries` is how many golden questions are among it.
+    """
+
+    files: Mapping[str, bytes | Path]
+    manifest: Manifest
+    queries: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def seal(config: Mapping[str, Any], target: Path) -> str:
     found = materials(config)
     files, manifest = _pipeline(config, found.components, found.corpus, found.indexes, with_models=False)
     known = replace(manifest, golden=found.golden.golden_digest, corpus=found.golden.corpus_digest)
-    return _written(files, known, target, 0).digest
+    return written(Content(files, known), target).digest
 
 
 def export(what: str, target: Path | None = None, queries: int = QUERIES, with_models: bool = False) -> Sealed:
@@ -86,13 +91,18 @@ def default_target(experiment: str, trial_id: str) -> Path:
 
 def export_trial(found: Measured, target: Path, queries: int = QUERIES, with_models: bool = False) -> Sealed:
     """As `export`, for a trial that was looked up."""
-    config, ends = found.config, found.trial.ends
+    return written(content_of(found, queries, with_models), target)
+
+
+def content_of(found: Measured, queries: int = QUERIES, with_models: bool = False) -> Content:
+    """What a bundle of a trial holds; errors as in `export`."""
+    config = found.config
     if getattr(found.components.role("generator", config["generator"]), "reads_gold", False):
         what = "gives the reference answer of a golden question, and a typed one has none"
         raise ConfigError("generator", what, "export a trial with another, for example generator=extractive")
     files, manifest = _pipeline(config, found.components, found.corpus, found.indexes, with_models)
     cases = proof.cases(found, queries)
-    files = {**files, **dict(_cards(found)), SCORES: _scores(_compared(found)), GOLDEN: proof.lines_of(cases)}
+    files |= {**evidence(found), GOLDEN: proof.lines_of(cases)}
     manifest = replace(
         manifest,
         experiment=found.experiment,
@@ -101,9 +111,9 @@ def export_trial(found: Measured, target: Path, queries: int = QUERIES, with_mod
         golden=found.golden.golden_digest,
         corpus=found.golden.corpus_digest,
         split=str(config["split"]),
-        metrics=_metrics(found.entry(ends.score)),
+        metrics=metrics_of(found),
     )
-    return _written(files, manifest, target, len(cases))
+    return Content(files, manifest, len(cases))
 
 
 def packed(sealed: Sealed) -> Path:
@@ -168,60 +178,20 @@ def _identities(config: Mapping[str, Any], components: Components) -> Iterator[t
         yield from ((where, components.identity(part, where)) for where, part in nodes.items())
 
 
-def _cards(found: Measured) -> Iterator[tuple[str, bytes]]:
-    """The cards of the judge, where one judged: how well it agrees with people."""
-    if found.trial.ends.assess is None:
-        return
-    for card in calibration.cards(found.runner.store, identity_of(found.made, found.config)):
-        name = digest(card.judge, card.digest, card.data)[:16]
-        yield f"cards/{name}.json", (json.dumps(card.to_json(), indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
-
-
-def _compared(found: Measured) -> baseline.Baseline:
-    """The scores that a gate compares: on the questions it asks, where the trial was measured on these, else on its own."""
-    kept = None
-    with suppress(UserError):
-        ready = gate.to_keep(load(found.experiment), found.trial.trial_id)
-        if ready.store.read_meta(ready.plan.stages[ready.trial.ends.score].entry):
-            kept = baseline.of(ready.trial, ready.plan, ready.store)
-    kept = kept or baseline.of(found.trial, found.made, found.runner.store)
-    return replace(kept, experiment=found.experiment, result=replace(kept.result, config=_anywhere(kept.result.config)))
-
-
-def _scores(kept: baseline.Baseline) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "scores.json"
-        baseline.write(kept, path)
-        return path.read_bytes()
-
-
-def _anywhere(value: Any) -> Any:
-    """A config for the record: of what lies outside of the working folder only the name is told."""
-    if isinstance(value, Mapping):
-        return {key: _anywhere(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_anywhere(part) for part in value]
-    outside = isinstance(value, str) and (leaks.absolute(value) or value.startswith("../"))
-    return PurePath(value).name if outside else value
-
-
-def _metrics(scores: Entry) -> dict[str, dict[str, float | None]]:
-    return {column: dict(told) for column, told in scores.meta["summary"]["columns"].items()}
-
-
-def _written(files: Files, manifest: Manifest, target: Path, queries: int) -> Sealed:
-    listed = {name: _listed(content) for name, content in sorted(files.items())}
-    manifest = replace(manifest, files=listed)
+def written(content: Content, target: Path) -> Sealed:
+    """Write a bundle, or find it there; StoreError where it cannot be written, and then nothing of it is."""
+    listed = {name: _listed(part) for name, part in sorted(content.files.items())}
+    manifest, queries = replace(content.manifest, files=listed), content.queries
     data = manifest.to_bytes()
     known = hashlib.sha256(data).hexdigest()
     if _same(target, known):
         return Sealed(target, known, manifest, queries, written=False)
-    sealed = {**files, MANIFEST: data, SEAL: seal_of(known)}
+    sealed = {**content.files, MANIFEST: data, SEAL: seal_of(known)}
     with appearing(target) as unfinished:
-        for name, content in sealed.items():
+        for name, part in sealed.items():
             place = unfinished / name
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(content, place) if isinstance(content, Path) else place.write_bytes(content)
+            shutil.copyfile(part, place) if isinstance(part, Path) else place.write_bytes(part)
     return Sealed(target, known, manifest, queries)
 
 
