@@ -1,11 +1,15 @@
 """A server of the small golden set, and a tiny app behind the same guards, for the tests of what stands before every route."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from small import write_golden
@@ -45,6 +49,22 @@ def small_app(bundle: Path, database: Path, **settings: Any) -> FastAPI:
     chosen = Settings(**settings)
     conversations = Conversations(f"sqlite:///{database}", chosen.idle)
     return create_app(Served([bundle]), chosen, conversations, Opinions(conversations.database, chosen.idle))
+
+
+@contextmanager
+def listening(app: FastAPI) -> Iterator[str]:
+    """A real server of an app on a port that was free; its address."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the server does not start"
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def bearer(key: str) -> dict[str, str]:

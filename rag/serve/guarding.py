@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.serve import spans
+from rag.serve.description import Responses, promises
 from rag.serve.keys import Keys
 from rag.serve.limits import Buckets, InTurn, Rated, Turns
 from rag.serve.logs import tell_failure
@@ -37,12 +38,16 @@ SECURITY = {
 STORED = {"cache-control": "no-store"}
 """Of what does not say itself how long it may be kept: answers are nobody else's."""
 
+FIGURES: Responses = {
+    200: {"description": "Counters and histograms.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
+
 
 def protect(app: FastAPI, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
     """Put all guards before an app. `now` is the clock of the rate limit, in seconds."""
     turns = Turns(settings.workers, settings.queue)
     meters = Meters(turns)
-    app.add_api_route("/metrics", meters.shown, tags=["health"], summary="Metrics", response_class=PlainTextResponse)
+    app.add_api_route("/metrics", meters.shown, tags=["health"], response_class=Response, responses=promises(None) | FIGURES)
     # Added last, met first.
     app.add_middleware(InTurn, turns=turns, seconds=settings.timeout, most=settings.body_bytes)
     if settings.rate:

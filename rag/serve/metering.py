@@ -66,5 +66,5 @@ class Meters:
         """Nothing is to be sent: Prometheus fetches."""
 
     def shown(self) -> Response:
-        """All figures, as Prometheus reads them."""
+        """Show how much is asked and answered, how fast and at what cost, as Prometheus reads it."""
         return Response(generate_latest(self.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

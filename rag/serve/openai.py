@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from rag.citations import without_markers
 from rag.conversing import UNSAID
@@ -14,12 +14,24 @@ from rag.records import Turn
 from rag.serve.schemas import QUESTION, AskBody, Within
 
 
+def whole(text: str) -> str:
+    """A text that can be written; ValueError for one with half a character in it, which JSON can hold and UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds half a character") from None
+    return text
+
+
+Words = Annotated[str, AfterValidator(whole)]
+
+
 class Part(BaseModel):
     """A part of a message; only text is understood."""
 
     model_config = ConfigDict(extra="allow")
     type: str
-    text: str | None = None
+    text: Words | None = None
 
 
 class Said(BaseModel):
@@ -27,7 +39,7 @@ class Said(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[Part] | None = None
+    content: Words | list[Part] | None = None
 
     @property
     def words(self) -> str:

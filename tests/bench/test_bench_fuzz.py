@@ -1,0 +1,23 @@
+"""At least 5,000 requests that are made up from the API's description: none fails, and every response is as described."""
+
+from pathlib import Path
+
+import pytest
+from bench.measuring import Report
+from fuzzing import fuzz
+from small_server import ALICE, QUESTION, TWO_KEYS, ask, bearer, listening, small_app, small_bundle
+
+pytestmark = pytest.mark.bench
+
+
+def test_five_thousand_made_up_requests(tmp_path: Path) -> None:
+    app = small_app(small_bundle(tmp_path), tmp_path / "serve.db", keys=TWO_KEYS, rate=0)
+    session = ask(app, "/chat", json={"question": QUESTION}, headers=bearer(ALICE)).json()["session"]
+    with listening(app) as address:
+        asked = fuzz(address, bearer(ALICE), {"session": session, "doc_id": "ferry.md", "model": "default"}, 230)
+    report = Report("Requests that schemathesis makes up, by what they were answered", ("status", "requests"))
+    for status in sorted({status for (_, _, status) in asked}):
+        report.row(status, sum(count for key, count in asked.items() if key[2] == status))
+    report.show()
+    assert sum(asked.values()) >= 5000
+    assert max(status for (_, _, status) in asked) < 500

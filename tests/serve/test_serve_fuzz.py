@@ -1,0 +1,52 @@
+"""Whatever is sent: no failure of the server, and responses as they are described. The whole of it stands in tests/bench."""
+
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fuzzing import HOSTILE, fuzz
+from small_server import ALICE, QUESTION, TWO_KEYS, ask, bearer, listening, small_app, small_bundle
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed bundle."""
+    return small_bundle(tmp_path_factory.mktemp("fuzz"))
+
+
+@pytest.fixture
+def app(bundle: Path, tmp_path: Path) -> FastAPI:
+    """A server without a limit of requests."""
+    return small_app(bundle, tmp_path / "serve.db", keys=TWO_KEYS, rate=0)
+
+
+def test_made_up_requests_are_answered_as_described(app: FastAPI) -> None:
+    session = ask(app, "/chat", json={"question": QUESTION}, headers=bearer(ALICE)).json()["session"]
+    known = {"session": session, "doc_id": "ferry.md", "model": "default"}
+    with listening(app) as address:
+        asked = fuzz(address, bearer(ALICE), known, 12, derandomize=True)
+    assert sum(asked.values()) > 250
+    reached = {label for (label, _, status) in asked if status < 300}
+    assert reached >= {"POST /search", "POST /ask", "POST /chat", "GET /documents", "GET /documents/{doc_id}", "GET /metrics"}
+    assert not [status for (_, _, status) in asked if status >= 500]
+
+
+@pytest.mark.parametrize("path", ["/ask", "/search", "/chat", "/feedback", "/v1/chat/completions"])
+def test_hostile_bodies_are_refused_or_answered(app: FastAPI, path: str) -> None:
+    for name, body in HOSTILE.items():
+        for stream in (b"", b'{"stream": true, ' + body[1:]):
+            if stream and not (body.startswith(b'{"') and path != "/feedback"):
+                continue
+            headers = bearer(ALICE) | {"Content-Type": "application/json"}
+            found = ask(app, path, content=stream or body, headers=headers)
+            assert found.status_code < 500, (name, found.text)
+            assert "text/event-stream" in found.headers["content-type"] or found.json() is not None
+            assert "internal-server-error" not in found.text, name
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/xml", "multipart/form-data", "application/x-www-form-urlencoded", ""]
+)
+def test_a_body_of_another_kind_is_not_taken_for_json(app: FastAPI, kind: str) -> None:
+    body = b'{"question": "When does the ferry leave?"}'
+    assert ask(app, content=body, headers=bearer(ALICE) | {"Content-Type": kind}).status_code == 422
