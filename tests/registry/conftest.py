@@ -1,6 +1,7 @@
 """A folder with three trials that were swept, tracked and sealed: two that find passages, one that answers."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -113,3 +114,23 @@ def answering(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             model = mlflow.pyfunc.load_model(found.uri)
             client = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"])
         yield Answering(open_bundle(path), model, found, client)
+
+
+@pytest.fixture(scope="session")
+def registered(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a database in which `notes` and `few` have version 1, the narrow trial, and version 2, the wide one."""
+    folder = tmp_path_factory.mktemp("registered")
+    with pytest.MonkeyPatch.context() as patched:
+        _settle(patched, home, folder)
+        for name in ("notes-narrow", "notes-wide", "few-narrow", "few-wide"):
+            register(home / "bundles" / name, name.partition("-")[0])
+    return folder
+
+
+@pytest.fixture
+def versions(at_home: Any, registered: Path, tmp_path: Path) -> Any:
+    """A client of a copy of that database; nobody is champion."""
+    from mlflow import MlflowClient
+
+    shutil.copy(registered / "mlflow.db", tmp_path / "mlflow.db")
+    return MlflowClient(os.environ["MLFLOW_TRACKING_URI"])

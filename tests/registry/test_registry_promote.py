@@ -1,0 +1,198 @@
+"""The alias `champion`: who gets it, who does not, and what is said."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from verbs import Verb, verb
+
+from rag.answering import config_of
+from rag.build import Components
+from rag.bundle.seal import seal
+from rag.errors import ConfigError, DataError, ServiceError
+from rag.gate.spec import Gate, Margin
+from rag.registry import promote as promotion
+from rag.registry.judged import advisory
+from rag.registry.promote import Asked, promote
+from rag.registry.register import register
+from rag.registry.service import registry
+from rag.registry.versions import challenger, fetched
+
+Place = Callable[[str], Path]
+
+
+@pytest.fixture
+def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    return verb(capsys, monkeypatch)
+
+
+def aliased(client: Any, model: str) -> dict[str, int]:
+    """Who is what, by number of version."""
+    found = client.get_registered_model(model).aliases
+    return {alias: int(version) for alias, version in found.items()}
+
+
+def test_the_first_champion_has_only_bounds_to_keep(rag: Verb, versions: Any) -> None:
+    said = rag("promote", "notes", "--json")
+    assert said.code == 0
+    told = said.json
+    assert (told["promoted"], told["verdict"], told["champion"], told["challenger"]["version"]) == (True, "PASS", None, 2)
+    assert [kept["text"] for kept in told["bounds"]] == ["failed == 0"]
+    assert not told["rows"]
+    assert aliased(versions, "notes") == {"champion": 2}
+    assert versions.get_model_version("notes", "2").tags["assay.gate"].startswith("PASS: ")
+
+
+def test_what_is_worse_is_not_promoted(rag: Verb, versions: Any) -> None:
+    versions.set_registered_model_alias("notes", "champion", "2")
+    said = rag("promote", "notes", "--version", "1", "--json")
+    assert said.code == 1
+    assert (said.json["promoted"], said.json["verdict"], said.json["champion"]["version"]) == (False, "FAIL", 2)
+    (row,) = [row for row in said.json["rows"] if row["column"] == "ndcg@10"]
+    assert row["high"] < 0
+    assert row["low"] < -0.03
+    assert aliased(versions, "notes")["champion"] == 2
+    assert "assay.gate" not in versions.get_model_version("notes", "1").tags
+
+
+def test_what_is_better_is(rag: Verb, versions: Any) -> None:
+    versions.set_registered_model_alias("notes", "champion", "1")
+    said = rag("promote", "notes")
+    assert said.code == 0
+    assert "notes@champion is version 2" in said.out
+    assert aliased(versions, "notes") == {"champion": 2}
+
+
+def test_what_cannot_be_told_is_not_unless_that_is_said(rag: Verb, versions: Any) -> None:
+    versions.set_registered_model_alias("few", "champion", "2")
+    asked = ("promote", "few", "--version", "1")
+    said = rag(*asked)
+    assert said.code == 3
+    assert "few@champion stays version 2" in said.out
+    assert "questions of tune, by which the trials were chosen" in said.out
+    assert rag(*asked, "--inconclusive", "fail").code == 1
+    assert aliased(versions, "few")["champion"] == 2
+    assert rag(*asked, "--inconclusive", "pass").code == 0
+    assert aliased(versions, "few")["champion"] == 1
+    assert rag(*asked, "--inconclusive", "perhaps").code == 2
+
+
+def test_nothing_there_to_promote(rag: Verb, versions: Any) -> None:
+    for arguments, said in {
+        ("nobody",): "is not registered",
+        ("notes", "--version", "9"): "has no version 9",
+        ("notes", "--experiment", "unheard"): "there is none called 'unheard'",
+    }.items():
+        found = rag("promote", *arguments)
+        assert found.code == 2
+        assert said in found.err
+    assert rag("promote", "notes").code == 0
+    assert "is the champion already" in rag("promote", "notes", "--version", "2").err
+    assert "has no challenger" in rag("promote", "notes").err
+
+
+def test_trials_of_different_questions_are_not_compared(at_home: Place, versions: Any) -> None:
+    register(at_home("few-narrow"), "notes")
+    versions.set_registered_model_alias("notes", "champion", "2")
+    with pytest.raises(DataError, match="was measured on 'tune', and notes version 2 on 'all'"):
+        promote("notes")
+
+
+def test_another_gate_counts_where_one_is_named(at_home: Place, versions: Any) -> None:
+    path = Path("experiments/timed.yaml")
+    text = Path("experiments/notes.yaml").read_text("utf-8")
+    before = '  bounds: ["failed == 0"]'
+    assert before in text
+    path.write_text(text.replace(before, '  bounds: ["latency_p95_ratio <= 900", "ndcg@10 >= 0.999"]'), "utf-8")
+    versions.set_registered_model_alias("notes", "champion", "1")
+    found = promote("notes", asked=Asked("timed"))
+    assert [(kept.text, kept.verdict) for kept in found.bounds] == [
+        ("latency_p95_ratio <= 900", "PASS"),
+        ("ndcg@10 >= 0.999", "FAIL"),
+    ]
+    assert found.bounds[0].value
+    assert (found.verdict, found.exit_code) == ("FAIL", 1)
+    assert aliased(versions, "notes")["champion"] == 1
+
+
+def test_what_nobody_measured_cannot_be_compared(at_home: Place, versions: Any, tmp_path: Path) -> None:
+    sealed = tmp_path / "sealed"
+    seal(config_of([f"dataset.path={os.getcwd()}/golden", "dataset=native", "embedder=hashing", "generator=none"]), sealed)
+    assert register(sealed, "sealed").new
+    with pytest.raises(DataError, match="holds no scores"):
+        promote("sealed")
+
+
+def test_a_model_of_somebody_else_is_no_bundle(versions: Any) -> None:
+    versions.create_registered_model("theirs")
+    source = versions.get_model_version("notes", "1").source
+    versions.create_model_version("theirs", source)
+    with pytest.raises(DataError, match="is no bundle"):
+        promote("theirs", 1)
+
+
+def test_a_bundle_that_was_exchanged_is_not_promoted(at_home: Place, versions: Any) -> None:
+    found = register(at_home("answers"), "answers")
+    place = Path(versions.get_model_version_download_uri("answers", str(found.version)).removeprefix("file://"))
+    (manifest,) = place.rglob("manifest.json")
+    shutil.rmtree(manifest.parent)
+    shutil.copytree(at_home("notes-wide"), manifest.parent)
+    with pytest.raises(DataError, match="was registered"):
+        promote("answers")
+    assert "champion" not in aliased(versions, "answers")
+
+
+def test_an_alias_that_somebody_moved_meanwhile_stays(versions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions.set_registered_model_alias("notes", "champion", "1")
+    held = promotion.held
+
+    def meanwhile(*arguments: Any) -> Any:
+        versions.delete_registered_model_alias("notes", "champion")
+        return held(*arguments)
+
+    monkeypatch.setattr(promotion, "held", meanwhile)
+    with pytest.raises(ServiceError, match="somebody moved it meanwhile"):
+        promote("notes")
+    assert "champion" not in aliased(versions, "notes")
+
+
+def test_the_corpus_may_differ_where_that_is_said(at_home: Place, versions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions.set_registered_model_alias("notes", "champion", "1")
+    _changed_corpus(monkeypatch)
+    with pytest.raises(ConfigError, match="--bridge corpus"):
+        promote("notes")
+    assert promote("notes", asked=Asked(bridges=("corpus",))).promoted
+
+
+def _changed_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The champion was measured over other documents."""
+    held = promotion.held
+
+    def older(candidate: Any, champion: Any, asked: Asked) -> Any:
+        result = champion.scores.result
+        result = replace(result, fingerprints={**result.fingerprints, "corpus": "0" * 16})
+        return held(candidate, replace(champion, scores=replace(champion.scores, result=result)), asked)
+
+    monkeypatch.setattr(promotion, "held", older)
+
+
+def test_a_judge_without_a_card_warns(versions: Any) -> None:
+    config = config_of(["judge=local", "metric=[ndcg,faithfulness]", "metrics=[ndcg@10,faithfulness]"])
+    gate = Gate((Margin("faithfulness", "", 0.1), Margin("ndcg@10", "", 0.1)), ())
+    with registry("again") as client, fetched(challenger(client, "notes", 1)) as found:
+        known = replace(found, scores=replace(found.scores, result=replace(found.scores.result, config=config)))
+        assert advisory(gate, known) == {"faithfulness"}
+        judge = Components().identity(config["judge"], "judge")
+        assert advisory(gate, replace(known, cards=frozenset({judge}))) == frozenset()
+
+
+def test_json_is_one_object(rag: Verb, versions: Any) -> None:
+    said = rag("promote", "notes", "--json")
+    assert set(json.loads(said.out)) == {
+        *("model", "promoted", "verdict", "sentence", "exit_code", "split", "champion", "challenger", "rows", "bounds")
+    }
