@@ -7,7 +7,7 @@ from rag.records import Chunk, Span
 from rag.sentences import Piece, blocks, is_heading, sentences
 
 WORD = re.compile(r"\w+(?:[-.:/'’]\w+)*")
-EDGES = " \t\n\"'“”‘’«»*_`|.…"
+EDGES = re.compile(r"^\W+|\W+$")
 SHORT = 4
 """Words of fewer letters say little about what a sentence is about; one with a digit in it does."""
 SHARED = 0.3
@@ -25,7 +25,7 @@ def quoted(sentence: str, chunk: Chunk) -> Span:
 
 def _verbatim(sentence: str, text: str) -> Piece | None:
     """The same words, whatever blanks and line breaks are between them."""
-    words = sentence.strip(EDGES).split()
+    words = EDGES.sub("", sentence).split()
     if len(words) < 2:
         return None
     found = re.search(r"\s+".join(map(re.escape, words)), text)

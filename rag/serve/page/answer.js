@@ -143,7 +143,7 @@ export class AnswerView {
     } }, icon("copy"));
     const facts = make("button.quiet.facts", { type: "button", title: "Time and cost", onclick: () => openEvidence(this.answer, "cost") }, summary(this.answer).join(" · "));
     const [buttons, comment] = thumbs(this.answer);
-    return [make("div.foot", {}, how, facts, make("span.space"), copy, buttons), comment];
+    return [make("div.foot", {}, how, facts, make("span.space"), make("span.rating", {}, copy, buttons)), comment];
   }
 
   fail(problem, signal) {

@@ -3,6 +3,7 @@
 import { request } from "./api.js";
 import * as documents from "./documents.js";
 import { find, icon, make, say } from "./dom.js";
+import * as drawer from "./drawer.js";
 import * as panel from "./panel.js";
 import { readFrom } from "./reader.js";
 import * as scope from "./scope.js";
@@ -47,7 +48,7 @@ function choose() {
 
 function drawScope() {
   const words = scope.described(scope.within());
-  const open = make("button.quiet.where", { type: "button", title: "Choose documents", onclick: openDocuments }, icon("books"), make("span", {}, words || scope.everything()));
+  const open = make("button.quiet.where", { type: "button", title: "Choose documents", onclick: drawer.open }, icon("books"), make("span", {}, words || scope.everything()));
   const clear = words ? make("button.quiet.clear", { type: "button", "aria-label": "Ask all documents again", title: "Ask all documents again", onclick: () => { scope.clear(); field.focus(); } }, icon("close")) : null;
   find("#scope").replaceChildren(...[open, clear].filter(Boolean));
   find("#scope").classList.toggle("narrowed", Boolean(words));
@@ -99,31 +100,11 @@ function typed(event) {
   }
 }
 
-function openDocuments() {
-  document.documentElement.classList.add("with-documents");
-  find("#documents-open").setAttribute("aria-expanded", "true");
-  covering();
-  find("#documents-filter").focus();
-}
-
-function closeDocuments() {
-  if (!document.documentElement.classList.contains("with-documents")) return;
-  document.documentElement.classList.remove("with-documents");
-  find("#documents-open").setAttribute("aria-expanded", "false");
-  covering();
-  field.focus();
-}
-
-function covering() {
-  const covers = document.documentElement.classList.contains("with-documents") && matchMedia("(max-width: 60rem)").matches;
-  for (const under of ["header", "main"]) find(under).inert = covers;
-}
-
 function keys(event) {
   if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") {
     if (turns.busy()) turns.stop();
-    else if (document.documentElement.classList.contains("with-documents")) closeDocuments();
+    else if (drawer.isOpen() && !panel.isOpen()) drawer.close();
     else panel.close();
   } else if (event.key === "/" && !/^(input|textarea|select)$/i.test(event.target.tagName) && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
@@ -136,12 +117,11 @@ field.addEventListener("keydown", typed);
 field.addEventListener("input", grow);
 first.addEventListener("change", () => { choose(); documents.load(first.value); });
 find("#new").addEventListener("click", async () => { panel.close(); field.focus(); await turns.forget(); button(); say("A new conversation."); });
-find("#documents-open").addEventListener("click", () => (document.documentElement.classList.contains("with-documents") ? closeDocuments() : openDocuments()));
-find("#documents-close").addEventListener("click", closeDocuments);
 document.addEventListener("keydown", keys);
 scope.changed.on(drawScope);
 documents.start();
 panel.start();
+drawer.start();
 drawScope();
 await begin();
 document.documentElement.dataset.ready = "";

@@ -1,6 +1,7 @@
 // The panel at the side: a document, or what happened on the way to an answer. On a phone it covers the page.
 
 import { find, make, roving } from "./dom.js";
+import { covering } from "./drawer.js";
 
 let opener = null, tabs = [];
 
@@ -43,15 +44,8 @@ export function close() {
   if (opener?.isConnected) opener.focus({ preventScroll: true });
 }
 
-/** Where the panel covers the page, what is under it can be neither reached nor read. */
-function covering() {
-  const covers = isOpen() && matchMedia("(max-width: 60rem)").matches;
-  for (const under of ["header", "#documents", "main"]) find(under).inert = covers;
-}
-
 export function start() {
   find("#panel-close").addEventListener("click", close);
   find("#panel").addEventListener("keydown", event => { if (event.key === "Escape") { event.stopPropagation(); close(); } });
   roving(find("#panel-tabs"), () => [...find("#panel-tabs").children]);
-  addEventListener("resize", covering);
 }

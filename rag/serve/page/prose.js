@@ -7,7 +7,7 @@ const HEADING = /^(#{1,6})[ \t]+/;
 const ITEM = /^([ \t]*)([-*+•]|\d{1,3}[.)])[ \t]+/;
 const FENCE = /^[ \t]*(```+|~~~+)/;
 const RULE = /^[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|?[ \t]*$/;
-const INLINE = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|\*\*(?=\S)(.+?)(?<=\S)\*\*/gs;
+const INLINE = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<![\w*\\])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])/gs;
 // Letters that are not seen or that turn the order of others round: what hides in a document is shown.
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g;
 const WRAPPED = 60;
@@ -119,14 +119,14 @@ class Painter {
     this.edges = [...new Set([...this.marks, ...inserts].flatMap(one => [one.start, one.end]))].sort((a, b) => a - b);
   }
 
-  /** Bold letters and code between two places; a sign within an insert is none. */
+  /** Bold and slanted letters and code between two places. */
   inline(from, to, into) {
     let at = from;
     for (const found of this.text.slice(from, to).matchAll(INLINE)) {
       const start = from + found.index, end = start + found[0].length;
-      const sign = found[1] ? found[1].length : 2;
+      const sign = found[1] ? found[1].length : found[3] ? 2 : 1;
       this.letters(at, start, into);
-      const element = make(found[1] ? "code" : "strong");
+      const element = make(found[1] ? "code" : found[3] ? "strong" : "em");
       this.letters(start + sign, end - sign, element);
       into.append(element);
       at = end;

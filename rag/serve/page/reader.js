@@ -1,7 +1,8 @@
 // A document to read: the cited words marked, a stretch of it selected to ask about nothing else.
 
 import { request } from "./api.js";
-import { find, make, say } from "./dom.js";
+import { make, say } from "./dom.js";
+import { backToQuestion } from "./drawer.js";
 import * as panel from "./panel.js";
 import { prose, standing } from "./prose.js";
 import * as scope from "./scope.js";
@@ -87,8 +88,7 @@ function sections(article, text, places, id) {
 function choose(id, start, end) {
   scope.select({ doc_id: id, start, end });
   say(scope.described(scope.within()));
-  if (matchMedia("(max-width: 60rem)").matches) panel.close();
-  find("#question").focus();
+  backToQuestion(panel);
 }
 
 function selecting(article, places, place, body, text) {

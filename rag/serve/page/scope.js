@@ -75,6 +75,7 @@ export function described(wanted) {
   if (!wanted) return "";
   if (wanted.whole) return `Read whole, without a search: ${listed(wanted.whole)}`;
   if (wanted.range) return `Only characters ${count(wanted.range.start)}–${count(wanted.range.end)} of ${titleOf(wanted.range.doc_id)}`;
+  if (!wanted.documents.length) return "None of the documents";
   return wanted.documents.length > 2 ? `Only ${count(wanted.documents.length)} of ${several(all.length, "document")}` : `Only ${listed(wanted.documents)}`;
 }
 

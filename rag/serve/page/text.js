@@ -58,5 +58,5 @@ export function clipped(text, most) {
 /** What happened and what would do, as sentences. */
 export function told(problem) {
   const parts = [problem.detail ?? String(problem), problem.remedy ?? ""].filter(Boolean);
-  return parts.map(part => part[0].toUpperCase() + part.slice(1) + (/[.!?]$/.test(part) ? "" : ".")).join(" ");
+  return parts.map(part => part.replace(/^[a-z]+(?= )/, word => word[0].toUpperCase() + word.slice(1)) + (/[.!?]$/.test(part) ? "" : ".")).join(" ");
 }

@@ -1,0 +1,130 @@
+import httpx
+from page_server import FERRY, HOSTILE, LEAVE, PERMIT, TEXTS, Opened, say
+from playwright.sync_api import expect
+
+ANSWER = "🌴 Up to five days may be carried over [1]. They are taken by 31 March."
+
+
+def test_a_citation_opens_its_document_with_the_quoted_words_marked(page: Opened) -> None:
+    page.server.plays(say(ANSWER))
+    turn = page.ask(LEAVE)
+    assert turn.locator(".body").inner_text() == "🌴 Up to five days may be carried over1. They are taken by 31 March."
+    turn.locator(".cite").click()
+    body = page.page.locator("#panel-body")
+    expect(body.locator("mark.quote")).to_have_text("Up to five days may be carried over")
+    expect(body.locator("mark.quote")).to_be_in_viewport()
+    assert "Everybody gets 25 days" in "".join(body.locator("mark.passage").all_inner_texts())
+    assert page.page.inner_text("#panel-title") == "Leave"
+    expect(page.page.locator("#panel-title")).to_be_focused()
+    page.page.keyboard.press("Escape")
+    expect(turn.locator(".cite")).to_be_focused()
+
+
+def test_a_glance_at_a_citation_shows_what_it_quotes(page: Opened) -> None:
+    page.server.plays(say(ANSWER))
+    page.ask(LEAVE).locator(".cite").hover()
+    expect(page.page.locator("#peek")).to_contain_text("Up to five days may be carried over")
+    page.page.mouse.move(1, 1)
+    expect(page.page.locator("#peek")).to_be_hidden()
+
+
+def test_passages_stand_with_the_ranks_that_the_server_tells(page: Opened) -> None:
+    page.server.plays(say(ANSWER))
+    turn = page.ask(LEAVE)
+    asked = {"question": LEAVE, "show": ["trace", "prompt"]}
+    told = httpx.post(f"{page.server.url}/ask", json=asked, timeout=60).json()
+    turn.get_by_role("button", name="How it was found").click()
+    rows = page.page.locator("#panel .passages > li")
+    passages = sorted(told["trace"]["passages"], key=lambda one: not one["kept"])
+    assert rows.count() == len(passages)
+    for row, one in zip(rows.all(), passages, strict=True):
+        ranks = dict(zip(row.locator("dt").all_inner_texts(), row.locator("dd").all_inner_texts(), strict=True))
+        assert {name: str(place["rank"]) for name, place in one["steps"].items()} == {
+            k: v for k, v in ranks.items() if v != "–"
+        }
+        assert row.locator(".number").all_inner_texts() == ([str(one["number"])] if one["kept"] else [])
+        assert row.locator(".why").all_inner_texts() == ([] if one["kept"] else [one["why"]])
+    dropped = page.page.locator("#panel .passages > li.dropped").first
+    dropped.locator("summary").click()
+    expect(dropped.locator(".excerpt")).to_be_visible()
+    dropped.locator(".open").click()
+    expect(page.page.locator("article.document mark.passage").first).to_be_in_viewport()
+
+
+def test_the_prompt_is_exactly_what_the_model_was_sent(page: Opened) -> None:
+    page.server.plays(say(ANSWER))
+    turn = page.ask(LEAVE)
+    turn.get_by_role("button", name="How it was found").click()
+    page.page.get_by_role("tab", name="Prompt").click()
+    shown = page.page.locator("#panel .message pre").evaluate_all("all => all.map(one => one.textContent)")
+    assert shown == [message["content"] for message in page.server.script.asked[-1]["messages"]]
+
+
+def test_time_tokens_and_cost_are_told(page: Opened) -> None:
+    page.server.plays(say(ANSWER))
+    turn = page.ask(LEAVE)
+    facts = turn.locator("button.facts")
+    facts.click()
+    expect(page.page.get_by_role("tab", name="Cost")).to_have_attribute("aria-selected", "true")
+    panel = page.page.locator("#panel-body")
+    assert {"search", "generate", "all"} <= set(panel.locator(".times th").all_inner_texts())
+    answered = httpx.get(f"{page.server.url}/healthz", timeout=60)
+    assert answered.headers["X-Assay-Bundle"] in panel.inner_text()
+
+
+def test_findings_are_told_and_lead_to_their_place(page: Opened) -> None:
+    page.server.plays(say("Up to five days [1]. It is a Tuesday [9]."))
+    turn = page.ask(LEAVE)
+    turn.locator(".warning").click()
+    expect(page.page.get_by_role("tab", name="Checks (1)")).to_have_attribute("aria-selected", "true")
+    assert "cites 9" in page.page.inner_text("#panel .findings")
+
+
+def test_hostile_text_stays_text_everywhere(page: Opened) -> None:
+    page.server.plays(say(f"It is {HOSTILE} [1], says **{HOSTILE}** `{HOSTILE}` \u202e\u200b."))
+    page.page.locator("#documents-list .pin").nth(3).click()
+    turn = page.ask(f"{PERMIT} {HOSTILE}")
+    turn.locator(".cite").first.click()
+    document = page.page.locator("article.document")
+    assert document.locator(".hidden-letter").all_inner_texts() == ["U+202E", "U+200B"]
+    assert HOSTILE in document.inner_text()
+    for tab in ("Passages", "Checks", "Prompt", "Cost"):
+        page.page.get_by_role("tab", name=tab).click()
+    turn.locator(".thumb").first.click()
+    turn.locator("textarea").fill(HOSTILE)
+    turn.get_by_role("button", name="Send comment").click()
+    expect(turn.locator("blockquote")).to_have_text(HOSTILE)
+    assert turn.locator("h2").inner_text() == f"{PERMIT} {HOSTILE}"
+    assert turn.locator(".hidden-letter").all_inner_texts() == ["U+202E", "U+200B"]
+    assert page.page.evaluate("window.pwned") is None
+    assert page.page.locator("img, iframe, body script").count() == 0
+    assert page.page.locator("a").count() == 1, "the skip link"
+
+
+def test_two_pipelines_answer_beside_each_other(page: Opened) -> None:
+    page.server.plays(say("At seven [1]."))
+    page.page.select_option("#second", index=1)
+    turn = page.ask(FERRY)
+    names = page.page.locator("#first option").all_inner_texts()
+    assert turn.locator(".answer h3").all_inner_texts() == names
+    assert turn.locator(".shared").inner_text() == "Both read 1 of 3 passages."
+    left, right = turn.locator(".answer").nth(0), turn.locator(".answer").nth(1)
+    left.locator("summary").click()
+    assert left.locator(".alone").count() == 2
+    assert right.locator(".alone").count() == 0
+    right.get_by_role("button", name="How it was found").click()
+    assert page.page.locator("#panel .passages > li.kept").count() == 1
+    assert page.page.locator("#panel .passages > li.kept dt").all_inner_texts()[0] == "bm25s"
+    page.ask("And what does a ticket cost?")
+    follow_ups = [body for body in page.server.script.asked if FERRY in str(body["messages"][:-1])]
+    assert len(follow_ups) == 2, "each of them has a conversation of its own"
+
+
+def test_a_document_is_shown_as_it_is_written(page: Opened) -> None:
+    page.page.locator("#documents-list .open", has_text="Leave").click()
+    article = page.page.locator("article.document")
+    assert article.locator(".heading").first.evaluate("one => one.firstChild.data") == "Leave"
+    assert article.locator("table th").all_inner_texts() == ["Years", "Days"]
+    assert article.locator("table td").all_inner_texts() == ["0–4", "25", "5–9", "27"]
+    assert article.locator(".item strong").inner_text() == "two weeks"
+    assert article.locator("code").inner_text() == "F-12"

@@ -1,0 +1,108 @@
+from typing import Any
+
+import pytest
+from page_server import FERRY, HOSTILE, LEAVE, TEXTS, Opened, say
+from playwright.sync_api import expect
+
+
+@pytest.fixture(autouse=True)
+def answering(page: Opened) -> None:
+    page.server.plays(say("Up to five days [1]."))
+
+
+def sent(page: Opened, question: str) -> dict[str, Any]:
+    """What the page asks the server."""
+    with page.page.expect_request(lambda request: request.method == "POST") as asked:
+        page.ask(question)
+    body: dict[str, Any] = asked.value.post_data_json
+    return body
+
+
+def prompted(page: Opened) -> str:
+    """What the model was last sent."""
+    return str(page.server.script.asked[-1]["messages"][-1]["content"])
+
+
+def test_documents_are_listed_by_title_and_filtered_by_words(page: Opened) -> None:
+    names = page.page.locator("#documents-list .name")
+    assert names.all_inner_texts() == ["bus.txt", "ferry.txt", "Expenses", HOSTILE, "Leave"]
+    page.page.fill("#documents-filter", "staff l")
+    assert names.all_inner_texts() == [HOSTILE, "Leave"]
+    page.page.fill("#documents-filter", "nothing has this")
+    expect(page.page.locator("#documents-list .nothing")).to_have_text("No document has that in its name.")
+
+
+def test_a_document_that_is_off_is_not_found(page: Opened) -> None:
+    assert sent(page, FERRY)["within"] is None
+    assert "leaves at seven" in prompted(page)
+    page.page.get_by_label("Search in ferry.txt").uncheck()
+    assert page.page.inner_text("#documents-count") == "4 of 5 documents on"
+    assert page.page.inner_text("#scope") == "Only 4 of 5 documents"
+    body = sent(page, FERRY)
+    assert body["within"] == {"documents": sorted(TEXTS.keys() - {"harbour/ferry.txt"})}
+    assert "leaves at seven" not in prompted(page)
+    assert page.page.locator(".turn").last.locator(".within").inner_text() == "Only 4 of 5 documents"
+
+
+def test_with_all_documents_off_nothing_is_asked(page: Opened) -> None:
+    page.page.locator("#documents-all").uncheck()
+    page.page.fill("#question", FERRY)
+    page.page.press("#question", "Enter")
+    expect(page.page.get_by_role("alert")).to_have_text("Switch on at least one document.")
+    assert page.page.locator(".turn").count() == 0
+    page.page.get_by_label("Ask all documents again").click()
+    assert page.page.locator("#documents-list input:not(:checked)").count() == 0
+    page.page.press("#question", "Enter")
+    expect(page.page.locator(".turn .foot")).to_have_count(1, timeout=60_000)
+
+
+def test_all_of_what_is_filtered_is_switched_at_once(page: Opened) -> None:
+    page.page.fill("#documents-filter", "harbour")
+    page.page.locator("#documents-all").uncheck()
+    page.page.fill("#documents-filter", "")
+    assert page.page.locator("#documents-all").evaluate("box => box.indeterminate")
+    assert sorted(sent(page, LEAVE)["within"]["documents"]) == ["staff/expenses.md", "staff/hostile.md", "staff/leave.md"]
+
+
+def test_a_pinned_document_is_read_whole(page: Opened) -> None:
+    pin = page.page.get_by_label("Read Leave whole")
+    pin.click()
+    assert pin.get_attribute("aria-pressed") == "true"
+    assert sent(page, FERRY)["within"] == {"whole": ["staff/leave.md"]}
+    assert TEXTS["staff/leave.md"].strip() in prompted(page)
+    assert "ferry" not in prompted(page).partition("Question:")[0]
+    turn = page.page.locator(".turn").last
+    assert turn.locator(".within").inner_text() == "Read whole, without a search: Leave"
+    pin.click()
+    assert sent(page, FERRY)["within"] is None
+
+
+def test_what_is_selected_in_a_document_is_all_that_is_searched(page: Opened) -> None:
+    page.page.locator("#documents-list .open", has_text="Leave").click()
+    page.page.locator("article.document p", has_text="Up to five days").click(click_count=3)
+    offer = page.page.get_by_role("button", name="Ask about this only")
+    expect(offer).to_be_visible()
+    expect(page.page.locator(".offer")).to_contain_text("64 characters selected")
+    offer.click()
+    text = TEXTS["staff/leave.md"]
+    start = text.index("Up to five days")
+    assert start > 2, "letters beyond the basic plane stand before it"
+    end = start + len("Up to five days may be carried over. They are taken by 31 March.")
+    assert sent(page, LEAVE)["within"] == {"range": {"doc_id": "staff/leave.md", "start": start, "end": end}}
+    sources = prompted(page).partition("Question:")[0]
+    assert text[start:end] in sources
+    assert "25 days" not in sources
+    assert page.page.locator("article.document mark.chosen").inner_text() == text[start:end]
+
+
+def test_a_section_is_chosen_with_the_keyboard(page: Opened) -> None:
+    page.page.locator("#documents-list .open", has_text="Leave").focus()
+    page.page.keyboard.press("Enter")
+    page.page.get_by_role("button", name="Ask about the section Asking only").focus()
+    page.page.keyboard.press("Enter")
+    expect(page.page.locator("#question")).to_be_focused()
+    within = sent(page, LEAVE)["within"]["range"]
+    assert TEXTS["staff/leave.md"][within["start"] : within["end"]].startswith("## Asking")
+    assert within["end"] == len(TEXTS["staff/leave.md"])
+    page.page.get_by_label("Ask all documents again").click()
+    assert sent(page, LEAVE)["within"] is None
