@@ -33,7 +33,10 @@ class NoSessionError(MissingError):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A question of a session and its answer; `told` is all that the server said of it, `at` seconds since 1970."""
+    """A question of a session and its answer, `at` seconds since 1970.
+
+    `told` is all that the server said of it; it is left empty where a session is only gone on with.
+    """
 
     number: int
     question: str
@@ -84,7 +87,7 @@ class Conversations:
             used = sa.update(SESSIONS).where(self._alive(owner, session)).values(used=self._now())
             if not connection.execute(used).rowcount:
                 raise NoSessionError
-            return _kept(connection, session, last)
+            return kept(connection, session, sa.null(), last=last)
 
     def append(
         self, owner: str, session: str, question: str, answer: str, told: Mapping[str, Any], seen: int | None = None
@@ -111,7 +114,8 @@ class Conversations:
             found = connection.execute(sa.select(SESSIONS).where(self._alive(owner, session))).one_or_none()
             if found is None:
                 raise NoSessionError
-            return Shown(session, found.created, found.used + self.idle, tuple(_kept(connection, session, None)))
+            turns = kept(connection, session, ANSWERS.c.told)
+            return Shown(session, found.created, found.used + self.idle, tuple(turns))
 
     def forget(self, owner: str, session: str) -> None:
         """End a session and remove all that was said in it; NoSessionError where there is none."""
@@ -142,7 +146,13 @@ class Conversations:
         return sa.and_(SESSIONS.c.id == session, SESSIONS.c.owner == owner, SESSIONS.c.used > self._now() - self.idle)
 
 
-def _kept(connection: sa.Connection, session: str, last: int | None) -> list[Kept]:
-    columns = (ANSWERS.c.number, ANSWERS.c.question, ANSWERS.c.answer, ANSWERS.c.told, ANSWERS.c.at)
+def kept(
+    connection: sa.Connection, session: str, told: sa.ColumnElement[Any], seen: int | None = None, last: int | None = None
+) -> list[Kept]:
+    """The turns of a session up to number `seen`, and the last so many of them, oldest first."""
+    columns = (ANSWERS.c.number, ANSWERS.c.question, ANSWERS.c.answer, told.label("told"), ANSWERS.c.at)
     newest = sa.select(*columns).where(ANSWERS.c.session == session).order_by(ANSWERS.c.number.desc()).limit(last)
-    return [Kept(*row) for row in reversed(connection.execute(newest).all())]
+    if seen is not None:
+        newest = newest.where(ANSWERS.c.number <= seen)
+    rows = connection.execute(newest).all()
+    return [Kept(row.number, row.question, row.answer, row.told or {}, row.at) for row in reversed(rows)]

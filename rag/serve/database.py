@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -36,6 +37,7 @@ class Database:
     """
 
     def __init__(self, url: str, making: bool = True) -> None:
+        self.url = url
         self._engine = _engine(url, making)
         try:
             with self._engine.begin() as connection:
@@ -106,13 +108,23 @@ def _engine(url: str, making: bool) -> sa.Engine:
 
 
 def _postgres(url: sa.URL) -> sa.Engine:
-    options = {"connect_timeout": PATIENCE, "options": f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"}
+    # Whoever is cut off from the database learns it from no packet.
+    alive = {"connect_timeout": PATIENCE, "keepalives_idle": PATIENCE, "tcp_user_timeout": 2000 * PATIENCE}
     try:
-        return sa.create_engine(
-            url, pool_pre_ping=True, pool_timeout=PATIENCE, pool_size=8, max_overflow=24, connect_args=options
+        engine = sa.create_engine(
+            url, pool_pre_ping=True, pool_timeout=PATIENCE, pool_size=8, max_overflow=24, connect_args=alive
         )
     except ModuleNotFoundError as error:
         raise MissingExtraError("sessions", "psycopg", "postgres") from error
+    sa.event.listen(engine, "connect", _patient)
+    return engine
+
+
+def _patient(connection: Any, _: object) -> None:
+    """Nothing is waited for longer than that; said here, for a pooler between refuses it among the options of a connection."""
+    connection.execute(f"SET statement_timeout = '{PATIENCE}s'")
+    connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
+    connection.commit()
 
 
 def _sqlite(name: str, making: bool) -> sa.Engine:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from rag.records import Turn
 from rag.review import Opinion
-from rag.serve.conversations import Kept
+from rag.serve.conversations import kept
 from rag.serve.database import Database, MissingError
 from rag.serve.tables import ANSWERS, FEEDBACK, SESSIONS
 
@@ -60,8 +60,15 @@ class Opinions:
             if found is None:
                 raise NoAnswerError
             connection.execute(sa.delete(FEEDBACK).where(FEEDBACK.c.answer == answer))
-            row: dict[str, Any] = {"answer": answer, "owner": owner, "rating": rating, "comment": comment, "at": self._now()}
-            row |= {"history": _history(connection, found.session, found.seen), "told": found.told}
+            row: dict[str, Any] = {
+                "answer": answer,
+                "owner": owner,
+                "rating": int(rating),
+                "comment": comment,
+                "at": self._now(),
+            }
+            before = kept(connection, found.session, sa.null(), seen=found.seen) if found.session else []
+            row |= {"history": [asdict(turn) for one in before for turn in one.turns], "told": found.told, "at": self._now()}
             connection.execute(sa.insert(FEEDBACK), row)
 
     def candidates(self) -> list[Opinion]:
@@ -80,11 +87,3 @@ class Opinions:
         """Remove ratings that have been reviewed, with the texts that they hold."""
         with self.database.writing() as connection:
             connection.execute(sa.delete(FEEDBACK).where(FEEDBACK.c.answer.in_(answers)))
-
-
-def _history(connection: sa.Connection, session: str | None, seen: int) -> list[dict[str, str]]:
-    if session is None:
-        return []
-    columns = (ANSWERS.c.number, ANSWERS.c.question, ANSWERS.c.answer, ANSWERS.c.told, ANSWERS.c.at)
-    before = sa.select(*columns).where(ANSWERS.c.session == session, ANSWERS.c.number <= seen).order_by(ANSWERS.c.number)
-    return [asdict(turn) for row in connection.execute(before) for turn in Kept(*row).turns]

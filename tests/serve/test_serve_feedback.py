@@ -1,0 +1,162 @@
+"""Sessions and ratings over HTTP: what is looked at, forgotten, rated, and what becomes of a rating."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from databases import KINDS, Postgres, file_url, postgres
+from running_server import CONVERSING, Running, running
+from small_server import small_bundle
+from verbs import verb
+
+from rag.errors import ServiceError
+from rag.serve.purging import purging
+
+FERRY = "When does the ferry to Holm leave?"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with postgres() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("feedback")
+
+
+@pytest.fixture(scope="module")
+def bundle(folder: Path) -> Path:
+    return small_bundle(folder / "small", *CONVERSING)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def app(request: pytest.FixtureRequest, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    sqlite = request.param == "sqlite"
+    url = file_url(tmp_path_factory.mktemp("db")) if sqlite else request.getfixturevalue("server").fresh()
+    with running(bundle, url, ["ann"]) as found:
+        yield found
+
+
+@pytest.fixture
+def client(app: Running) -> Iterator[httpx.Client]:
+    with app.as_owner("ann") as found:
+        yield found
+    app.opinions.settle([one.answer for one in app.opinions.candidates()])
+
+
+def asked(client: httpx.Client, question: str = FERRY, **more: Any) -> dict[str, Any]:
+    response = client.post("/chat", json={"question": question, **more})
+    assert response.status_code == 200
+    return dict(response.json())
+
+
+def rate(client: httpx.Client, answer: dict[str, Any], rating: Any = 1, **more: Any) -> int:
+    return client.post("/feedback", json={"answer": answer["id"], "rating": rating, **more}).status_code
+
+
+def test_a_session_is_shown_with_its_answers_as_they_were_given(client: httpx.Client) -> None:
+    first = asked(client)
+    second = asked(client, "And the bus?", session=first["session"])
+    shown = client.get(f"/sessions/{first['session']}")
+    assert shown.status_code == 200
+    told = shown.json()
+    assert told["session"] == first["session"]
+    assert told["expires"] - told["created"] >= 1800
+    for turn, answer in zip(told["turns"], (first, second), strict=True):
+        assert {name: turn[name] for name in answer} == answer
+        assert told["created"] <= turn["at"] <= told["expires"]
+
+
+def test_a_forgotten_session_is_gone_for_all_routes(client: httpx.Client) -> None:
+    answer = asked(client)
+    path = f"/sessions/{answer['session']}"
+    assert client.delete(path).status_code == 204
+    for response in (
+        client.delete(path),
+        client.get(path),
+        client.post("/chat", json={"question": "And?", "session": answer["session"]}),
+        client.post("/feedback", json={"answer": answer["id"], "rating": 1}),
+    ):
+        assert (response.status_code, response.headers["content-type"]) == (404, "application/problem+json")
+        assert set(response.json()) == {"type", "title", "status", "detail", "remedy"}
+
+
+def test_answers_are_rated_once_each_and_only_the_last_word_counts(app: Running, client: httpx.Client) -> None:
+    first, alone = asked(client), client.post("/ask", json={"question": FERRY}).json()
+    second = asked(client, "And the bus?", session=first["session"])
+    assert rate(client, second, 1, comment="good") == 204
+    assert rate(client, alone, -1) == 204
+    assert rate(client, second, -1, comment="no, bad") == 204
+    found = {one.answer: one for one in app.opinions.candidates()}
+    assert set(found) == {second["id"], alone["id"]}
+    assert (found[second["id"]].rating, found[second["id"]].comment) == (-1, "no, bad")
+    assert [turn.text for turn in found[second["id"]].history] == [FERRY, "The ferry to Holm leaves at seven."]
+    assert found[alone["id"]].history == ()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"rating": 0}, {"rating": 2}, {"rating": "1"}, {"rating": None}, {"comment": "x" * 4001}, {"comment": None}, {"more": 1}],
+)
+def test_ratings_that_are_none_are_refused(app: Running, client: httpx.Client, wrong: dict[str, Any]) -> None:
+    answer = asked(client)
+    response = client.post("/feedback", json={"answer": answer["id"], "rating": 1} | wrong)
+    assert (response.status_code, response.headers["content-type"]) == (422, "application/problem+json")
+    assert app.opinions.candidates() == []
+
+
+@pytest.mark.parametrize("rating", [True, 1.0])
+def test_what_equals_a_rating_is_one_or_is_refused(app: Running, client: httpx.Client, rating: Any) -> None:
+    status = rate(client, asked(client), rating)
+    assert status in (204, 422)
+    assert [one.rating for one in app.opinions.candidates()] == [1] * (status == 204)
+
+
+def test_a_thumb_becomes_a_golden_question(
+    app: Running, client: httpx.Client, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = asked(client)
+    answer = asked(client, "What does a ticket cost on it?", session=first["session"])
+    assert rate(client, answer) == 204
+    rag = verb(capsys, monkeypatch)
+    golden, url = folder / "small" / "golden", app.conversations.database.url
+    before = (golden / "questions.jsonl").read_bytes()
+    said = rag("dataset", "review", "native", f"dataset.path={golden}", "--sessions", url, "--accept", answer["id"], "--json")
+    assert said.code == 0
+    assert (said.json["accepted"], said.json["candidates"]) == ([answer["id"]], [])
+    assert app.opinions.candidates() == []
+    checked = rag("dataset", "check", "native", f"dataset.path={golden}", "--json")
+    (golden / "questions.jsonl").write_bytes(before)
+    assert (checked.code, checked.json["questions"]) == (0, 7)
+    assert sum(checked.json["kinds"]["follow_up"].values()) == 1
+
+
+class Failing:
+    """Sessions whose database is away at first."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def purge(self) -> int:
+        self.times += 1
+        if self.times < 3:
+            raise ServiceError("sessions", "is away", "wait")
+        return 1
+
+
+def test_the_purge_goes_on_when_the_database_is_back() -> None:
+    failing = Failing()
+
+    async def until_it_works() -> None:
+        job = asyncio.create_task(purging(failing, 0))  # type: ignore[arg-type]
+        while failing.times < 5:
+            await asyncio.sleep(0)
+        assert not job.done()
+        job.cancel()
+
+    asyncio.run(asyncio.wait_for(until_it_works(), 60))
