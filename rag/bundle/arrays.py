@@ -4,7 +4,7 @@ import re
 import struct
 import zipfile
 import zlib
-from io import BytesIO
+from io import SEEK_CUR, SEEK_END, SEEK_SET, BufferedReader, RawIOBase
 from math import prod
 from typing import Any
 
@@ -41,8 +41,9 @@ def arrays_of(data: bytes, where: str) -> Arrays:
         raise refused(where, "holds no JSON object")
     if len(data) == begins:
         return {}
+    view = memoryview(data)[begins:]
     try:
-        with zipfile.ZipFile(BytesIO(memoryview(data)[begins:])) as archive:
+        with zipfile.ZipFile(BufferedReader(_View(view))) as archive:
             members = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, struct.error, ValueError, OverflowError) as error:
         raise refused(where, f"holds no arrays: {error}") from error
@@ -50,8 +51,37 @@ def arrays_of(data: bytes, where: str) -> Arrays:
         raise refused(where, f"holds {len(members)} arrays, or two of one name")
     if sum(one.file_size for one in members) > len(data):
         raise refused(where, "says that its arrays have more bytes than there are")
-    view = memoryview(data)[begins:]
     return {_name(one, where): _array(_stored(one, view, where), f"{where}: {_name(one, where)}") for one in members}
+
+
+class _View(RawIOBase):
+    """Bytes as a file, without a copy of them: an index can be most of the memory."""
+
+    def __init__(self, view: memoryview) -> None:
+        self.view, self.place = view, 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        """Go to a place; ValueError before the first byte."""
+        place = offset + {SEEK_SET: 0, SEEK_CUR: self.place, SEEK_END: len(self.view)}[whence]
+        if place < 0:
+            raise ValueError("a place before the first byte")
+        self.place = place
+        return place
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; the number of bytes that there were."""
+        found = self.view[self.place : self.place + len(buffer)]
+        buffer[: len(found)] = found
+        self.place += len(found)
+        return len(found)
 
 
 def _name(member: zipfile.ZipInfo, where: str) -> str:

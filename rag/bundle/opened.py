@@ -78,16 +78,18 @@ def open_bundle(
     corpus, indexes = _tables(found, config, where)
     with _refusing(where):
         pipeline = open_pipeline(nodes_of(config, components), values_of(config), corpus, indexes, components)
-    kept = {name: data for name, data in found.files.items() if name != DOCUMENTS and not name.endswith(".entry")}
-    return Bundle(path, found.digest, found.manifest, config, pipeline, kept, found.held)
+    return Bundle(path, found.digest, found.manifest, config, pipeline, found.files, found.held)
 
 
 def read(path: Path, limits: Limits = LIMITS) -> Contents:
     """The verified files of a bundle, none of them parsed but the manifest."""
-    if path.is_dir():
-        return read_folder(path, limits)
-    if path.is_file():
-        return read_archive(path, limits)
+    try:
+        if path.is_dir():
+            return read_folder(path, limits)
+        if path.is_file():
+            return read_archive(path, limits)
+    except OSError as error:
+        raise refused(str(path), f"cannot be read: {error}", "check the disk, and who may read it") from error
     there = "is no folder and no file" if path.exists() else "is not there"
     raise refused(str(path), there, "name a bundle: a folder, or a .tar.zst")
 
@@ -112,13 +114,13 @@ def _check_records(found: Contents, where: str) -> None:
 
 
 def _tables(found: Contents, config: Mapping[str, Any], where: str) -> tuple[Corpus, dict[str, Entry]]:
-    documents = documents_of(found.files[DOCUMENTS], where)
-    corpus = corpus_of(documents, found.files[CHUNKS], found.manifest.corpus, where)
+    documents = documents_of(found.files.pop(DOCUMENTS), where)
+    corpus = corpus_of(documents, found.files.pop(CHUNKS), found.manifest.corpus, where)
     listed = {name for name in found.files if name.startswith("indexes/")}
     names = {f"indexes/{name}.entry": name for name in config["index"]}
     if odd := sorted(listed ^ set(names)):
         raise refused(f"{where}: {odd[0]}", "is the index of nothing in the config" if odd[0] in listed else "is missing")
-    entries = {names[file]: Entry(index_of(found.files[file], len(corpus), f"{where}: {file}")) for file in sorted(names)}
+    entries = {names[file]: Entry(index_of(found.files.pop(file), len(corpus), f"{where}: {file}")) for file in sorted(names)}
     return corpus, entries
 
 

@@ -11,7 +11,7 @@ class BundleError(DataError):
 
 def refused(where: str, what: str, remedy: str = AGAIN) -> BundleError:
     """The error for something in a bundle, told so that nothing in it can write into a terminal or a log."""
-    return BundleError(shown(where), shown(what), remedy)
+    return BundleError(shown(where, 1000), shown(what), remedy)
 
 
 def shown(text: str, most: int = 300) -> str:

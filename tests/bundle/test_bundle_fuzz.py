@@ -1,0 +1,114 @@
+"""Whatever stands in a bundle: it is opened and answers, or it is refused. Nothing else happens."""
+
+import copy
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from forged import resealed, sealed
+from numpy.typing import NDArray
+from small import write_golden
+
+from rag.bundle.opened import open_bundle
+from rag.bundle.refusal import BundleError
+from rag.bundle.seal import Plain
+from rag.entries import Entry, decode, encode
+from rag.records import Query
+
+TIMES = 150
+NUMBERS = (-1, -2, 0, 1, 2, 127, 2**15, 2**31 - 1, -(2**31), 10**6, 1 << 40)
+VALUES = (
+    None, -1, 0, 1, 5, 10**6, 0.5, -0.5, 1e300, "", "x", "[(", "{nobody}", "{question}", [], {}, [1], ["x"], {"a": 1},
+    {"a": {"b": "c"}}, True, False, "english", "x" * 5000, {"_target_": "rag.selectors.none.NoSelector"}, [[["x"]]],
+)  # fmt: skip
+QUERIES = [Query(str(number), text) for number, text in enumerate(("When does the ferry leave?", "ticket bus", "x"))]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with every index that there is."""
+    folder = tmp_path_factory.mktemp("fuzz")
+    given = ("index=[bm25,bm25s,dense,faiss_hnsw,faiss_ivf]", "index.faiss_hnsw.m=4", "index.faiss_ivf.lists=5")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return sealed(
+            folder / "b", write_golden(folder / "golden"), "chunker=fixed", "chunker.size=12", "generator=extractive", *given
+        )
+
+
+def outcome(path: Path) -> str:
+    """What becomes of a bundle."""
+    try:
+        pipeline = open_bundle(path).pipeline
+    except BundleError:
+        return "refused"
+    pipeline.traces(QUERIES)
+    pipeline.answer(QUERIES[0])
+    return "answered"
+
+
+def test_arrays_of_any_kind_are_searched_or_refused(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "b")
+    names = sorted(path.relative_to(whole).as_posix() for path in whole.rglob("*.entry"))
+    seen: Counter[str] = Counter()
+    for seed in range(TIMES):
+        chance = random.Random(seed)
+        name = chance.choice(names)
+        arrays = dict(decode((whole / name).read_bytes()).arrays)
+        key = chance.choice(sorted(arrays))
+        arrays[key] = changed(arrays[key], chance)
+        (tmp_path / "b" / name).write_bytes(encode(Entry(arrays)))
+        seen[outcome(resealed(tmp_path / "b"))] += 1
+        shutil.copy(whole / name, tmp_path / "b" / name)
+    assert seen["answered"] > TIMES // 10
+    assert seen["refused"] > TIMES // 3
+
+
+def changed(array: NDArray[Any], chance: random.Random) -> NDArray[Any]:
+    """Another array in place of one."""
+    draw, kind = np.random.default_rng(chance.randrange(10_000)), chance.randrange(6)
+    if kind == 0:
+        values = np.array([chance.choice([*NUMBERS, array.size, chance.randrange(300)])]).astype(array.dtype)
+        return np.where(draw.random(array.shape) < 2 / array.size, values, array)
+    if kind == 1:
+        return array[: chance.randrange(len(array) + 1)]
+    if kind == 2:
+        return np.concatenate([array, array[: chance.randrange(1, len(array) + 1)]])
+    if kind == 3:
+        return array[draw.permutation(len(array))]
+    if kind == 4:
+        return draw.integers(-3, 400, array.shape).astype(array.dtype)
+    return array.astype(chance.choice(["<i4", "<i8", "<f4", "<f8", "|u1", "<u4"]))
+
+
+def test_values_of_any_kind_are_taken_or_refused(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "b")
+    seen: Counter[str] = Counter()
+    for name in ("config.yaml", "prompt.yaml"):
+        known = yaml.safe_load((whole / name).read_text("utf-8"))
+        places = list(_places(known))
+        for seed in range(TIMES // 2):
+            chance, value = random.Random(f"{name} {seed}"), copy.deepcopy(known)
+            *path, last = chance.choice(places)
+            inner = value
+            for part in path:
+                inner = inner[part]
+            inner[last] = chance.choice(VALUES)
+            (tmp_path / "b" / name).write_text(yaml.dump(value, Dumper=Plain), "utf-8")
+            seen[outcome(resealed(tmp_path / "b"))] += 1
+        shutil.copy(whole / name, tmp_path / "b" / name)
+    assert seen["answered"] > TIMES // 20
+    assert seen["refused"] > TIMES // 3
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in pairs:
+        yield (*path, key)
+        yield from _places(part, (*path, key))
