@@ -60,15 +60,10 @@ class Opinions:
             if found is None:
                 raise NoAnswerError
             connection.execute(sa.delete(FEEDBACK).where(FEEDBACK.c.answer == answer))
-            row: dict[str, Any] = {
-                "answer": answer,
-                "owner": owner,
-                "rating": int(rating),
-                "comment": comment,
-                "at": self._now(),
-            }
             before = kept(connection, found.session, sa.null(), seen=found.seen) if found.session else []
-            row |= {"history": [asdict(turn) for one in before for turn in one.turns], "told": found.told, "at": self._now()}
+            history = [asdict(turn) for one in before for turn in one.turns]
+            row = {"answer": answer, "owner": owner, "rating": int(rating), "comment": comment}
+            row |= {"history": history, "told": found.told, "at": self._now()}
             connection.execute(sa.insert(FEEDBACK), row)
 
     def candidates(self) -> list[Opinion]:
