@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,6 +37,8 @@ SECURITY = {
 }
 STORED = {"cache-control": "no-store"}
 """Of what does not say itself how long it may be kept: answers are nobody else's."""
+
+ADDED = [(name.encode(), value.encode()) for name, value in (SECURITY | STORED).items()]
 
 FIGURES: Responses = {
     200: {"description": "Counters and histograms.", "content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -86,9 +88,9 @@ class Secured:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in (SECURITY | STORED).items():
-                    headers.setdefault(name, value)
+                headers = list(message.get("headers", ()))
+                there = {name.lower() for name, _ in headers}
+                message = {**message, "headers": headers + [(name, value) for name, value in ADDED if name not in there]}
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)

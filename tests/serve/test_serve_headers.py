@@ -107,7 +107,11 @@ def test_without_keys_plain_names_and_addresses_reach_it(base: str) -> None:
 def test_without_keys_no_name_from_elsewhere_does(host: str) -> None:
     assert ask(guarded(echo), headers={"Host": host}).status_code == 421
     app, headers = guarded(echo, keys=TWO_KEYS), {"Host": host} | bearer(ALICE)
-    assert [ask(app, path, headers=headers).status_code for path in ("/ask", "/nowhere", "http://127.0.0.1//nowhere")] == [200, 404, 404]
+    assert [ask(app, path, headers=headers).status_code for path in ("/ask", "/nowhere", "http://127.0.0.1//nowhere")] == [
+        200,
+        404,
+        404,
+    ]
     assert ask(app, headers={"Host": host}).status_code == 401
 
 
@@ -134,3 +138,9 @@ def test_a_web_socket_is_closed() -> None:
 
     talk(app, opening)
     assert sent == ["websocket.close"]
+
+
+def test_refusals_name_the_bundle_too(tmp_path: Path) -> None:
+    app = small_app(small_bundle(tmp_path), tmp_path / "serve.db", keys=TWO_KEYS)
+    hashes = {ask(app, path, "GET").headers["x-assay-bundle"] for path in ("/ask", "/nowhere", "/readyz", "/")}
+    assert hashes == {app.state.desk.served.models[0].bundle.digest}
