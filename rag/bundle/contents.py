@@ -28,8 +28,8 @@ SPECIAL = {
 class Contents:
     """A bundle whose every byte is as its manifest has it.
 
-    `files` are those that are read by us; whoever has parsed one takes it out, for it may be large. What lies below `models/` is
-    read by libraries, from the folder `root`; where that is temporary, `held` keeps it as long as this record lives.
+    `files` are those that are read by us; whoever has parsed one takes it out, for it may be large. What lies below `models/`
+    is read by libraries, from the folder `root`; where that is temporary, `held` keeps it as long as this record lives.
     """
 
     manifest: Manifest

@@ -100,7 +100,7 @@ def index_of(data: bytes, size: int, where: str) -> Arrays:
 def _check_vectors(vectors: NDArray[Any], size: int, where: str) -> None:
     if vectors.dtype != np.float32 or vectors.ndim != 2 or len(vectors) != size:
         raise refused(where, f"is {vectors.dtype} of shape {vectors.shape}", f"float32, one row for each of {size:,} chunks")
-    if vectors.size and np.abs(vectors).max() > 1.001:
+    if vectors.size and max(vectors.max(), -vectors.min()) > 1.001:
         raise refused(where, "holds vectors that are longer than 1")
 
 
