@@ -13,19 +13,21 @@ from small import write_golden
 
 from rag import cli
 
-FIXED = ("dataset.path=golden", "embedder=hashing", "embedder.dimensions=64", "latency=0", "generator=extractive")
+PLAIN = ("dataset.path=golden", "latency=0", "generator=extractive")
+FIXED = (*PLAIN, "embedder=hashing", "embedder.dimensions=64")
 AXES = """\
   chunker: ["chunker=fixed chunker.size=60", "chunker=recursive chunker.size=80"]
   k: k=2,3"""
 
 
-def sweep(folder: Path, axes: str = AXES, more: Sequence[str] = (), name: str = "small", lines: str = "split: all") -> Path:
+def sweep(folder: Path, axes: str = AXES, name: str = "small", fixed: Sequence[str] = FIXED) -> Path:
     """Sweep an experiment over the small golden set in a folder, as `rag sweep` does; the folder, in which verbs work."""
     if not (folder / "golden").is_dir():
         write_golden(folder / "golden")
     (folder / "experiments").mkdir(exist_ok=True)
-    fixed = json.dumps([*FIXED, *more])
-    text = f"question: Does it work?\ndataset: native\n{lines}\ncontrols: false\nfixed: {fixed}\naxes:\n{axes}\n"
+    text = (
+        f"question: Does it work?\ndataset: native\nsplit: all\ncontrols: false\nfixed: {json.dumps([*fixed])}\naxes:\n{axes}\n"
+    )
     (folder / "experiments" / f"{name}.yaml").write_text(text, "utf-8")
     called(folder, "sweep", name, "--no-track")
     return folder

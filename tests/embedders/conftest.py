@@ -10,42 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_model import write_tiny
 
 from rag.embedders import static
-
-LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
-VOCABULARY = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    *LETTERS,
-    *[f"##{letter}" for letter in LETTERS],
-    "leave",
-    "days",
-    ".",
-    "?",
-]
 
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A BERT of one layer and 16 dimensions with mean pooling, saved the way the library saves models."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    bare, folder = tmp_path_factory.mktemp("bert"), tmp_path_factory.mktemp("models") / "tiny"
-    torch.manual_seed(7)
-    shape = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    BertModel(BertConfig(vocab_size=len(VOCABULARY), max_position_embeddings=64, **shape)).save_pretrained(bare)
-    BertTokenizerFast(vocab={token: number for number, token in enumerate(VOCABULARY)}).save_pretrained(bare)
-    SentenceTransformer(modules=[Transformer(str(bare)), Pooling(16)], prompts={"query": "leave "}, device="cpu").save(
-        str(folder)
-    )
-    return folder
+    return write_tiny(tmp_path_factory.mktemp("models") / "tiny")
 
 
 ALL_BUT_SHORT = r"(?!(\[PAD\]|\[UNK\]|days|leave|(##)?[a-z]{1,2})$)"
