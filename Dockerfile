@@ -1,0 +1,42 @@
+# syntax=docker/dockerfile:1
+# The server of bundles. Bundles are mounted, never built in: docker run -v ./bundles:/bundles:ro -e RAG_API_KEYS=… -p 127.0.0.1:8000:8000 assay
+ARG PYTHON=3.11
+
+FROM python:${PYTHON}-slim-bookworm AS build
+# The build of PyTorch without CUDA is a tenth of the other's size. Another index, for example …/whl/cu130, takes a graphics card.
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /source
+RUN python -m venv /opt/assay
+COPY requirements.lock ./
+RUN --mount=type=cache,target=/root/.cache/pip \
+    /opt/assay/bin/pip install --constraint requirements.lock --no-deps --index-url "${TORCH_INDEX}" torch
+COPY pyproject.toml README.md ./
+COPY conf ./conf
+COPY experiments ./experiments
+COPY datasets ./datasets
+COPY rag ./rag
+RUN --mount=type=cache,target=/root/.cache/pip \
+    /opt/assay/bin/pip install --constraint requirements.lock ".[serve,otel,postgres]"
+
+FROM python:${PYTHON}-slim-bookworm
+# Whoever breaks out of the process owns nothing here but the folder of its own data.
+RUN useradd --uid 10001 --home-dir /srv --no-create-home --shell /usr/sbin/nologin assay \
+    && install --directory --owner=assay --group=assay /srv/.rag /artifacts
+COPY --from=build /opt/assay /opt/assay
+# Other machines reach a container: without RAG_API_KEYS the server refuses to start.
+ENV PATH=/opt/assay/bin:$PATH \
+    HF_HOME=/srv/.rag/huggingface \
+    MLFLOW_DISABLE_TELEMETRY=true \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    RAG_HOST=0.0.0.0 \
+    RAG_PORT=8000
+WORKDIR /srv
+USER 10001
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 \
+    CMD ["python", "-c", "import os, urllib.request as ask; ask.urlopen('http://127.0.0.1:' + os.environ['RAG_PORT'] + '/healthz', timeout=4)"]
+ENTRYPOINT ["rag"]
+CMD ["serve", "/bundles/current", "--watch"]
