@@ -3,6 +3,7 @@
 import logging
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -20,7 +21,11 @@ from rag.serve.tables import SESSIONS, TABLES
 
 LOG = logging.getLogger("rag.serve.database")
 PATIENCE = 5
-"""Seconds that are waited for a connection, or for whoever writes now."""
+"""Seconds that are waited for a connection, or for another process that writes."""
+QUEUEING = 20
+"""Seconds that a thread waits for other threads of the same server."""
+WRITERS = 24
+"""Connections that write at a time, where a database lets several."""
 LAYOUT = 72_657_001
 """The lock of PostgreSQL under which one of several servers that start together makes the tables."""
 
@@ -39,6 +44,8 @@ class Database:
     def __init__(self, url: str, making: bool = True) -> None:
         self.url = url
         self._engine = _engine(url, making)
+        # One thread at a time writes to SQLite, and those that it lets wait for each other it does not serve in turn.
+        self._places = threading.BoundedSemaphore(1 if self._engine.dialect.name == "sqlite" else WRITERS)
         try:
             with self._engine.begin() as connection:
                 if self._engine.dialect.name == "postgresql":
@@ -54,8 +61,17 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction: all of it is kept, or none and a ServiceError says that."""
-        with self._told(), self._engine.begin() as connection:
+        with self._told(), self._place(), self._engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        if not self._places.acquire(timeout=QUEUEING):
+            raise PoolTimeoutError(f"other threads have been writing for {QUEUEING} seconds")
+        try:
+            yield
+        finally:
+            self._places.release()
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

@@ -170,6 +170,16 @@ def test_turns_at_once_lose_nothing(opened: Callable[[], Conversations]) -> None
     assert {one.number: one.question for one in kept} == dict(zip(numbers, questions, strict=True))
 
 
+def test_many_who_converse_at_once_are_all_served(talks: Conversations) -> None:
+    sessions = [talks.create("ann") for _ in range(16)]
+
+    def converse(session: str) -> list[int]:
+        return [say(talks, "ann", session, f"question {len(talks.turns('ann', session))}") for _ in range(8)]
+
+    with ThreadPoolExecutor(16) as threads:
+        assert list(threads.map(converse, sessions)) == [list(range(1, 9))] * 16
+
+
 def test_a_session_that_ends_while_it_is_answered_stays_ended(opened: Callable[[], Conversations]) -> None:
     one, other = opened(), opened()
     session = one.create("ann")
