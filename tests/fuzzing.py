@@ -58,7 +58,7 @@ def fuzz(
 ) -> Counter[tuple[Any, ...]]:
     """Ask every operation of a server `examples` times what is valid and as often what is not.
 
-    Counts by operation, kind and status. Where a path has a parameter of a `known` name, half of the requests have its value.
+    Counts by operation, kind and status. Where a path or a body has a `known` name, half of the requests have its value.
     What is wrong with responses is raised.
     """
     asked: Counter[tuple[Any, ...]] = Counter()
@@ -80,9 +80,10 @@ def fuzz(
             )
             @given(case=operation.as_strategy(generation_mode=mode), real=st.booleans())
             def run(case: schemathesis.Case, real: bool) -> None:
-                for name in known if real and case.meta.generation.mode is GenerationMode.POSITIVE else ():
-                    if name in (case.path_parameters or {}):
-                        case.path_parameters[name] = known[name]
+                if real and case.meta.generation.mode is GenerationMode.POSITIVE:
+                    for part in (case.path_parameters, case.body):
+                        if isinstance(part, dict):
+                            part.update({name: value for name, value in known.items() if name in part})
                 response = case.call(headers=dict(headers))
                 asked[case.operation.label, case.meta.generation.mode.name, response.status_code] += 1
                 case.validate_response(response, checks=KEPT, headers=dict(headers))

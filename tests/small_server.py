@@ -18,6 +18,7 @@ from rag.answering import config_of
 from rag.bundle.seal import seal
 from rag.serve import problems
 from rag.serve.app import create_app
+from rag.serve.connections import BoundedConnection
 from rag.serve.conversations import Conversations
 from rag.serve.guarding import protect
 from rag.serve.keys import Keys, hashed, new_key
@@ -54,7 +55,7 @@ def small_app(bundle: Path, database: Path, **settings: Any) -> FastAPI:
 @contextmanager
 def listening(app: FastAPI) -> Iterator[str]:
     """A real server of an app on a port that was free; its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, http=BoundedConnection, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -100,7 +100,8 @@ class InTurn:
             if not deadline.expired():
                 raise
             what, remedy = f"not answered within {self.seconds:g} s", "ask for less, or later; RAG_TIMEOUT sets the limit"
-            await give_up(scope, reply, 504, what, remedy)
+            # Whatever is still sent of the request would be taken for the next one.
+            await give_up(scope, reply, 504, what, remedy, {"connection": "close"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await whole(receive, self.most) if _fits(scope, self.most) else None

@@ -49,13 +49,15 @@ class Begun:
         await self.send(message)
 
 
-async def give_up(scope: Scope, reply: Begun, status: int, detail: str, remedy: str) -> None:
+async def give_up(
+    scope: Scope, reply: Begun, status: int, detail: str, remedy: str, headers: Mapping[str, str] | None = None
+) -> None:
     """End a response that cannot be finished: with a problem, in a stream of events with one more event.
 
     Of any other response that has begun the end stays away, and the client sees that it broke off.
     """
     if not reply.begun:
-        await refuse(scope, reply, status, detail, remedy)
+        await refuse(scope, reply, status, detail, remedy, headers)
     elif reply.events and not reply.ended:
         found = problem(status, detail, remedy)
         last = to_json(openai(found)) if scope["path"].startswith(OPENAI) else to_json(found)

@@ -21,8 +21,8 @@ def app(bundle: Path, tmp_path: Path) -> FastAPI:
 
 
 def test_made_up_requests_are_answered_as_described(app: FastAPI) -> None:
-    session = ask(app, "/chat", json={"question": QUESTION}, headers=bearer(ALICE)).json()["session"]
-    known = {"session": session, "doc_id": "ferry.md", "model": "default"}
+    told = ask(app, "/chat", json={"question": QUESTION}, headers=bearer(ALICE)).json()
+    known = {"session": told["session"], "answer": told["id"], "doc_id": "ferry.md", "model": "default"}
     with listening(app) as address:
         asked = fuzz(address, bearer(ALICE), known, 12, derandomize=True)
     assert sum(asked.values()) > 250
