@@ -32,8 +32,11 @@ class Asking:
     began: float
     id: str = field(default_factory=answer_id)
     answer: Answer | None = None
-    said: list[dict[str, str]] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
+    speaker: Stoppable = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.speaker = Stoppable(self.found.pipeline.generator)
 
     @classmethod
     async def begin(cls, model: Model, query: Query, scope: Scope) -> "Asking":
@@ -73,8 +76,7 @@ class Asking:
     async def pieces(self, pool: ThreadPoolExecutor) -> AsyncIterator[str]:
         """The answer as it comes, and `answer` at the end; who stops asking for the next piece breaks it off."""
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | None]()
-        generator = Stoppable(self.found.pipeline.generator)
-        pipeline = replace(self.found.pipeline, generator=generator)
+        pipeline = replace(self.found.pipeline, generator=self.speaker)
 
         def hear(piece: str) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, piece)
@@ -92,10 +94,13 @@ class Asking:
         except ServiceError as error:
             raise upstream(error) from error
         finally:
-            generator.stop()
+            self.stop()
             # Whatever became of it, nobody asks any more.
             work.add_done_callback(_forgotten)
-        self.said = telling.messages(generator.said)
+
+    def stop(self) -> None:
+        """Break off: nobody waits for the answer any more."""
+        self.speaker.stop()
 
     async def complete(self, pool: ThreadPoolExecutor) -> Answer:
         """The answer when it is complete."""
@@ -113,7 +118,7 @@ class Asking:
         told |= {"session": None, "turn": None}
         if "trace" in show:
             told["trace"] = {"passages": fates(self.found.pipeline, self.found.trace, self.answer)}
-        told |= {"prompt": self.said} if "prompt" in show else {}
+        told |= {"prompt": telling.messages(self.speaker.said)} if "prompt" in show else {}
         tell(told)
         return told
 

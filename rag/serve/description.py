@@ -7,7 +7,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from rag.serve.problems import MEDIA, OPENAI
-from rag.serve.promised import OpenAiProblem, Problem
+from rag.serve.promised import Problem
+from rag.serve.promised_openai import OpenAiProblem
 from rag.serve.refusing import HEALTH
 
 Responses = dict[int | str, dict[str, Any]]

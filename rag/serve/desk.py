@@ -11,6 +11,8 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
+from starlette.types import Receive, Send
+from starlette.types import Scope as ASGIScope
 
 from rag.errors import ServiceError, UserError
 from rag.records import Query, Span, Turn
@@ -64,7 +66,7 @@ class Desk:
         """Answer in the form that a body asks for."""
         if body.stream:
             pieces = self._events(request, body, asking, place)
-            return StreamingResponse(beating(pieces), headers=asking.headers, media_type="text/event-stream")
+            return Events(pieces, asking)
         told = await self.complete(request, asking, body.show, place)
         return told if isinstance(told, Response) else sent(told, asking.headers)
 
@@ -104,6 +106,23 @@ class Desk:
         args = (owner, place.session, told["question"], told["answer"], told, place.seen)
         told["turn"] = await run_in_threadpool(self.conversations.append, *args)
         return told
+
+
+class Events(StreamingResponse):
+    """A stream of events; when it ends, or whoever listens has gone, the answer is broken off at once."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, pieces: AsyncIterator[bytes], asking: Asking) -> None:
+        super().__init__(beating(pieces), headers=asking.headers)
+        self.asking = asking
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.asking.stop()
 
 
 def desk_of(request: Request) -> Desk:

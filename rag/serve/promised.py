@@ -3,7 +3,7 @@
 Answers are written without these models, for they are made here and need no checking; that they keep to them is tested.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,21 +24,6 @@ class Problem(Told):
     status: int = Field(examples=[404])
     detail: str = Field(examples=["model: there is no 'best'"])
     remedy: str = Field(examples=["there is: hybrid-3fa1c2b4d5e6"])
-
-
-class Wrong(Told):
-    """What went wrong, for OpenAI's clients."""
-
-    message: str
-    type: str
-    param: str | None
-    code: str | None
-
-
-class OpenAiProblem(Told):
-    """What went wrong, for OpenAI's clients."""
-
-    error: Wrong
 
 
 class Step(Told):
@@ -232,49 +217,3 @@ class Session(Told):
     created: float
     expires: float
     turns: list[Turn]
-
-
-class Offered(Told):
-    """A model as OpenAI's clients know one."""
-
-    id: str
-    object: Literal["model"]
-    created: int
-    owned_by: str
-    bundle: str
-
-
-class Offers(Told):
-    """The models, the default first."""
-
-    object: Literal["list"]
-    data: list[Offered]
-
-
-class Choice(BaseModel):
-    """The answer, with what it cites as annotations."""
-
-    index: int
-    message: dict[str, Any]
-    logprobs: None
-    finish_reason: Literal["stop"]
-
-
-class Usage(Told):
-    """Counts of tokens."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-
-
-class Completed(Told):
-    """A chat completion; `assay` has everything that OpenAI's fields have no room for."""
-
-    id: str
-    object: Literal["chat.completion"]
-    created: int
-    model: str
-    choices: list[Choice]
-    usage: Usage
-    assay: dict[str, Any]

@@ -1,9 +1,11 @@
 """The process that serves."""
 
+import math
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from rag.bundle.opened import Bundle
@@ -21,28 +23,38 @@ def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Se
     """Serve until SIGTERM or SIGINT, then finish what is being answered. ConfigError where the address is taken."""
     import uvicorn
 
-    listening = bound(settings)
-    # Until a server listens for it, SIGHUP must not end the process, and SIGTERM ends it in order at any time.
+    with ending_in_order(), closing(bound(settings)) as listening:
+        served = Served(sources, opening, watch=watch)
+        with closing(Conversations(settings.sessions, settings.idle)) as conversations:
+            app = create_app(served, settings, conversations, Opinions(conversations.database, settings.idle))
+            config = uvicorn.Config(
+                app,
+                log_config=dict(LOGGING),
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=math.ceil(settings.timeout) + 1,
+            )
+            serving(address(listening), [(one.name, one.bundle.digest) for one in served.models])
+            uvicorn.Server(config).run([listening])
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Let SIGTERM end the process as Ctrl-C does, at any time; SIGHUP must not end it before a server listens for it."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)}
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    served = Served(sources, opening, watch=watch)
-    conversations = Conversations(settings.sessions, settings.idle)
     try:
-        app = create_app(served, settings, conversations, Opinions(conversations.database, settings.idle))
-        config = uvicorn.Config(
-            app,
-            log_config=dict(LOGGING),
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=round(settings.timeout) + 1,
-        )
-        serving(
-            f"http://{settings.host}:{listening.getsockname()[1]}", [(one.name, one.bundle.digest) for one in served.models]
-        )
-        uvicorn.Server(config).run([listening])
+        yield
     finally:
-        conversations.close()
-        listening.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def address(listening: socket.socket) -> str:
+    """Where a server answers."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def bound(settings: Settings) -> socket.socket:

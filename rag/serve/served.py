@@ -74,7 +74,8 @@ def ready(bundle: Bundle, source: Path) -> Model:
 def prompt(pipeline: Pipeline) -> Pipeline:
     """A pipeline whose generator does not try again as often as in a sweep: a person waits, and may ask again."""
     generator: Any = pipeline.generator
-    if not is_dataclass(generator) or getattr(generator, "retries", 0) <= RETRIES:
+    known = is_dataclass(generator)
+    if not known or getattr(generator, "retries", 0) <= RETRIES:
         return pipeline
     return replace(pipeline, generator=replace(generator, retries=RETRIES))
 

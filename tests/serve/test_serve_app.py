@@ -11,7 +11,7 @@ from small import TEXTS
 from small_server import QUESTION, small_bundle
 
 from rag.bundle.opened import open_bundle
-from rag.serve import promised
+from rag.serve import promised, promised_openai
 from rag.serve.served import Served
 
 
@@ -76,8 +76,8 @@ def test_answers_are_what_the_description_promises(server: Live, path: str, prom
     [
         ("/documents", promised.Documents),
         ("/documents/ferry.md", promised.Text),
-        ("/v1/models", promised.Offers),
-        ("/v1/models/default", promised.Offered),
+        ("/v1/models", promised_openai.Offers),
+        ("/v1/models/default", promised_openai.Offered),
         ("/readyz", promised.Health),
         ("/healthz", promised.Health),
     ],

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -150,8 +151,7 @@ def test_nobody_generates_for_a_listener_who_has_left(bundle: Path, tmp_path: Pa
     with halting(bundle, tmp_path / "serve.db", generator) as server:
         leave = _listen(server.url, path, asked(path) | {"stream": streams})
         generator.go_on(1)
-        while not generator.said:
-            assert server.client.get("/healthz").status_code == 200
+        _until(lambda: bool(generator.said), server)
         leave()
         _until(lambda: _working(server) == 0, server)
         generator.go_on()
@@ -179,8 +179,10 @@ def _working(server: Live) -> float:
 
 
 def _until(reached: Callable[[], bool], server: Live) -> None:
+    end = time.monotonic() + PATIENT
     while not reached():
         assert server.client.get("/healthz").status_code == 200
+        assert time.monotonic() < end
 
 
 def test_a_server_that_stops_finishes_what_it_says(bundle: Path, tmp_path: Path) -> None:
@@ -200,7 +202,7 @@ def test_a_server_that_stops_finishes_what_it_says(bundle: Path, tmp_path: Path)
 
 
 def _until_nobody_is_taken(url: str) -> None:
-    with suppress(httpx.ConnectError):
+    with suppress(httpx.TransportError):
         while True:
             httpx.get(f"{url}/healthz", timeout=PATIENT)
 

@@ -3,18 +3,17 @@
 from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
 from rag.errors import UserError
 from rag.serve import openai, problems
 from rag.serve.asking import Asking
 from rag.serve.description import openai_promises
-from rag.serve.desk import Desk, beating, desk_of, owner_of, sent
+from rag.serve.desk import Desk, Events, desk_of, owner_of, sent
 from rag.serve.logs import tell_failure
 from rag.serve.observing import broke
 from rag.serve.openai import Completion
-from rag.serve.promised import Completed, Offered, Offers
+from rag.serve.promised_openai import Completed, Offered, Offers
 from rag.serve.served import Model
 
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
@@ -28,8 +27,7 @@ async def completions(body: Completion, request: Request) -> Response:
     asking = await desk.take(asked, history)
     base = str(request.base_url)
     if body.stream:
-        pieces = _pieces(desk, request, body, asking)
-        return StreamingResponse(beating(pieces), headers=asking.headers, media_type="text/event-stream")
+        return Events(_pieces(desk, request, body, asking), asking)
     told = await desk.complete(request, asking)
     return told if isinstance(told, Response) else sent(openai.completion(told, base), asking.headers)
 

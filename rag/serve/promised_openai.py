@@ -1,0 +1,68 @@
+"""What the routes of OpenAI's API answer with, field by field."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from rag.serve.promised import Told
+
+
+class Wrong(Told):
+    """What went wrong, for OpenAI's clients."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class OpenAiProblem(Told):
+    """What went wrong, for OpenAI's clients."""
+
+    error: Wrong
+
+
+class Offered(Told):
+    """A model as OpenAI's clients know one."""
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    bundle: str
+
+
+class Offers(Told):
+    """The models, the default first."""
+
+    object: Literal["list"]
+    data: list[Offered]
+
+
+class Choice(BaseModel):
+    """The answer, with what it cites as annotations."""
+
+    index: int
+    message: dict[str, Any]
+    logprobs: None
+    finish_reason: Literal["stop"]
+
+
+class Usage(Told):
+    """Counts of tokens."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class Completed(Told):
+    """A chat completion; `assay` has everything that OpenAI's fields have no room for."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: Usage
+    assay: dict[str, Any]
