@@ -11,6 +11,7 @@ from pathlib import Path
 from rag.bundle.opened import Bundle
 from rag.errors import ConfigError
 from rag.serve.app import create_app
+from rag.serve.connections import BoundedConnection
 from rag.serve.conversations import Conversations
 from rag.serve.logs import LOGGING
 from rag.serve.opinions import Opinions
@@ -29,6 +30,8 @@ def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Se
             app = create_app(served, settings, conversations, Opinions(conversations.database, settings.idle))
             config = uvicorn.Config(
                 app,
+                http=BoundedConnection,
+                ws="none",
                 log_config=dict(LOGGING),
                 access_log=False,
                 server_header=False,
