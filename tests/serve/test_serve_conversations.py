@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from databases import KINDS, Postgres, file_url, postgres
+from databases import KINDS, file_url
 
 from rag.errors import ConfigError, ServiceError
 from rag.records import Turn
@@ -31,15 +31,9 @@ class Hours:
         return self.now
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    with postgres() as found:
-        yield found
-
-
 @pytest.fixture(params=KINDS)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return file_url(tmp_path) if request.param == "sqlite" else request.getfixturevalue("server").fresh()
+    return file_url(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database_server").fresh()
 
 
 @pytest.fixture

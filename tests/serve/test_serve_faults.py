@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from databases import KINDS, Postgres, file_url, postgres
+from databases import KINDS, file_url
 from running_server import CONVERSING, Running, running
 from small_server import small_bundle
 
@@ -19,12 +19,6 @@ from rag.serve import database
 
 LONG = "When does the ferry to Holm leave? " + "And tell me why. " * 400
 """It takes more than what is left on a page."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    with postgres() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +33,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("server").fresh()
+    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("database_server").fresh()
 
 
 @pytest.fixture
@@ -161,7 +155,7 @@ def test_a_database_that_was_killed_comes_back(
         with moved(tmp_path / "serve.db"):
             down(client, session)
     else:
-        server = request.getfixturevalue("server")
+        server = request.getfixturevalue("database_server")
         server.crash()
         down(client, session)
         server.start()

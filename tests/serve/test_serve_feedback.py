@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from databases import KINDS, Postgres, file_url, postgres
+from databases import KINDS, file_url
 from running_server import CONVERSING, Running, running
 from small_server import small_bundle
 from verbs import verb
@@ -16,12 +16,6 @@ from rag.errors import ServiceError
 from rag.serve.purging import purging
 
 FERRY = "When does the ferry to Holm leave?"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    with postgres() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +31,7 @@ def bundle(folder: Path) -> Path:
 @pytest.fixture(scope="module", params=KINDS)
 def app(request: pytest.FixtureRequest, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     sqlite = request.param == "sqlite"
-    url = file_url(tmp_path_factory.mktemp("db")) if sqlite else request.getfixturevalue("server").fresh()
+    url = file_url(tmp_path_factory.mktemp("db")) if sqlite else request.getfixturevalue("database_server").fresh()
     with running(bundle, url, ["ann"]) as found:
         yield found
 

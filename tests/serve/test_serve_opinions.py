@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from databases import KINDS, Postgres, file_url, postgres
+from databases import KINDS, file_url
 
 from rag.records import Turn
 from rag.serve.conversations import Conversations
@@ -22,12 +22,6 @@ class Hours:
         return self.now
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    with postgres() as found:
-        yield found
-
-
 @pytest.fixture
 def hours() -> Hours:
     return Hours()
@@ -36,7 +30,7 @@ def hours() -> Hours:
 @pytest.fixture(params=KINDS)
 def talks(request: pytest.FixtureRequest, hours: Hours) -> Iterator[Conversations]:
     sqlite = request.param == "sqlite"
-    url = file_url(request.getfixturevalue("tmp_path")) if sqlite else request.getfixturevalue("server").fresh()
+    url = file_url(request.getfixturevalue("tmp_path")) if sqlite else request.getfixturevalue("database_server").fresh()
     found = Conversations(url, 1800, hours)
     yield found
     found.close()
