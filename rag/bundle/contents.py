@@ -74,13 +74,13 @@ def read_folder(folder: Path, limits: Limits) -> Contents:
         manifest = check_manifest(files[MANIFEST], files[SEAL], where, limits)
         _check_listing(manifest, sizes, where)
         for name in sorted(manifest.files):
-            total, kept = hashlib.sha256(), []
-            for block in _blocks(root, name, sizes[name], where):
-                total.update(block)
-                kept += [] if name.startswith(MODELS) else [block]
+            total, last = hashlib.sha256(), b""
+            # What is kept is read at one go: put together from blocks it would take its size twice.
+            for last in _blocks(root, name, sizes[name], where, BLOCK if name.startswith(MODELS) else sizes[name]):
+                total.update(last)
             check_bytes(manifest, name, total.hexdigest(), where)
             if not name.startswith(MODELS):
-                files[name] = b"".join(kept)
+                files[name] = last
     return Contents(manifest, files, folder)
 
 
@@ -141,7 +141,7 @@ def _check_listing(manifest: Manifest, sizes: Mapping[str, int], where: str) -> 
             raise refused(f"{where}: {name}", f"has {sizes[name]:,} bytes, and {MANIFEST} says {listed.size:,}")
 
 
-def _blocks(root: int, name: str, size: int, where: str) -> Iterator[bytes]:
+def _blocks(root: int, name: str, size: int, where: str, most: int = BLOCK) -> Iterator[bytes]:
     """The bytes of a file that was looked at before; BundleError where it has become something else since."""
     folder, parts = os.dup(root), name.split("/")
     try:
@@ -159,7 +159,7 @@ def _blocks(root: int, name: str, size: int, where: str) -> Iterator[bytes]:
         status, left = os.fstat(descriptor), size
         if not stat.S_ISREG(status.st_mode) or status.st_size != size:
             raise refused(f"{where}: {name}", "changes while it is read", "copy the bundle, and open the copy")
-        while left and (block := file.read(min(BLOCK, left))):
+        while left and (block := file.read(min(most, left))):
             left -= len(block)
             yield block
         if left:

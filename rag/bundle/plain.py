@@ -20,7 +20,7 @@ from rag.bundle.refusal import BundleError, refused
 
 DEEPEST = 24
 """Levels of mappings and lists in a YAML file."""
-MOST = 50_000
+MOST = 20_000
 """Values in a YAML file: it is read before anything of it is known."""
 LINE = 64 << 20
 """Bytes of one line of JSON."""

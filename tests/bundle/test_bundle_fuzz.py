@@ -21,7 +21,7 @@ from rag.bundle.seal import Plain
 from rag.entries import Entry, decode, encode
 from rag.records import Query
 
-TIMES = 150
+TIMES = 120
 NUMBERS = (-1, -2, 0, 1, 2, 127, 2**15, 2**31 - 1, -(2**31), 10**6, 1 << 40)
 VALUES = (
     None, -1, 0, 1, 5, 10**6, 0.5, -0.5, 1e300, "", "x", "[(", "{nobody}", "{question}", [], {}, [1], ["x"], {"a": 1},
