@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rag.bundle import proof
 from rag.bundle.differences import Mismatch, Replay
@@ -21,19 +22,35 @@ def replay(bundle: Bundle) -> list[Mismatch]:
 
 
 def replayed(bundle: Bundle) -> Replay:
-    """As `replay`, with counts. No model behind an endpoint is asked: what one said when it was measured is said again."""
-    found, known = Replay(), cases_of(bundle)
+    """As `replay`, with counts. No model behind an endpoint is asked: what one said when it was measured is said again.
+
+    Whoever wrote the bundle wrote its golden questions: one that lacks what a model said is left out, not sent to that model.
+    """
+    found = Replay()
+    known = [case for case in cases_of(bundle) if _is_known(case, bundle.config, found)]
+    silent = not proof.asks([bundle.config[role] for role in proof.ANSWERING])
     pipeline = _recorded(bundle.pipeline, known)
     traces = pipeline.traces([case.query for case in known]) if known else []
     for case, trace in zip(known, traces, strict=True):
         heads = trace.selected.first(pipeline.k).row(0)
-        retrieved = tuple(pipeline.corpus.chunk(position).chunk_id for position, _ in heads)
-        found.hold(case, "passages", case.retrieved, retrieved)
-        if case.prompt is not None:
-            found.hold(case, "prompt", case.prompt, proof.prompt_of(pipeline.prepare(case.query, trace)))
-        if case.answer is not None:
+        found.hold(case, "passages", case.retrieved, tuple(pipeline.corpus.chunk(position).chunk_id for position, _ in heads))
+        if case.prompt is None:
+            continue
+        prepared = pipeline.prepare(case.query, trace)
+        found.hold(case, "prompt", case.prompt, proof.prompt_of(prepared))
+        if case.answer is not None and (silent or prepared.request is None):
             _hold_answer(found, case, pipeline, trace)
     return found
+
+
+def _is_known(case: Case, config: Mapping[str, Any], found: Replay) -> bool:
+    """Whether all is there that a model would otherwise be asked for."""
+    asked = case.sought is None and proof.asks(config["queries"]), case.recalled is None and proof.asks(config["memory"])
+    # Where no prompt was made, nothing was remembered.
+    if asked[0] or (asked[1] and case.prompt is not None):
+        found.leave_out("what a model said is not recorded")
+        return False
+    return True
 
 
 def _hold_answer(found: Replay, case: Case, pipeline: Pipeline, trace: Trace) -> None:

@@ -1,11 +1,12 @@
 """Golden questions with what a trial was measured to make of them: a bundle carries some, and must do the same again."""
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rag.build import TARGET, Components
+from rag.build import TARGET
 from rag.bundle.layout import GOLDEN
 from rag.bundle.measured import Measured
 from rag.bundle.opened import Bundle
@@ -16,6 +17,9 @@ from rag.kept import answer_parts, sought_of
 from rag.packing import hits
 from rag.reading import Prepared
 from rag.records import Message, Query, Recalled, Sought, Turn
+
+ANSWERING = ("generator", "check", "guard")
+"""Roles that a reply comes from, or is asked for again by."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +99,9 @@ def cases_of(bundle: Bundle) -> list[Case]:
 def cases(found: Measured, most: int) -> list[Case]:
     """Up to `most` questions of a trial, spread over its golden set, read from its stored stages."""
     examples = found.golden.examples
-    step = max(1, -(-len(examples) // most)) if most else len(examples) + 1
-    rows = range(0, len(examples) if most else 0, step)
-    if not rows:
+    if not (count := min(most, len(examples))):
         return []
+    rows = [number * len(examples) // count for number in range(count)]
     rankings, corpus = rankings_of(found.entry(found.trial.ends.ranking)), found.corpus
     heads = [rankings.first(found.config["k"]).row(row) for row in rows]
     retrieved = [tuple(corpus.chunk(position).chunk_id for position, _ in head) for head in heads]
@@ -119,7 +122,7 @@ def _queries(found: Measured) -> list[Query]:
 def _rewritten(found: Measured) -> list[Sought] | None:
     """What was searched for, where a model said so."""
     stage = found.before("rewrite")
-    if stage is None or not asks(found.components, found.config["queries"], "queries"):
+    if stage is None or not asks(found.config["queries"]):
         return None
     return sought_of(found.entry(stage.key).meta)
 
@@ -132,8 +135,8 @@ def _answered(found: Measured, rows: Sequence[int], plain: Sequence[Case]) -> It
     ends, corpus = found.trial.ends, found.corpus
     prepared = found.job(ends.generate).prepared() if ends.generate else []
     parts = answer_parts(found.entry(ends.check).meta) if ends.check else []
-    remembers = asks(found.components, found.config["memory"], "memory")
-    repeats = not any(_asking(found, role) for role in ("generator", "check", "guard"))
+    remembers = asks(found.config["memory"])
+    repeats = not asks([found.config.get(role) for role in ANSWERING])
     for row, case in zip(rows, plain, strict=True):
         one, part = prepared[row], parts[row]
         case = replace(case, prompt=prompt_of(one), recalled=one.recalled if remembers else None)
@@ -148,18 +151,11 @@ def prompt_of(prepared: Prepared) -> str:
     return told(prepared.request.messages if prepared.request else ())
 
 
-def _asking(found: Measured, role: str) -> bool:
-    node = found.config.get(role) or {}
-    nodes = {role: node} if TARGET in node else {f"{role}.{name}": part for name, part in node.items()}
-    return any(asks(found.components, part, where) for where, part in nodes.items())
-
-
-def asks(components: Components, node: Any, where: str) -> bool:
-    """Whether a component, or one inside it, asks a model whose replies cost and need not repeat."""
+def asks(node: Any) -> bool:
+    """Whether a part of a config, all of it built before, holds a component that asks a model: replies cost, and may differ."""
     if isinstance(node, list | tuple):
-        return any(asks(components, part, where) for part in node)
+        return any(map(asks, node))
     if not isinstance(node, Mapping):
         return False
-    if TARGET in node and getattr(components.build(node, where), "costly", False):
-        return True
-    return any(asks(components, part, f"{where}.{name}") for name, part in node.items())
+    module, _, name = str(node.get(TARGET, "")).rpartition(".")
+    return bool(getattr(getattr(sys.modules.get(module), name, None), "costly", False)) or any(map(asks, node.values()))

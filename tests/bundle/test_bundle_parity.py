@@ -207,6 +207,10 @@ def test_what_models_said_on_the_way_is_said_again_without_them(tmp_path: Path, 
     found = replayed(bundle)
     assert found.mismatches == []
     assert found.compared == {"passages": 7, "prompt": 7, "contexts": 7, "answer": 7}
+    # Nor is it asked for what somebody took out of the golden questions.
+    for part in ("sought", "recalled"):
+        found = replayed(changed(tmp_path / "b", "golden.jsonl", lambda lines, part=part: lines[0].update({part: None})))
+        assert found.left_out == {"what a model said is not recorded": 1}
 
 
 def test_the_prompt_is_what_the_model_was_sent_and_its_answer_need_not_be_repeated(
@@ -224,6 +228,9 @@ def test_the_prompt_is_what_the_model_was_sent_and_its_answer_need_not_be_repeat
     found = replayed(bundle)
     assert found.mismatches == []
     assert found.compared == {"passages": 6, "prompt": 6, "contexts": 0, "answer": 0}
+    # Nobody listens there any more, and whoever writes an answer into the bundle makes nobody ask.
+    found = replayed(changed(tmp_path / "b", "golden.jsonl", lambda lines: lines[0].update(answer="Seven.", contexts=[])))
+    assert found.compared["answer"] == 0
 
 
 def test_conversations_that_were_lived_are_asked_as_they_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
