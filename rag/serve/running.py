@@ -19,6 +19,9 @@ from rag.serve.served import Served
 from rag.serve.settings import Settings
 from rag.terminal.serving import serving
 
+KEEP = 75
+"""Seconds that an idle connection is kept: longer than proxies keep theirs, or they would send into a closed one."""
+
 
 def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Settings, *, watch: bool = False) -> None:
     """Serve until SIGTERM or SIGINT, then finish what is being answered. ConfigError where the address is taken."""
@@ -35,8 +38,11 @@ def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Se
                 log_config=dict(LOGGING),
                 access_log=False,
                 server_header=False,
+                timeout_keep_alive=KEEP,
                 timeout_graceful_shutdown=math.ceil(settings.timeout) + 1,
             )
+            # Who reads the address may come at once; it waits until the server takes it.
+            listening.listen(config.backlog)
             serving(address(listening), [(one.name, one.bundle.digest) for one in served.models])
             uvicorn.Server(config).run([listening])
 

@@ -67,7 +67,7 @@ class Sampled:
         if self._experiment is not None:
             import mlflow
 
-            mlflow.flush_trace_async_logging(terminate=True)
+            mlflow.flush_trace_async_logging()
 
     def _send(self, seen: Seen, told: Mapping[str, Any]) -> None:
         import mlflow

@@ -3,72 +3,22 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from collecting import collecting
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from small_server import ALICE, QUESTION, TWO_KEYS, bearer, small_app, small_bundle
 from starlette.testclient import TestClient
 
 from rag.errors import ConfigError, MissingExtraError
-from rag.serve import spans
+from rag.serve import sampled, spans
 from rag.serve.observing import Seen
 from rag.serve.settings import Settings
 from rag.serve.spans import laid_out
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-
-class Collector(ThreadingHTTPServer):
-    """Speaks OTLP over HTTP; keeps what it is sent, or refuses it."""
-
-    daemon_threads = True
-
-    def __init__(self, status: int = 200) -> None:
-        super().__init__(("127.0.0.1", 0), Taking)
-        self.status, self.paths, self.bodies = status, list[str](), list[bytes]()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    @property
-    def spans(self) -> dict[str, Span]:
-        """What was sent, by name."""
-        requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
-        scopes = [scope for request in requests for resource in request.resource_spans for scope in resource.scope_spans]
-        return {span.name: span for scope in scopes for span in scope.spans}
-
-
-class Taking(BaseHTTPRequestHandler):
-    server: Collector
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.paths.append(self.path)
-        self.server.bodies.append(body)
-        self.send_response(self.server.status)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *args: Any) -> None:
-        """Nothing."""
-
-
-@contextmanager
-def collecting(status: int = 200) -> Iterator[Collector]:
-    with Collector(status) as collector:
-        thread = threading.Thread(target=collector.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield collector
-        finally:
-            collector.shutdown()
-            thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -223,6 +173,8 @@ def mlflow_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "serving")
+    # A slow machine takes its time to make the tables.
+    monkeypatch.setattr(sampled, "PATIENCE", 60)
     mlflow.set_tracking_uri(uri)
     yield uri
     mlflow.set_tracking_uri(before)
@@ -257,41 +209,35 @@ def test_mlflow_has_a_trace_of_every_answer_that_is_sampled(
 
 
 def test_a_share_of_the_requests_is_sampled(mlflow_here: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.serve.sampled import Sampled
-
-    sampled, sent = Sampled(0.25, log_texts=False), []
-    monkeypatch.setattr(sampled, "_send", lambda seen, told: sent.append(seen.request))
+    sending, sent = sampled.Sampled(0.25, log_texts=False), []
+    monkeypatch.setattr(sending, "_send", lambda seen, told: sent.append(seen.request))
     for number in range(256):
-        sampled(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}, told={"question": ""}))
-        sampled(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}))
-    sampled.close()
+        sending(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}, told={"question": ""}))
+        sending(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}))
+    sending.close()
     assert sent == [f"{number:02x}{'0' * 22}" for number in range(64)]
 
 
 def test_an_mlflow_that_fails_or_is_slow_is_nobodys_trouble(mlflow_here: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.serve.sampled import WAITING, Sampled
-
-    sampled, go, began = Sampled(1.0, log_texts=False), threading.Event(), threading.Event()
+    sending, go, began = sampled.Sampled(1.0, log_texts=False), threading.Event(), threading.Event()
 
     def stuck(seen: Seen, told: Any) -> None:
         began.set()
         go.wait()
         raise OSError("nobody there")
 
-    monkeypatch.setattr(sampled, "_send", stuck)
+    monkeypatch.setattr(sending, "_send", stuck)
     seen = Seen("0" * 24, "POST", 0, {}, told={})
-    sampled(seen)
+    sending(seen)
     began.wait()
-    for _ in range(WAITING + 10):
-        sampled(seen)
+    for _ in range(sampled.WAITING + 10):
+        sending(seen)
     go.set()
-    sampled.close()
-    assert not sampled._thread.is_alive()
+    sending.close()
+    assert not sending._thread.is_alive()
 
 
 def test_traces_need_to_know_which_mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.serve.sampled import Sampled
-
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     with pytest.raises(ConfigError, match=r"RAG_TRACE_SHARE.*MLFLOW_TRACKING_URI is not set"):
-        Sampled(Settings(trace_share=0.1).trace_share, log_texts=False)
+        sampled.Sampled(Settings(trace_share=0.1).trace_share, log_texts=False)
