@@ -82,8 +82,8 @@ def write_documents(folder: Path) -> Path:
     return folder
 
 
-def sealed(folder: Path, model: str, *overrides: str) -> Path:
-    """A bundle of those documents whose answers the model at that URL writes; the folder is made."""
+def sealed(folder: Path, model: str | None, *overrides: str) -> Path:
+    """A bundle of those documents whose answers the model at that URL writes, None for nobody; the folder is made."""
     golden = write_documents(folder / "golden")
     fixed = [
         "dataset=native",
@@ -92,8 +92,8 @@ def sealed(folder: Path, model: str, *overrides: str) -> Path:
         "embedder.dimensions=64",
         f"store={folder / 'store'}",
     ]
-    asked = ["generator=vllm", f"generator.base_url={model}", "generator.runtime.retries=0", "chunker.size=200", "k=3"]
-    seal(config_of([*fixed, *asked, *overrides]), folder / "bundle")
+    asked = ["generator=vllm", f"generator.base_url={model}", "generator.runtime.retries=0"] if model else ["generator=none"]
+    seal(config_of([*fixed, *asked, "chunker.size=200", "k=3", *overrides]), folder / "bundle")
     return folder / "bundle"
 
 
@@ -137,9 +137,9 @@ class Opened:
 
     def ask(self, question: str, wait: bool = True) -> Locator:
         """Type a question and press Enter; the last turn, by default when it is done."""
+        turn = self.page.locator(".turn").nth(self.page.locator(".turn").count())
         self.page.fill("#question", question)
         self.page.press("#question", "Enter")
-        turn = self.page.locator(".turn").last
         turn.locator("h2", has_text=question).wait_for()
         if wait:
             self.done()

@@ -1,5 +1,5 @@
 import httpx
-from page_server import FERRY, HOSTILE, LEAVE, PERMIT, TEXTS, Opened, say
+from page_server import FERRY, HOSTILE, LEAVE, PERMIT, Opened, say
 from playwright.sync_api import expect
 
 ANSWER = "🌴 Up to five days may be carried over [1]. They are taken by 31 March."

@@ -1,0 +1,235 @@
+import json
+import re
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from page_server import FERRY, LEAVE, Opened, Served, say, sealed
+from playwright.sync_api import expect
+from running_server import key_of, running
+from scripted_server import serving
+
+Open = Callable[..., Opened]
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+SHIPPED = {item.name: item.read_text("utf-8") for item in resources.files("rag.serve.page").iterdir() if "." in item.name[1:]}
+
+CONTRAST = """() => {
+  const parse = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const ground = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const [r, g, b, a = 1] = parse(getComputedStyle(at).backgroundColor);
+      if (a > 0) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  const low = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, element = node.parentElement;
+    if (!node.textContent.trim() || !element.checkVisibility({ opacityProperty: true })) continue;
+    if (element.closest("script, style, option, .skip, .unseen")) continue;
+    const pair = [light(parse(getComputedStyle(element).color)), light(ground(element))].sort((a, b) => b - a);
+    const ratio = (pair[0] + .05) / (pair[1] + .05);
+    if (ratio < 4.5) low.push([ratio.toFixed(2), node.textContent.trim().slice(0, 40), element.outerHTML.slice(0, 90)]);
+  }
+  return low;
+}"""
+
+NAMELESS = """() => [...document.querySelectorAll("button, input, select, textarea, [role=tab], aside, dialog, [tabindex='0']")]
+  .filter(one => one.checkVisibility())
+  .filter(one => !(one.ariaLabel || one.textContent.trim() || one.labels?.length || one.getAttribute("aria-labelledby")
+    || one.matches(".wide, pre")))
+  .map(one => one.outerHTML.slice(0, 100))"""
+
+
+def test_the_page_holds_nothing_inline_and_is_served_with_a_policy(server: Served) -> None:
+    found = httpx.get(server.url, timeout=60)
+    assert "default-src 'self'" in found.headers["content-security-policy"]
+    assert "unsafe" not in found.headers["content-security-policy"]
+    assert not re.search(r"<style|\son\w+=|\sstyle=|<script(?![^>]* src=)", found.text)
+    for name in re.findall(r'(?:href|src)="(page/[^"#]+)', found.text):
+        assert httpx.get(f"{server.url}/{name}", timeout=60).status_code == 200
+    again = httpx.get(server.url, headers={"If-None-Match": found.headers["etag"]}, timeout=60)
+    assert again.status_code == 304
+    assert httpx.get(f"{server.url}/page/__init__.py", timeout=60).status_code == 404
+
+
+def test_scripts_write_no_markup_and_ask_nobody_else() -> None:
+    for name, text in SHIPPED.items():
+        if name.endswith(".js"):
+            assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text), name
+        if name != "icons.svg":
+            addresses = set(re.findall(r"https?://[^\"' )]+", text)) - {"http://www.w3.org/2000/svg"}
+            assert addresses == set(), name
+
+
+def test_no_file_of_the_page_is_long() -> None:
+    assert {name: len(text.splitlines()) for name, text in SHIPPED.items() if len(text.splitlines()) > 250} == {}
+
+
+def test_a_key_is_asked_for_and_kept_in_the_tab(keyed: Served, opened: Open) -> None:
+    found = opened(keyed, wait=False)
+    dialog = found.page.get_by_role("dialog")
+    expect(dialog.get_by_label("Key", exact=True)).to_be_focused()
+    found.page.keyboard.type("sk-assay-nobody")
+    found.page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_have_text("That key is not known here.")
+    expect(dialog.get_by_label("Key", exact=True)).to_be_focused()
+    found.page.keyboard.type(key_of("ada"))
+    found.page.keyboard.press("Enter")
+    found.page.wait_for_selector("html[data-ready]", state="attached")
+    keyed.plays(say("At seven [1]."))
+    assert found.ask(FERRY).locator(".cite").count() == 1
+    found.page.reload()
+    found.page.wait_for_selector("html[data-ready]", state="attached")
+    assert found.page.locator(".turn h2").all_inner_texts() == [FERRY]
+    assert found.page.evaluate("Object.keys(localStorage).length + document.cookie.length") == 0
+
+
+def test_without_a_key_the_page_says_so_and_asks_again(keyed: Served, opened: Open) -> None:
+    found = opened(keyed, wait=False)
+    found.page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    nowhere = found.page.locator(".nowhere")
+    expect(nowhere).to_contain_text("A key is needed.")
+    nowhere.get_by_role("button", name="Try again").click()
+    expect(found.page.get_by_role("dialog").get_by_label("Key", exact=True)).to_be_focused()
+    found.page.keyboard.type(key_of("ada"))
+    found.page.keyboard.press("Enter")
+    expect(found.page.locator("#documents-list li")).to_have_count(5)
+    expect(nowhere).to_have_count(0)
+
+
+def test_thumbs_become_candidates_for_golden_questions(page: Opened) -> None:
+    page.server.plays(say("At eight [1]."))
+    opinions = page.server.running.opinions
+    before = {one.answer for one in opinions.candidates()}
+    turn = page.ask(FERRY)
+    bad = turn.get_by_role("button", name="A bad answer")
+    bad.click()
+    expect(turn.locator(".told")).to_have_text("Noted. A reviewer can make a golden question of it.")
+    assert bad.get_attribute("aria-pressed") == "true"
+    (rated,) = [one for one in opinions.candidates() if one.answer not in before]
+    assert (rated.rating, rated.comment, rated.told["question"]) == (-1, "", FERRY)
+    turn.get_by_label("Comment").fill("It is the bus that leaves at eight.")
+    turn.get_by_role("button", name="Send comment").click()
+    expect(turn.locator("blockquote")).to_have_text("It is the bus that leaves at eight.")
+    (rated,) = [one for one in opinions.candidates() if one.answer not in before]
+    assert (rated.rating, rated.comment) == (-1, "It is the bus that leaves at eight.")
+
+
+def test_a_rating_that_was_not_taken_says_so(page: Opened) -> None:
+    page.server.plays(say("At eight [1]."))
+    turn = page.ask(FERRY)
+    page.server.running.conversations.forget(
+        "anyone", page.page.evaluate("Object.values(JSON.parse(sessionStorage['assay.sessions']))[0]")
+    )
+    good = turn.get_by_role("button", name="A good answer")
+    good.click()
+    expect(turn.locator(".told.problem")).to_contain_text("no longer kept")
+    assert good.get_attribute("aria-pressed") == "false"
+
+
+def test_everything_can_be_done_with_the_keyboard(page: Opened) -> None:
+    page.server.plays(say("At seven [1]."))
+    keyboard = page.page.keyboard
+    expect(page.page.locator("#question")).to_be_focused()
+    keyboard.type(FERRY)
+    keyboard.press("Enter")
+    page.page.locator(".turn .foot").wait_for()
+    page.done()
+    page.page.locator(".cite").focus()
+    keyboard.press("Enter")
+    expect(page.page.locator("article.document")).to_be_visible()
+    page.page.get_by_role("tab", name="Document").focus()
+    keyboard.press("ArrowRight")
+    expect(page.page.get_by_role("tab", name="Passages")).to_be_focused()
+    expect(page.page.locator(".passages").first).to_be_visible()
+    keyboard.press("End")
+    expect(page.page.get_by_role("tab", name="Cost")).to_have_attribute("aria-selected", "true")
+    keyboard.press("Escape")
+    expect(page.page.locator("#panel")).to_be_hidden()
+    expect(page.page.locator(".cite")).to_be_focused()
+    keyboard.press("/")
+    expect(page.page.locator("#question")).to_be_focused()
+    reached = set()
+    for _ in range(60):
+        keyboard.press("Shift+Tab")
+        reached.add(page.page.evaluate("document.activeElement.id || document.activeElement.className"))
+    assert {"thumb", "cite", "first", "second", "new", "documents-filter", "documents-all"} <= {
+        name for one in reached for name in one.split()
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_can_be_read_and_everything_has_a_name(scheme: str, opened: Open) -> None:
+    found = opened(color_scheme=scheme)
+    found.server.plays(say("Up to five days [1]. And [9]."))
+    found.page.get_by_label("Search in ferry.txt").uncheck()
+    turn = found.ask(LEAVE)
+    found.server.plays(say("I don't know."))
+    found.ask(LEAVE)
+    turn.locator(".thumb").last.click()
+    turn.locator(".told:not(:empty)").wait_for()
+    for tab in ("Document", "Passages", "Checks", "Prompt", "Cost"):
+        if tab == "Document":
+            turn.locator(".cite").click()
+            found.page.locator("mark.quote").wait_for()
+        found.page.get_by_role("tab", name=tab).click()
+        assert found.page.evaluate(CONTRAST) == []
+        assert found.page.evaluate(NAMELESS) == []
+    names = found.page.locator("[id]").evaluate_all("all => all.map(one => one.id)")
+    assert len(names) == len(set(names))
+
+
+def test_on_a_phone_nothing_is_cut_off_and_panels_cover_the_page(opened: Open) -> None:
+    found = opened(**PHONE)
+    found.server.plays(say("Up to five days may be carried over [1]."))
+    page = found.page
+    page.select_option("#second", index=1)
+    turn = found.ask(LEAVE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert turn.locator(".answer").nth(1).bounding_box()["y"] > turn.locator(".answer").nth(0).bounding_box()["y"] + 50  # type: ignore[index]
+    turn.locator(".cite").first.click()
+    expect(page.locator("mark.quote").first).to_be_in_viewport()
+    assert page.locator("#panel").bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
+    assert page.evaluate("document.querySelector('main').inert")
+    page.locator("#panel-close").click()
+    assert not page.evaluate("document.querySelector('main').inert")
+    expect(turn.locator(".cite").first).to_be_focused()
+    page.locator("#documents-open").click()
+    page.locator("#documents-list .open", has_text="Leave").click()
+    page.get_by_role("button", name="Ask about the section Carrying over only").click()
+    expect(page.locator("#panel")).to_be_hidden()
+    expect(page.locator("#documents")).to_be_hidden()
+    expect(page.locator("#scope")).to_contain_text("Only characters")
+    expect(page.locator("#question")).to_be_in_viewport()
+
+
+def test_an_answer_too_many_tells_when_to_ask_again(page: Opened) -> None:
+    refused: dict[str, Any] = {"type": "urn:assay:too-many-requests", "title": "Too Many Requests", "status": 429}
+    refused |= {"detail": "600 requests a minute are taken from one key", "remedy": ""}
+    page.page.route(
+        "**/chat",
+        lambda route: route.fulfill(
+            status=429, headers={"Retry-After": "7"}, content_type="application/problem+json", body=json.dumps(refused)
+        ),
+    )
+    turn = page.ask(FERRY)
+    assert "Too many questions at once. 600 requests a minute" in turn.get_by_role("alert").inner_text()
+    assert "Try again in 7 seconds." in turn.get_by_role("alert").inner_text()
+
+
+def test_a_bundle_that_only_searches_shows_what_it_found(tmp_path: Path, opened: Open) -> None:
+    with (
+        serving(say("Nobody asks.")) as script,
+        running(sealed(tmp_path / "one", None), f"sqlite:///{tmp_path / 'serve.db'}", ()) as server,
+    ):
+        turn = opened(Served(server, script)).ask(FERRY)
+        assert turn.locator(".declined").inner_text() == "This pipeline only searches. What it found:"
+        assert turn.locator(".sources li").count() == 3
+        assert script.asked == []

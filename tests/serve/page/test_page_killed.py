@@ -1,0 +1,68 @@
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import scripted_server
+from page_server import LEAVE, Gate, Opened, Served, sealed
+from playwright.sync_api import expect
+from running_server import Running
+from scripted_server import Script
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    with scripted_server.serving(Gate("Up to five days ", "more.")) as found:
+        yield found
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+@pytest.fixture
+def process(tmp_path: Path, script: Script) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`rag serve` in a process of its own, and its address."""
+    bundle, port = sealed(tmp_path / "one", script.url), free_port()
+    command = [sys.executable, "-m", "rag", "serve", str(bundle), "--port", str(port)]
+    environment = os.environ | {"RAG_SESSIONS": f"sqlite:///{tmp_path / 'serve.db'}"}
+    with (tmp_path / "log").open("w") as log:
+        server = subprocess.Popen(command, cwd=tmp_path, env=environment, text=True, stdout=log, stderr=log)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            with httpx.Client(transport=httpx.HTTPTransport(retries=12), timeout=60) as client:
+                assert client.get(f"{url}/healthz").status_code == 200
+            yield server, url
+        finally:
+            server.kill()
+            server.wait(60)
+
+
+def test_a_server_that_is_killed_leaves_what_it_said(
+    process: tuple[subprocess.Popen[str], str], script: Script, opened: Callable[..., Opened]
+) -> None:
+    server, url = process
+    page = opened(Served(Running(url, None, None), script))  # type: ignore[arg-type]
+    turn = page.ask(LEAVE, wait=False)
+    expect(turn.locator(".body")).to_contain_text("Up to five days", timeout=60_000)
+    server.send_signal(signal.SIGKILL)
+    alert = turn.get_by_role("alert")
+    expect(alert).to_contain_text("The connection broke off.", timeout=60_000)
+    page.done()
+    assert "no check has looked at it" in alert.inner_text()
+    assert re.match("Up to five days", turn.locator(".body").inner_text())
+    assert turn.locator(".sources li").count() == 3
+    alert.get_by_role("button", name="Ask again").click()
+    expect(alert).to_contain_text("The server cannot be reached.", timeout=60_000)
+    turn.locator(".sources .open")
+    page.page.locator("#documents-list .open").first.click()
+    expect(page.page.locator("#panel .problem")).to_contain_text("The server cannot be reached.")
+    assert page.page.locator("#question").is_enabled()
+    script.steps[0].open.set()  # type: ignore[attr-defined]
