@@ -35,8 +35,13 @@ def serve(
 
     from rag.bundle.opened import open_bundle
     from rag.cli.bundles import folders
-    from rag.serve.running import run
+    from rag.errors import MissingExtraError
     from rag.serve.settings import Settings
+
+    try:
+        from rag.serve.running import run
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("rag serve", error.name or "fastapi", "serve") from error
 
     settings = Settings.from_environment(host=host, port=port)
     opening = partial(open_bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))

@@ -62,6 +62,15 @@ class Asking:
         pipeline = self.found.pipeline
         return telling.found(pipeline, self.found.trace, k or pipeline.k, self.model.documents)
 
+    def passages_read(self) -> list[dict[str, Any]]:
+        """What of it is read, and cited by these numbers: known when the first piece has come."""
+        found = {(one["doc_id"], one["start"]): one for one in self.passages()}
+        return [
+            found[chunk.span.doc_id, chunk.span.start]
+            | {"number": number, "chunk": chunk.chunk_id, "end": chunk.span.end, "text": chunk.text}
+            for number, chunk in enumerate(self.speaker.read, 1)
+        ]
+
     def timings(self) -> dict[str, float]:
         """Seconds by step so far."""
         steps = {**self.found.seconds, **self.clock.seconds}

@@ -82,8 +82,12 @@ class Desk:
 
     async def _events(self, request: Request, body: AskBody, asking: Asking, place: Place | None) -> AsyncIterator[bytes]:
         try:
-            yield event("passages", asking.passages())
+            known = asking.passages()
+            yield event("passages", known)
             async for piece in asking.pieces(self.pool):
+                # Guards and the budget of tokens may have left some out, and then the numbers are others.
+                if asking.speaker.said and (read := asking.passages_read()) != known:
+                    yield event("passages", known := read)
                 yield event("piece", {"text": piece})
             yield event("answer", await self.kept(owner_of(request), asking.told(body.show), place))
         except UserError as error:

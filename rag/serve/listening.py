@@ -5,7 +5,7 @@ from collections.abc import Generator as Pieces
 from collections.abc import Sequence
 from typing import Any
 
-from rag.records import Message, Reply, Request
+from rag.records import Chunk, Message, Reply, Request
 from rag.roles import Generator
 
 
@@ -16,13 +16,15 @@ class GoneError(Exception):
 class Stoppable:
     """A generator that raises GoneError when it is about to begin, or between two pieces, after `stop` was called.
 
-    `said` are the messages that it was sent first; those of a second attempt hold the first reply as well.
+    `said` are the messages that it was sent first, those of a second attempt hold the first reply as well; `read` are the
+    passages in them.
     """
 
     def __init__(self, generator: Generator) -> None:
         self._generator = generator
         self._stopped = threading.Event()
         self.said: tuple[Message, ...] = ()
+        self.read: tuple[Chunk, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         # What a generator says of itself, such as `costly`, holds for it here too.
@@ -53,6 +55,7 @@ class Stoppable:
                 pieces.close()
 
     def _go_on(self, request: Request) -> None:
-        self.said = self.said or request.messages
+        if not self.said:
+            self.read, self.said = request.contexts, request.messages
         if self._stopped.is_set():
             raise GoneError

@@ -9,11 +9,13 @@ from fastapi.exceptions import RequestValidationError
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
-from rag.errors import RefusalError, ServiceError, UserError
+from rag.errors import ConfigError, DataError, MissingExtraError, RefusalError, ServiceError, StoreError, UserError
 from rag.serve.database import MissingError
 
 MEDIA = "application/problem+json"
 OPENAI = "/v1/"
+OURS = (ConfigError, DataError, MissingExtraError, StoreError)
+"""Errors that whoever runs the server can act on, and who asks cannot."""
 
 
 class UpstreamError(ServiceError):
@@ -28,6 +30,8 @@ def status_of(error: UserError) -> int:
         return HTTPStatus.UNPROCESSABLE_ENTITY
     if isinstance(error, UpstreamError):
         return HTTPStatus.BAD_GATEWAY
+    if isinstance(error, OURS):
+        return HTTPStatus.INTERNAL_SERVER_ERROR
     return HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, ServiceError) else HTTPStatus.UNPROCESSABLE_ENTITY
 
 

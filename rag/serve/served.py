@@ -66,8 +66,8 @@ def ready(bundle: Bundle, source: Path) -> Model:
     warm.contexts(warm.trace(Query("warm", "warm")))
     bundle = replace(bundle, pipeline=prompt(bundle.pipeline))
     model = Model(bundle, Batcher(bundle.pipeline), source)
-    # The thread of a model that was exchanged ends when the last question that it answers is done.
-    finalize(model, model.batcher.close)
+    # The thread of a model that was exchanged ends when the last question that it answers is done; nobody waits for that.
+    finalize(model, threading.Thread(target=model.batcher.close, daemon=True).start).atexit = False
     return model
 
 

@@ -101,6 +101,19 @@ def test_passages_come_first_then_pieces_then_the_answer(bundle: Path, tmp_path:
         assert list(found) == []
 
 
+def test_passages_that_had_no_room_are_taken_back_before_the_first_piece(tmp_path: Path) -> None:
+    tight = small_bundle(tmp_path / "b", "generator=extractive", "chunker=fixed", "chunker.size=60", "context_tokens=30")
+    generator = Halting()
+    generator.go_on()
+    with halting(tight, tmp_path / "serve.db", generator) as server:
+        found = list(events(iter(server.post("/ask", **asked("/ask")).text.splitlines())))
+        assert [name for name, _ in found] == ["passages", "passages", "piece", "piece", "piece", "answer"]
+        known, read, answer = found[0][1], found[1][1], found[-1][1]
+        assert len(read) < len(known)
+        told = [(one["number"], one["chunk"], one["text"]) for one in read]
+        assert told == [(one["number"], one["chunk"], one["text"]) for one in answer["contexts"]]
+
+
 def test_an_answer_without_a_stream_has_the_same_tokens(bundle: Path, tmp_path: Path) -> None:
     generator = Halting()
     generator.go_on()
