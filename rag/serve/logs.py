@@ -26,7 +26,8 @@ class Lines(logging.Formatter):
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         told = getattr(record, "told", None) or {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
-            told |= failure(record.exc_info[1])
+            # What follows the first line repeats the error, as asyncio does of a task that nobody waited for.
+            told = told | {"message": record.getMessage().partition("\n")[0]} | failure(record.exc_info[1])
         return json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | plain(told), ensure_ascii=True)
 
 
@@ -35,6 +36,8 @@ LOGGING: Mapping[str, Any] = {
     "disable_existing_loggers": False,
     "formatters": {"lines": {"()": "rag.serve.logs.Lines"}},
     "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    # Libraries would otherwise write tracebacks, and the words of errors with them.
+    "root": {"handlers": ["lines"], "level": "WARNING"},
     "loggers": {
         "rag.serve": {"handlers": ["lines"], "level": "INFO", "propagate": False},
         "uvicorn": {"handlers": ["lines"], "level": "INFO", "propagate": False},

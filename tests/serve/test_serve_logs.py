@@ -1,5 +1,7 @@
 """What a server writes: one line of JSON a request, and never what was asked, answered, or sent as a key."""
 
+import asyncio
+import gc
 import io
 import json
 import logging
@@ -30,7 +32,7 @@ def written() -> Iterator[io.StringIO]:
     stream = io.StringIO()
     config: dict[str, Any] = deepcopy(dict(LOGGING))
     config["handlers"]["lines"]["stream"] = stream
-    config["root"] = {"handlers": ["lines"], "level": "DEBUG"}
+    config["root"] = {"handlers": ["lines"], "level": "INFO"}
     # The client of these tests logs what it asks.
     config["loggers"]["httpx"] = {"level": "WARNING"}
     names = ("rag.serve", "uvicorn", "uvicorn.access", "httpx")
@@ -170,9 +172,25 @@ def test_a_traceback_of_anybody_becomes_one_line_without_words(written: io.Strin
     except ValueError:
         logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n")
     (line,) = lines(written, "uvicorn.error")
-    assert line["message"] == "Exception in ASGI application\n"
+    assert line["message"] == "Exception in ASGI application"
     assert line["error"] == "ValueError"
     assert line["calls"][0].endswith("test_a_traceback_of_anybody_becomes_one_line_without_words")
+    assert CANARY not in written.getvalue()
+
+
+def test_a_task_that_nobody_waited_for_says_where_and_not_what(written: io.StringIO) -> None:
+    async def lonely() -> None:
+        raise ValueError(CANARY)
+
+    async def work() -> None:
+        task = asyncio.create_task(lonely())
+        await asyncio.sleep(0)
+        del task
+        gc.collect()
+
+    asyncio.run(work())
+    (line,) = lines(written, "asyncio")
+    assert (line["message"], line["error"]) == ("Task exception was never retrieved", "ValueError")
     assert CANARY not in written.getvalue()
 
 
