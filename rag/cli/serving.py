@@ -1,5 +1,6 @@
 """The verb that serves."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,6 @@ def serve(
     RAG_… variables of the environment.
     """
     from functools import partial
-    from tempfile import TemporaryDirectory
 
     from rag.bundle.opened import open_bundle
     from rag.cli.bundles import folders
@@ -45,14 +45,17 @@ def serve(
 
     settings = Settings.from_environment(host=host, port=port)
     opening = partial(open_bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
-    with TemporaryDirectory(prefix="rag-serve-") as scratch:
-        run([_bundle(one, Path(scratch)) for one in what], opening, settings, watch=watch)
+    with ExitStack() as scratch:
+        run([_bundle(one, scratch) for one in what], opening, settings, watch=watch)
 
 
-def _bundle(what: str, scratch: Path) -> Path:
-    """The path of a bundle; a trial is sealed first."""
+def _bundle(what: str, scratch: ExitStack) -> Path:
+    """The path of a bundle; a trial is sealed into a folder that goes when the server does."""
     if not what.startswith("trial="):
         return Path(what)
+    from tempfile import TemporaryDirectory
+
     from rag.bundle.seal import export
 
-    return export(what, scratch / what.partition("=")[2]).path
+    folder = scratch.enter_context(TemporaryDirectory(prefix="rag-serve-"))
+    return export(what, Path(folder) / what.partition("=")[2]).path
