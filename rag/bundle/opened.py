@@ -19,6 +19,7 @@ from rag.bundle.refusal import BundleError, refused
 from rag.bundle.tables import corpus_of, documents_of, index_of
 from rag.bundle.trust import check_config, check_roles
 from rag.bundle.weights import check_fingerprints, placed
+from rag.compose import plugins
 from rag.corpus import Corpus
 from rag.entries import Entry
 from rag.errors import MissingExtraError, UserError
@@ -58,16 +59,18 @@ def open_bundle(
     path: Path,
     models: Mapping[str, Path] = NONE,
     hosts: tuple[str, ...] = (),
-    packages: tuple[str, ...] = (),
+    packages: tuple[str, ...] | None = None,
     limits: Limits = LIMITS,
 ) -> Bundle:
     """Open a bundle: a folder, or a `.tar.zst`; BundleError, saying what was refused, for everything that is not one.
 
     `models` are folders by role, for models that are not inside; `hosts` are servers that a generator may ask beside those of
-    the presets and of this machine, as `host`, `host:port` or `host=VARIABLE`; `packages` are plugins whose classes the config
-    may name. Nothing of the bundle is run, and models are compared with their fingerprints before anything loads them.
+    the presets and of this machine, as `host`, `host:port` or `host=VARIABLE`; `packages` are those whose components the config
+    may name beside ours, the installed plugins unless told. Nothing of the bundle is run, and models are compared with their
+    fingerprints before anything loads them.
     """
     path, where = Path(path), str(path)
+    packages = plugins() if packages is None else packages
     found = read(path, limits)
     config = placed(check_config(_config(found, where), f"{where}: config", hosts, packages), found, models, where)
     _check_records(found, where)

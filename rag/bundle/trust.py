@@ -7,18 +7,16 @@ room of its role, and every parameter one that our own presets give such a compo
 import inspect
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
-
+from rag import roles
 from rag.build import FORBIDDEN, RUNTIME, TARGET, Components
-from rag.bundle.endpoints import check_endpoint, nodes_of
+from rag.bundle.endpoints import check_endpoint
 from rag.bundle.layout import KEPT
+from rag.bundle.presets import components_in, runtime_names
 from rag.bundle.refusal import refused
 from rag.errors import UserError
-from rag.files import shipped
 from rag.opening import SINGLE
 
 ROOMS = {
@@ -35,7 +33,7 @@ LARGEST = 1_000_000
 """The largest whole number of a component: sizes of arrays are among them. A seed may be larger."""
 LONGEST = 100_000
 """Characters of a text."""
-CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,6}", re.ASCII)
+CLASS = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,6}", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 
@@ -109,14 +107,9 @@ def _components(config: Mapping[str, Any], where: str) -> Iterator[tuple[str, st
             if not isinstance(node, dict) or TARGET not in node:
                 raise refused(f"{where}: {place}", "is no component")
             yield place, role, node
-            yield from ((f"{place}…", "", inner) for inner in _inner(node))
+            yield from ((f"{place}…", "", inner) for inner in components_in(list(node.values())))
     if not config["index"]:
         raise refused(f"{where}: index", "names no index")
-
-
-def _inner(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    parts = [part for name, part in node.items() if name != TARGET]
-    yield from (inner for inner in nodes_of(parts) if TARGET in inner)
 
 
 def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tuple[str, ...], packages: tuple[str, ...]) -> None:
@@ -135,45 +128,36 @@ def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tupl
     except (UserError, ImportError) as error:
         raise refused(f"{where}.{TARGET}", str(getattr(error, "what", error)), known) from error
     module, _, name = target.rpartition(".")
-    if found.__module__ != module or name.startswith("_") or inspect.isabstract(found) or issubclass(found, BaseException):
+    elsewhere = package == "rag" and found.__module__ != module
+    if elsewhere or name.startswith("_") or inspect.isabstract(found) or issubclass(found, BaseException):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is no component", known)
-    _check_parameters(node, found, where, hosts)
+    if not (fits(found, role) if role else package == "rag" or any(fits(found, one) for one in ROOMS)):
+        raise refused(f"{where}.{TARGET}", f"is {target!r}, which does not do what {role or 'a component'} does", known)
+    _check_parameters(node, found, where, hosts, packages)
 
 
-def _check_parameters(node: Mapping[str, Any], found: type, where: str, hosts: tuple[str, ...]) -> None:
+def fits(found: type, role: str) -> bool:
+    """Whether a class has the methods of a role; nothing is built for that."""
+    return any(
+        all(
+            callable(getattr(found, name, None))
+            for name, method in vars(protocol).items()
+            if inspect.isfunction(method) and name[0] != "_"
+        )
+        for protocol in roles.SEVERAL.get(role) or (roles.ROLES[role],)
+    )
+
+
+def _check_parameters(
+    node: Mapping[str, Any], found: type, where: str, hosts: tuple[str, ...], packages: tuple[str, ...]
+) -> None:
     """Raise BundleError for a parameter that presets keep in `runtime`: where files lie, which variable holds a key."""
     parameters = inspect.signature(found).parameters
-    for name in sorted(set(node) & runtime_names(f"{found.__module__}.{found.__qualname__}", parameters)):
+    for name in sorted(set(node) & runtime_names(str(node[TARGET]), parameters, packages)):
         raise refused(f"{where}.{name}", "is a matter of the machine that serves", "leave it out")
     if "base_url" in parameters:
         given = {name: one.default for name, one in parameters.items()} | dict(node)
-        check_endpoint(where, given["base_url"], given.get("api_key_env"), hosts)
-
-
-def runtime_names(target: str, parameters: Collection[str]) -> frozenset[str]:
-    """The parameters of a class that our presets keep in `runtime`; of a class that has no preset, those of any."""
-    known = _runtime()
-    return known[target] if target in known else frozenset(set().union(*known.values()) & set(parameters))
-
-
-@lru_cache(maxsize=1)
-def _runtime() -> Mapping[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-
-    def gather(value: Any) -> None:
-        if isinstance(value, dict):
-            if TARGET in value:
-                names = frozenset(value.get(RUNTIME) or ())
-                found[value[TARGET]] = found.get(value[TARGET], frozenset()) | names
-            for part in value.values():
-                gather(part)
-        elif isinstance(value, list):
-            for part in value:
-                gather(part)
-
-    for path in shipped("conf").glob("*/*.yaml"):
-        gather(yaml.safe_load(path.read_text("utf-8")))
-    return found
+        check_endpoint(where, given["base_url"], given.get("api_key_env"), hosts, packages)
 
 
 def check_roles(config: Mapping[str, Any], components: Components, where: str) -> None:

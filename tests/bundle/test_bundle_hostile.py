@@ -12,9 +12,9 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]
 TARGETS: Cases = {
     target or "nothing": (node(place, target=target), words)
     for place, target, words in (
-        ("generator", "os.system", "no class"),
-        ("generator", "subprocess.Popen", "no class"),
-        ("generator", "builtins.eval", "no class"),
+        ("generator", "os.system", "outside of rag"),
+        ("generator", "subprocess.Popen", "outside of rag"),
+        ("generator", "builtins.eval", "outside of rag"),
         ("reranker", "joblib.numpy_pickle.load", "outside of rag"),
         ("reranker", "importlib.util.module_from_spec", "outside of rag"),
         ("reranker", "stranger.module.Class", "outside of rag"),
@@ -118,7 +118,7 @@ CONFIGS: Cases = {
         node("generator", target=OPENAI, model="m", base_url="http://127.0.0.1.stranger.example/v1"),
         "stranger.example",
     ),
-    "no port": (node("generator", target=OPENAI, model="m", base_url="http://127.0.0.1:99999/v1"), "Port out of range"),
+    "no port": (node("generator", target=OPENAI, model="m", base_url="http://127.0.0.1:99999/v1"), "is 'http"),
     "secret of this machine": (
         node("generator", target=OPENAI, model="m", base_url="http://127.0.0.1:1/v1", api_key_env="AWS_SECRET_ACCESS_KEY"),
         "AWS_SECRET_ACCESS_KEY to 127.0.0.1",

@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import forged
 import numpy as np
@@ -142,6 +143,68 @@ class TestServers:
         assert refusal(made)
         monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
         assert open_bundle(made).digest
+
+
+PLUGIN = """\
+from pathlib import Path
+
+class Fewer:
+    def __init__(self, count: int = 1, cache: str = "x") -> None:
+        self.count = count
+
+    def select(self, rankings, corpus):
+        return rankings.first(self.count)
+
+class Writer:
+    def __init__(self, count: int = 1) -> None:
+        Path("canary").write_text("here")
+"""
+
+
+class TestPlugins:
+    """Classes of others are components where their package is trusted, and fit their role before they are built."""
+
+    @pytest.fixture(autouse=True)
+    def installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "site" / "fewer").mkdir(parents=True)
+        (tmp_path / "site" / "fewer" / "__init__.py").write_text(PLUGIN, "utf-8")
+        monkeypatch.syspath_prepend(tmp_path / "site")
+        monkeypatch.chdir(tmp_path)
+
+    def test_a_trusted_package_may_be_named(self, base: Path, tmp_path: Path) -> None:
+        made = forged.forged(base, tmp_path / "b", forged.node("selector", target="fewer.Fewer", count=2))
+        assert "outside of rag" in refusal(made).what
+        opened = open_bundle(made, packages=("fewer",))
+        assert len(opened.pipeline.traces(QUESTIONS[:1])[0].selected.row(0)) == 2
+
+    @pytest.mark.parametrize(
+        ("values", "words"),
+        [
+            ({"target": "fewer.Writer"}, "does not do what selector does"),
+            ({"target": "fewer.Path"}, "not a class of a trusted package"),
+            ({"target": "fewer.Fewer", "count": "many"}, "a whole number is needed"),
+            ({"target": "fewer.Fewer", "cache": "/etc"}, "matter of the machine"),
+            ({"target": "fewer.Fewer", "count": {"_target_": "fewer.Writer"}}, "does not do what a component does"),
+        ],
+    )
+    def test_nothing_else_of_it_is_built(self, base: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
+        made = forged.forged(base, tmp_path / "b", forged.node("selector", **values))
+        assert words in str(refusal(made, packages=("fewer",)))
+        assert not (tmp_path / "canary").exists()
+
+
+def test_a_conf_folder_that_lies_beside_a_bundle_trusts_nobody(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"target": "rag.generators.openai.OpenAiGenerator", "model": "m", "base_url": "https://stranger.example/v1"}
+    made = forged.forged(base, tmp_path / "b", forged.node("generator", **given))
+    (tmp_path / "conf" / "generator").mkdir(parents=True)
+    preset = (
+        "_target_: rag.generators.openai.OpenAiGenerator\nbase_url: https://stranger.example/v1\napi_key_env: OPENAI_API_KEY\n"
+    )
+    (tmp_path / "conf" / "generator" / "ours.yaml").write_text(preset, "utf-8")
+    assert "stranger.example" in refusal(made).what
 
 
 def test_an_unchanged_bundle_that_is_sealed_again_opens(base: Path, tmp_path: Path) -> None:

@@ -1,0 +1,82 @@
+"""What our presets in `conf/`, and those of the plugins that are trusted, say of components: the measure of what is usual.
+
+The working folder's own `conf/` is no measure: it may have come with the bundle.
+"""
+
+import importlib.util
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from rag.build import RUNTIME, TARGET
+from rag.files import shipped
+from rag.generators.openai import OFFICIAL
+
+FROM_ENVIRONMENT = re.compile(r"\$\{oc\.env:([A-Z_]+),'?([^'}]*)'?\}")
+
+Pair = tuple[str, str]
+"""An origin, as in `https://api.openai.com:443`, and the name of a variable."""
+
+
+def pairs(packages: tuple[str, ...] = ()) -> frozenset[Pair]:
+    """The servers of the presets with the variables of their keys, also as the environment of this process renames them."""
+    found = set()
+    for url, variable in _servers(packages):
+        match = FROM_ENVIRONMENT.fullmatch(url or "")
+        addresses = {match[2], os.environ.get(match[1], "")} if match else {url or "null"}
+        for address in addresses - {""}:
+            origin = origin_of(OFFICIAL if address == "null" else address)
+            found |= {(origin, variable)} if origin else set()
+    return frozenset(found)
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port of an address, empty where it has none."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port if parts.port is not None else {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}:{port}" if parts.hostname and port else ""
+
+
+def runtime_names(target: str, parameters: Collection[str], packages: tuple[str, ...] = ()) -> frozenset[str]:
+    """The parameters of a class that the presets keep in `runtime`; of a class without a preset, those of any."""
+    known = _runtime(packages)
+    return known[target] if target in known else frozenset(set().union(*known.values()) & set(parameters))
+
+
+@lru_cache(maxsize=4)
+def _servers(packages: tuple[str, ...]) -> frozenset[tuple[str | None, str]]:
+    nodes = [{**node, **(node.get(RUNTIME) or {})} for node in _components(packages)]
+    return frozenset((node.get("base_url"), str(node["api_key_env"])) for node in nodes if "api_key_env" in node)
+
+
+@lru_cache(maxsize=4)
+def _runtime(packages: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for node in _components(packages):
+        found[node[TARGET]] = found.get(node[TARGET], frozenset()) | frozenset(node.get(RUNTIME) or ())
+    return found
+
+
+@lru_cache(maxsize=4)
+def _components(packages: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
+    specs = [importlib.util.find_spec(package) for package in packages]
+    places = [Path(place) / "conf" for spec in specs for place in (spec and spec.submodule_search_locations) or ()]
+    files = [path for folder in (shipped("conf"), *places) for path in sorted(folder.glob("*/*.yaml"))]
+    return tuple(node for path in files for node in components_in(yaml.safe_load(path.read_text("utf-8"))))
+
+
+def components_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All mappings with a `_target_` in a value, at any depth."""
+    if isinstance(value, Mapping) and TARGET in value:
+        yield value
+    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from components_in(part)
