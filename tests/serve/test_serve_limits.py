@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 import pytest
 from fastapi import Request, Response
-from small_server import ALICE, BOB, TWO_KEYS, ask, bearer, echo, guarded, stream_of, talk
+from small_server import ALICE, BOB, TWO_KEYS, ask, bearer, echo, guarded, small_app, small_bundle, stream_of, talk
 
 from rag.serve.limits import Buckets
 
@@ -223,3 +224,13 @@ def test_who_goes_away_while_sending_is_not_answered() -> None:
 
     asyncio.run(leaving())
     assert sent == []
+
+
+def test_a_question_that_is_too_long_is_refused_wherever_it_is_asked(tmp_path: Path) -> None:
+    app = small_app(small_bundle(tmp_path), tmp_path / "serve.db", question_chars=20)
+    for path in ("/ask", "/search", "/chat"):
+        found = ask(app, path, json={"question": "a" * 21})
+        assert (found.status_code, found.json()["remedy"]) == (422, "at most 20; RAG_QUESTION_CHARS sets the limit")
+        assert ask(app, path, json={"question": "a" * 20}).status_code == 200
+    messages = [{"role": "user", "content": "a" * 21}]
+    assert ask(app, "/v1/chat/completions", json={"model": "default", "messages": messages}).status_code == 422
