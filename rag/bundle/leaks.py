@@ -1,11 +1,13 @@
 """What must not leave this machine: keys, passwords, and paths that stand for nothing elsewhere."""
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from rag.bundle.tables import NAME_LENGTH
 from rag.errors import ConfigError, DataError
 from rag.records import Document
 from rag.redaction import SECRET_KEY, SECRET_VALUE
@@ -32,9 +34,14 @@ def check_config(config: Mapping[str, Any]) -> None:
 
 
 def check_documents(documents: tuple[Document, ...]) -> None:
-    """Raise DataError for a document that holds a secret of the environment, or an absolute path in its metadata."""
+    """Raise DataError for a document that holds a secret of the environment, or an absolute path in its metadata.
+
+    So it does for one that no bundle can hold: with half a character in its text, a control character in its name, or metadata
+    that is no plain value.
+    """
     known = secrets()
     for document in documents:
+        _check_plain(document)
         texts = [document.text, *(str(value) for value in document.metadata.values())]
         if name := next((name for name, secret in known.items() if any(secret in text for text in texts)), ""):
             raise DataError(f"document {document.doc_id}", f"holds the value of ${name}", "take it out: a bundle is passed on")
@@ -42,6 +49,18 @@ def check_documents(documents: tuple[Document, ...]) -> None:
             if isinstance(value, str) and absolute(value):
                 what = f"has the path {value!r} as its {key!r}"
                 raise DataError(f"document {document.doc_id}", what, "leave it out of the metadata: it names this machine")
+
+
+def _check_plain(document: Document) -> None:
+    where, name = f"document {document.doc_id!r}", document.doc_id
+    if not name.isprintable() or not 0 < len(name) <= NAME_LENGTH:
+        raise DataError(where, "has a name that no bundle takes", f"1 to {NAME_LENGTH:,} printable characters")
+    try:
+        json.dumps([name, document.text, dict(document.metadata)], ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(where, "holds half a character (a lone surrogate)", "mend its text: nobody could read it") from error
+    except (TypeError, ValueError) as error:
+        raise DataError(where, f"has metadata that is no JSON ({error})", "texts, finite numbers, true and false") from error
 
 
 def secrets() -> dict[str, str]:

@@ -180,7 +180,7 @@ def test_a_case_comes_back_as_it_was_written() -> None:
     turns = (Turn("user", "Is there a bus?"), Turn("assistant", "Yes\u2028at eight."))
     query = Query("q", "And what does it cost?\x85", turns)
     case = Case(query, ("a:0-1",), "00", (), "", Sought("what", ("one", "two")), Recalled(turns, "sum"))
-    bare = Case(Query("r", "What?"), ())
+    bare = Case(Query("r", "What \ud83d?"), ())
     assert proof.read(proof.lines_of([case, bare])) == [case, bare]
 
 

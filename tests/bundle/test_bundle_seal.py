@@ -231,6 +231,21 @@ def test_documents_hold_no_secret_of_the_environment(monkeypatch: pytest.MonkeyP
         leaks.check_documents((Document("a.md", "", {"source": "/srv/docs/a.md"}),))
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        Document("a\nb.md", "Text.", {}),
+        Document("", "Text.", {}),
+        Document("a.md", "Half a \ud83d.", {}),
+        Document("a.md", "Text.", {"weight": float("nan")}),
+        Document("a.md", "Text.", {"of": object()}),  # type: ignore[dict-item]
+    ],
+)
+def test_documents_that_no_bundle_can_hold_are_named(document: Document) -> None:
+    with pytest.raises(DataError, match="document '"):
+        leaks.check_documents((document,))
+
+
 def test_short_values_of_secret_variables_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_TOKEN", "test")
     leaks.check_documents((Document("a.md", "This is a test.", {}),))
