@@ -12,7 +12,7 @@ from mlflow.types.responses import ResponsesAgentRequest, ResponsesAgentResponse
 
 from rag.answering import asked, told
 from rag.bundle.opened import Bundle
-from rag.citations import Citation, citations
+from rag.citations import Citation, citations, without_markers
 from rag.errors import UserError
 from rag.pipeline import Trace
 from rag.records import Answer, Query, Reply, Turn
@@ -37,6 +37,8 @@ class BundleAgent(ResponsesAgent):
         self.bundle = opened(context.artifacts, context.model_config)
         # Whether models and indexes may be asked by several threads at once is nothing that they promise.
         self._alone = Lock()
+        documents = self.bundle.pipeline.corpus.documents
+        self._titles = {each.doc_id: str(each.metadata["title"]) for each in documents if each.metadata.get("title")}
 
     def predict(self, request: ResponsesAgentRequest) -> ResponsesAgentResponse:  # type: ignore[override]
         """Answer the last message."""
@@ -79,8 +81,15 @@ class BundleAgent(ResponsesAgent):
         return ResponsesAgentResponse.model_validate(told_of | said)
 
     def _item(self, answer: Answer, item: str) -> dict[str, Any]:
-        cited = [annotation(one) for one in citations(answer.reply.text, answer.contexts)]
+        cited = [self._annotation(one) for one in citations(answer.reply.text, answer.contexts)]
         return self.create_text_output_item(answer.reply.text, item, cited)
+
+    def _annotation(self, cited: Citation) -> dict[str, Any]:
+        """A citation in OpenAI's form: the marker's place in the answer, and an address as the server of bundles has it."""
+        span = cited.span
+        address = f"/documents/{quote(span.doc_id)}#{span.start}-{span.end}"
+        place = {"start_index": cited.start, "end_index": cited.end}
+        return {"type": "url_citation", **place, "url": address, "title": self._titles.get(span.doc_id, span.doc_id)}
 
     def _outputs(self, trace: Trace, answer: Answer) -> dict[str, Any]:
         return {"bundle": self.bundle.digest, **told(self.bundle.pipeline, trace, answer)}
@@ -123,11 +132,16 @@ class _Hearing:
 
 
 def asked_in(messages: Sequence[Any]) -> Query:
-    """The question that a conversation ends with; UserError where it ends otherwise."""
-    turns = [Turn(ROLES[message.role], _text(message.content)) for message in messages if _speaker(message) in ROLES]
-    if not turns or turns[-1].role != "user":
+    """The question that a conversation ends with; UserError where it ends otherwise.
+
+    Answers before it lose their markers, as in every conversation: they number passages that are gone.
+    """
+    said = [(ROLES[message.role], _text(message.content)) for message in messages if _speaker(message) in ROLES]
+    if not said or said[-1][0] != "user":
         raise UserError("input", "does not end with a message of a user", '[{"role": "user", "content": "…"}]')
-    return Query(asked(turns[-1].text).query_id, turns[-1].text, tuple(turns[:-1]))
+    question = said.pop()[1]
+    turns = (Turn(role, text if role == "user" else without_markers(text)) for role, text in said)
+    return Query(asked(question).query_id, question, tuple(turn for turn in turns if turn.text.strip()))
 
 
 def _speaker(message: Any) -> str:
@@ -139,18 +153,6 @@ def _text(content: Any) -> str:
         return content
     parts = (part if isinstance(part, dict) else part.model_dump() for part in content)
     return "".join(str(part.get("text", "")) for part in parts)
-
-
-def annotation(cited: Citation) -> dict[str, Any]:
-    """A citation in OpenAI's form: the marker's place in the answer, and the characters of a document (RFC 5147)."""
-    span = cited.span
-    return {
-        "type": "url_citation",
-        "start_index": cited.start,
-        "end_index": cited.end,
-        "title": span.doc_id,
-        "url": f"/documents/{quote(span.doc_id, safe='')}#char={span.start},{span.end}",
-    }
 
 
 def _new(kind: str) -> str:

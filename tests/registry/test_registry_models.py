@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from rag.answering import provenance, told
 from rag.bundle.opened import Bundle, open_bundle
 from rag.bundle.parity import Mismatch
+from rag.citations import without_markers
 from rag.errors import ConfigError, DataError, ServiceError, UserError
 from rag.records import Query, Request, Turn
 from rag.registry import opening
@@ -33,7 +34,8 @@ def asking(*texts: str) -> dict[str, Any]:
 
 def said(bundle: Bundle, *texts: str) -> dict[str, Any]:
     """What the bundle itself answers."""
-    history = tuple(Turn(("user", "assistant")[number % 2], text) for number, text in enumerate(texts[:-1]))  # type: ignore[arg-type]
+    roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
+    history = tuple(Turn(roles[number % 2], without_markers(text)) for number, text in enumerate(texts[:-1]))
     query = Query("ask", texts[-1], history)
     trace = bundle.pipeline.trace(query)
     return {"bundle": bundle.digest, **told(bundle.pipeline, trace, bundle.pipeline.answer_from(query, trace))}
@@ -66,8 +68,8 @@ def test_annotations_point_at_the_markers(answering: Any) -> None:
     assert content["annotations"], "the extractive answer cites what it quotes"
     for one in content["annotations"]:
         assert content["text"][one["start_index"] : one["end_index"]].startswith("[")
-        doc_id, _, place = one["url"].removeprefix("/documents/").partition("#char=")
-        start, end = map(int, place.split(","))
+        doc_id, _, place = one["url"].removeprefix("/documents/").partition("#")
+        start, end = map(int, place.split("-"))
         document = next(each for each in bundle.pipeline.corpus.documents if each.doc_id == doc_id)
         assert content["text"][: one["start_index"]].strip() in document.text[start:end]
 
