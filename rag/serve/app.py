@@ -35,7 +35,15 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
         purge.cancel()
         pool.shutdown(wait=False, cancel_futures=True)
 
-    app = FastAPI(title="Assay", version=__version__, docs_url=None, redoc_url=None, lifespan=living)
+    app = FastAPI(
+        title="Assay",
+        description="Answers from sealed bundles, which were measured before and answer as they were measured.",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=living,
+        generate_unique_id_function=lambda route: route.name,
+    )
     app.state.desk = Desk(served, settings, conversations, opinions, pool)
     problems.install(app)
     describe(app)

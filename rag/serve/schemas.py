@@ -41,7 +41,7 @@ class Asked(Closed):
     """A question, and where it is looked for."""
 
     question: Text = Field(examples=[QUESTION], description="In plain words.")
-    model: str | None = Field(default=None, description="One of GET /v1/models; null is the first.")
+    model: str | None = Field(default=None, description="One of GET /v1/models, or a bundle's hash; null is the first.")
     within: Within | None = None
 
 

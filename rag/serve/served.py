@@ -107,12 +107,15 @@ class Served:
         return self._models
 
     def pick(self, name: str | None) -> Model:
-        """The model of a name; MissingError where there is none. A name that was exchanged leads to what took its place."""
+        """The model of a name, or of a bundle's hash; MissingError where there is none.
+
+        A name that was exchanged leads to what took its place; a hash means this bundle and no other.
+        """
         models = self._models
         if name is None or name == DEFAULT:
             return models[0]
         for model in models:
-            if model.name == name:
+            if name in (model.name, model.bundle.digest):
                 return model
         if name in self._former:
             return models[self._former[name]]

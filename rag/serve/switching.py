@@ -8,7 +8,6 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from rag.bundle.manifest import MANIFEST
 from rag.serve.served import Served
 
 State = tuple[object, ...]
@@ -51,9 +50,12 @@ def _states(served: Served) -> list[State]:
 
 
 def _state(source: Path) -> State:
-    """What tells a bundle from another without reading it: where a link leads, and when its last file was written."""
-    last = source / MANIFEST if source.is_dir() else source
+    """What tells a bundle from another without reading it: where a link leads, and when its files were written.
+
+    Of all files, for whoever copies one into place may write the manifest first.
+    """
     with suppress(OSError):
-        found = last.stat()
-        return str(last.resolve()), found.st_ino, found.st_mtime_ns, found.st_size
+        target = source.resolve(strict=True)
+        files = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
+        return target, *((path, found.st_ino, found.st_mtime_ns, found.st_size) for path in files for found in [path.stat()])
     return ()

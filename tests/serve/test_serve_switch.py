@@ -23,6 +23,7 @@ from rag.bundle.proof import Case, lines_of
 from rag.errors import UserError
 from rag.records import Query
 from rag.serve.served import ParityError, Served
+from rag.serve.switching import _state
 
 rag = pytest.fixture(verb)
 
@@ -93,6 +94,15 @@ def test_a_name_leads_to_what_took_its_place(bundles: list[Path], tmp_path: Path
         assert [one["id"] for one in server.client.get("/v1/models").json()["data"]] == [after.name]
 
 
+def test_a_hash_means_this_bundle_and_no_other(bundles: list[Path]) -> None:
+    served = Served([bundles[0]])
+    known = served.models[0].bundle.digest
+    assert served.pick(known).bundle.digest == known
+    served.switch(bundles[1])
+    with pytest.raises(UserError, match="there is no"):
+        served.pick(known)
+
+
 def test_the_thread_of_what_was_replaced_ends_with_its_last_question(bundles: list[Path]) -> None:
     served = Served([bundles[0]])
     held = served.pick(None)
@@ -116,6 +126,18 @@ def test_each_of_several_is_refreshed(bundle: Path, bundles: list[Path]) -> None
     replaced(bundle, bundles[1])
     served.refresh()
     assert [model.bundle.digest for model in served.models] == [digest(one) for one in bundles]
+
+
+def test_a_copy_that_grows_in_place_is_looked_at_again(bundles: list[Path], tmp_path: Path) -> None:
+    copy, states = tmp_path / "copy", list[object]()
+    copy.mkdir()
+    for path in sorted(bundles[0].rglob("*"), reverse=True):  # the manifest comes before most of what it lists
+        if path.is_file():
+            (copy / path.relative_to(bundles[0])).parent.mkdir(exist_ok=True)
+            (copy / path.relative_to(bundles[0])).write_bytes(path.read_bytes())
+            states.append(_state(copy))
+    assert len(set(states)) == len(states)
+    assert _state(tmp_path / "nothing") == ()
 
 
 def test_what_answers_as_it_was_measured_is_served(bundle: Path) -> None:
