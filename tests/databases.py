@@ -9,7 +9,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -70,11 +70,13 @@ def postgres() -> Iterator[Postgres]:
     # A socket's path is short, and the folders of a test are not.
     folder = Path(tempfile.mkdtemp(prefix="pg"))
     server = get_server(folder / "data", cleanup_mode="delete", start=False)
+    found = Postgres(server)
     try:
-        found = Postgres(server)
         found.start()
         yield found
     finally:
+        with suppress(psutil.NoSuchProcess):
+            found.crash()
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,28 @@ def test_a_forgotten_session_is_gone_for_all_routes(client: httpx.Client) -> Non
     ):
         assert (response.status_code, response.headers["content-type"]) == (404, "application/problem+json")
         assert set(response.json()) == {"type", "title", "status", "detail", "remedy"}
+
+
+def test_questions_at_once_in_one_session_lose_nothing(client: httpx.Client) -> None:
+    session = asked(client)["session"]
+    questions = [f"{FERRY} Asked {n} times." for n in range(12)]
+    with ThreadPoolExecutor(6) as threads:
+        told = list(threads.map(lambda question: asked(client, question, session=session), questions))
+    assert sorted(one["turn"] for one in told) == list(range(2, 14))
+    shown = client.get(f"/sessions/{session}").json()["turns"]
+    assert [one["turn"] for one in shown] == list(range(1, 14))
+    assert {one["turn"]: one["question"] for one in told}.items() <= {one["turn"]: one["question"] for one in shown}.items()
+
+
+def test_another_server_goes_on_where_one_has_ended(bundle: Path, tmp_path: Path) -> None:
+    url = file_url(tmp_path)
+    with running(bundle, url, ["ann"]) as first, first.as_owner("ann") as client:
+        answer = asked(client)
+    with running(bundle, url, ["ann"]) as second, second.as_owner("ann") as client:
+        following = asked(client, "And the bus?", session=answer["session"], show=["prompt"])
+        assert following["turn"] == 2
+        assert FERRY in [message["content"] for message in following["prompt"]]
+        assert rate(client, answer) == 204
 
 
 def test_answers_are_rated_once_each_and_only_the_last_word_counts(app: Running, client: httpx.Client) -> None:
