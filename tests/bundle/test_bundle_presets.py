@@ -1,0 +1,41 @@
+"""Every choice that comes with us may stand in a bundle as it is written, and asks for nothing that has to be trusted first."""
+
+from pathlib import Path
+
+import pytest
+
+from rag.answering import config_of
+from rag.build import Components
+from rag.bundle.layout import KEPT
+from rag.bundle.trust import ROOMS, SEVERAL, check_config, check_roles
+from rag.files import shipped
+from rag.identity import without_runtime
+
+
+def choices(role: str) -> list[str]:
+    found = sorted(path.stem for path in (shipped("conf") / role).glob("*.yaml"))
+    # The reference answers are gold, and no bundle has it.
+    return [name for name in found if (role, name) != ("generator", "gold")]
+
+
+SINGLE = {role: choices(role) for role in ROOMS if role not in SEVERAL}
+ROUNDS = [
+    {role: names[number % len(names)] for role, names in SINGLE.items()} for number in range(max(map(len, SINGLE.values())))
+]
+
+
+@pytest.mark.parametrize("chosen", ROUNDS)
+def test_presets_are_trusted(here: Path, chosen: dict[str, str]) -> None:
+    several = {role: ",".join(name for name in choices(role) if name != "none") for role in SEVERAL}
+    # The others fuse a fixed number of indexes.
+    several["index"] = {"single": "dense", "weighted": "bm25s,dense"}.get(chosen["fusion"], several["index"])
+    known = config_of(
+        [*(f"{role}={name}" for role, name in chosen.items()), *(f"{role}=[{names}]" for role, names in several.items())]
+    )
+    config = check_config(without_runtime({key: known[key] for key in KEPT}), "config", (), ())
+    check_roles(config, Components(), "config")
+
+
+def test_no_choice_is_left_out() -> None:
+    for role, names in SINGLE.items():
+        assert {chosen[role] for chosen in ROUNDS} == set(names)
