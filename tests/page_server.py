@@ -3,7 +3,7 @@
 import json
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,9 +72,9 @@ class Gate:
             exchange.wfile.write(b"data: " + rest + b"\n\ndata: [DONE]\n\n")
 
 
-def write_documents(folder: Path) -> Path:
-    """A golden set of the documents above; the folder."""
-    for name, text in TEXTS.items():
+def write_documents(folder: Path, texts: Mapping[str, str] = TEXTS) -> Path:
+    """A golden set of those documents; the folder."""
+    for name, text in texts.items():
         path = folder / "documents" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
@@ -82,9 +82,9 @@ def write_documents(folder: Path) -> Path:
     return folder
 
 
-def sealed(folder: Path, model: str | None, *overrides: str) -> Path:
+def sealed(folder: Path, model: str | None, *overrides: str, texts: Mapping[str, str] = TEXTS) -> Path:
     """A bundle of those documents whose answers the model at that URL writes, None for nobody; the folder is made."""
-    golden = write_documents(folder / "golden")
+    golden = write_documents(folder / "golden", texts)
     fixed = [
         "dataset=native",
         f"dataset.path={golden}",
@@ -116,13 +116,19 @@ class Served:
 
 
 @contextmanager
-def page_server(folder: Path, owners: Sequence[str] = (), beside: Sequence[str] = (), **settings: object) -> Iterator[Served]:
+def page_server(
+    folder: Path,
+    owners: Sequence[str] = (),
+    beside: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    texts: Mapping[str, str] = TEXTS,
+) -> Iterator[Served]:
     """A server of a bundle, and of one more with the overrides `beside` where there are any."""
     with scripted_server.serving(say("Nothing yet.")) as script:
-        bundle = sealed(folder / "one", script.url)
+        bundle = sealed(folder / "one", script.url, *overrides, texts=texts)
         others = [sealed(folder / "two", script.url, *beside)] if beside else []
         database = f"sqlite:///{folder / 'serve.db'}"
-        with running(bundle, database, owners, beside=others, **settings) as server:
+        with running(bundle, database, owners, beside=others) as server:
             yield Served(server, script)
 
 

@@ -2,7 +2,7 @@
 
 import { stream } from "./api.js";
 import { icon, make, say } from "./dom.js";
-import { openEvidence, placeOf, summary } from "./evidence.js";
+import { MEANT, openEvidence, placeOf, summary } from "./evidence.js";
 import { thumbs } from "./feedback.js";
 import { peekAt } from "./peek.js";
 import { prose } from "./prose.js";
@@ -112,7 +112,8 @@ export class AnswerView {
     const findings = this.answer.findings ?? [];
     if (!findings.length) return null;
     const grave = findings.find(one => one.action !== "flag") ?? findings[0];
-    const words = findings.length > 1 ? `${grave.source}: ${grave.what}, and ${findings.length - 1} more` : `${grave.source}: ${grave.what}`;
+    const led = grave.action === "flag" ? "" : `${MEANT[grave.action][0].toUpperCase()}${MEANT[grave.action].slice(1)}. `;
+    const words = `${led}${grave.source}: ${grave.what}${findings.length > 1 ? `, and ${findings.length - 1} more` : ""}`;
     return make("button.warning", { type: "button", onclick: () => openEvidence(this.answer, "checks") }, icon("warn"), make("span", {}, words));
   }
 
@@ -135,7 +136,7 @@ export class AnswerView {
 
   foot() {
     const how = make("button.quiet", { type: "button", onclick: () => openEvidence(this.answer, "passages") }, icon("path"), "How it was found");
-    const copy = make("button.quiet", { type: "button", "aria-label": "Copy the answer", title: "Copy the answer", onclick: async () => {
+    const copy = navigator.clipboard && make("button.quiet", { type: "button", "aria-label": "Copy the answer", title: "Copy the answer", onclick: async () => {
       await navigator.clipboard.writeText(this.answer.answer);
       say("Copied");
       copy.classList.add("done");

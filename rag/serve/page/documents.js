@@ -70,6 +70,7 @@ function draw() {
   if (total > documents.length) list.append(make("li.nothing", {}, `The first ${count(documents.length)} of ${count(total)} stand here.`));
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   find("#documents-count").textContent = on === documents.length ? several(on, "document") : `${count(on)} of ${several(documents.length, "document")} on`;
+  find("#documents-switch").hidden = !documents.length;
   const box = find("#documents-all");
   const onHere = found.filter(one => scope.isOn(one.id)).length;
   box.checked = found.length > 0 && onHere === found.length;

@@ -64,7 +64,8 @@ function list(answer, found, steps) {
     const open = make("button.open", { type: "button", onclick: () => openEvidence(answer, "document", place) }, scope.titleOf(one.doc_id));
     const number = one.kept ? make("span.number", { title: "Its number in the prompt" }, one.number ?? "·") : null;
     const section = scope.sectionOf(one);
-    return make("li", { class: one.kept ? "kept" : "dropped" },
+    const taken = (answer.findings ?? []).some(finding => finding.passage === one.chunk && finding.action === "quarantine");
+    return make("li", { class: one.kept ? "kept" : taken ? "dropped taken" : "dropped" },
       make("div.head", {}, number, make("p", {}, open, " ", section ? make("span.section", {}, section) : null)),
       one.kept || !one.why ? null : make("p.why", {}, one.why),
       ranks(one, steps),
@@ -88,7 +89,8 @@ function excerpt(one) {
   return make("details.text", {}, make("summary", {}, clipped(one.text.replace(/[#*|`]+/g, " "), 110)), text);
 }
 
-const MEANT = {
+/** What a finding led to, in words. */
+export const MEANT = {
   flag: "told to the reader", quarantine: "passage taken out", abstain: "no model was asked", remove: "cut from the reply",
   refuse: "reply replaced", regenerate: "asked again",
 };

@@ -22,18 +22,22 @@ async function begin() {
   try {
     models = (await request("v1/models")).data.map(one => one.id).filter(id => id !== "default");
   } catch (problem) {
-    find("#empty").hidden = true;
+    find("#empty").hidden = find("#composer").hidden = true;
     const again = make("button.strong", { type: "button", onclick: begin }, "Try again");
     return find("main").prepend(make("div.nowhere", { id: "failed", role: "alert" }, make("h2", {}, `${problem.title ?? "Something went wrong"}.`), make("p", {}, told(problem)), again));
   }
+  find("#composer").hidden = false;
   find("#empty").hidden = find("#turns").childElementCount > 0;
   offered();
+  field.focus({ preventScroll: true });
   await Promise.all([documents.load(first.value || null), turns.restore(models)]);
 }
 
 function offered() {
   first.replaceChildren(...models.map(id => make("option", { value: id }, id)));
   find("#models").hidden = !models.length;
+  find("#models").classList.toggle("single", models.length === 1);
+  first.disabled = models.length === 1;
   find("#beside").hidden = models.length < 2;
   choose();
 }
@@ -125,4 +129,3 @@ drawer.start();
 drawScope();
 await begin();
 document.documentElement.dataset.ready = "";
-field.focus({ preventScroll: true });
