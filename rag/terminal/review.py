@@ -20,6 +20,8 @@ from rag.terminal.typed import Typed
 
 CHOICES = "[bold]a[/bold] accept, [bold]e[/bold] edit, [bold]d[/bold] drop, [bold]s[/bold] skip, [bold]q[/bold] quit"
 
+FORM = 'evidence, all groups needed, any place of one: [{"any": [{"doc": "leave.md", "quote": "words as they stand there"}]}]'
+
 
 def reviewed(review: Review, name: str, asking: bool = True) -> None:
     """Ask a person what becomes of every rating that waits; what is skipped, or behind `q` or the end of input, waits on."""
@@ -48,7 +50,9 @@ def _decided(review: Review, draft: Draft, typed: Typed) -> bool:
                 review.drop(answer)
                 return True
             if choice == "e":
+                out.print(f"[dim]{escape(FORM)}[/dim]", soft_wrap=True)
                 row = edited(row or draft.row)
+                _line("text", row.get("text", "–"), "bold")
                 _row(row)
                 if wrong := review.refusal(row):
                     err.print(f"[red]{escape(visible(wrong))}[/red]", soft_wrap=True)
@@ -89,6 +93,9 @@ def _shown(draft: Draft) -> None:
         _line("comment", opinion.comment, "italic")
     for context in opinion.told["contexts"]:
         _line(f"[{context['number']}]", f"{context['doc_id']}:{context['start']}-{context['end']}", "dim")
+        if draft.open:
+            # Something has to be quoted yet.
+            out.print(f"[dim]{escape(visible(context['text'].strip()))}[/dim]", soft_wrap=True)
     _row(draft.row)
     for said in (*draft.open, *draft.notes):
         out.print(f"[yellow]{escape(visible(said))}[/yellow]", soft_wrap=True)
@@ -109,5 +116,5 @@ def _places(row: Row) -> list[str]:
     return [json.dumps(group, ensure_ascii=False) for group in groups] if isinstance(groups, list) else [repr(groups)]
 
 
-def _line(name: str, text: str, style: str = "default") -> None:
+def _line(name: str, text: Any, style: str = "default") -> None:
     out.print(f"[cyan]{escape(name):>9}[/cyan]  [{style}]{escape(visible(str(text)))}[/{style}]", soft_wrap=True)
