@@ -17,9 +17,10 @@ KEPT = (
     checks.content_type_conformance,
     checks.response_headers_conformance,
     checks.response_schema_conformance,
+    checks.negative_data_rejection,
     checks.ignored_auth,
 )
-"""What every response must keep to: no failure of the server, and status, media type and content as they are described."""
+"""What every response must keep to: no failure of the server, nothing invalid accepted, and a response as described."""
 
 DEEP = 100_000
 HOSTILE: Mapping[str, bytes] = {

@@ -3,36 +3,45 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
 
 from rag.corpus import Corpus
 from rag.serve.database import MissingError
 from rag.serve.description import promises
 from rag.serve.desk import desk_of, sent
 from rag.serve.promised import Documents, Text
+from rag.serve.schemas import Closed
 
 router = APIRouter(tags=["documents"])
-Model = Annotated[str | None, Query(description="One of GET /v1/models; left out for the first.")]
+
+
+class Which(Closed):
+    """Whose documents; an unknown parameter is refused, for it is misspelt."""
+
+    model: str | None = Field(None, description="One of GET /v1/models; left out for the first.")
+
+
+class Listing(Which):
+    """Which part of a list."""
+
+    offset: int = Field(0, ge=0, le=2**31)
+    limit: int = Field(100, ge=1, le=1000)
 
 
 @router.get("/documents", responses=promises(Documents))
-async def documents(
-    request: Request,
-    model: Model = None,
-    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
+async def documents(request: Request, asked: Annotated[Listing, Query()]) -> Response:
     """List documents by name: title, length, metadata and headings of each; `total` is how many there are."""
-    served = desk_of(request).served.pick(model)
+    served = desk_of(request).served.pick(asked.model)
     corpus = served.bundle.pipeline.corpus
-    rows = range(offset, min(offset + limit, len(corpus.documents)))
-    told = {"model": served.name, "total": len(corpus.documents), "offset": offset}
+    rows = range(asked.offset, min(asked.offset + asked.limit, len(corpus.documents)))
+    told = {"model": served.name, "total": len(corpus.documents), "offset": asked.offset}
     return sent(told | {"documents": [_listed(corpus, row) for row in rows]}, served.headers)
 
 
 @router.get("/documents/{doc_id:path}", responses=promises(Text))
-async def document(request: Request, doc_id: str, model: Model = None) -> Response:
+async def document(request: Request, doc_id: str, asked: Annotated[Which, Query()]) -> Response:
     """The text of a document; places in it count Unicode code points."""
-    served = desk_of(request).served.pick(model)
+    served = desk_of(request).served.pick(asked.model)
     corpus = served.bundle.pipeline.corpus
     row = corpus.place(doc_id)
     if row is None:
