@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,8 @@ QUEUEING = 20
 """Seconds that a thread waits for other threads of the same server."""
 WRITERS = 24
 """Connections that write at a time, where a database lets several."""
+POOL: Mapping[str, Any] = {"pool_timeout": PATIENCE, "pool_size": 8, "max_overflow": WRITERS, "hide_parameters": True}
+"""Parameters of a statement are what people said: no error and no log repeats them."""
 LAYOUT = 72_657_001
 """The lock of PostgreSQL under which one of several servers that start together makes the tables."""
 
@@ -127,9 +129,7 @@ def _postgres(url: sa.URL) -> sa.Engine:
     # Whoever is cut off from the database learns it from no packet.
     alive = {"connect_timeout": PATIENCE, "keepalives_idle": PATIENCE, "tcp_user_timeout": 2000 * PATIENCE}
     try:
-        engine = sa.create_engine(
-            url, pool_pre_ping=True, pool_timeout=PATIENCE, pool_size=8, max_overflow=24, connect_args=alive
-        )
+        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=alive, **POOL)
     except ModuleNotFoundError as error:
         raise MissingExtraError("sessions", "psycopg", "postgres") from error
     sa.event.listen(engine, "connect", _patient)
@@ -150,9 +150,7 @@ def _sqlite(name: str, making: bool) -> sa.Engine:
     if making:
         _make(path)
     creator: Callable[[], sqlite3.Connection] = partial(_connect, path)
-    engine = sa.create_engine(
-        "sqlite://", creator=creator, poolclass=sa.QueuePool, pool_timeout=PATIENCE, pool_size=8, max_overflow=24
-    )
+    engine = sa.create_engine("sqlite://", creator=creator, poolclass=sa.QueuePool, **POOL)
     sa.event.listen(engine, "begin", _begin)
     sa.event.listen(engine, "connect", lambda _, record: record.info.update(file=_identity(path)))
     sa.event.listen(engine, "checkout", lambda _, record, __: _same_file(path, record.info["file"]))

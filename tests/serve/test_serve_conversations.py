@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -218,6 +219,16 @@ def test_a_killed_server_loses_nothing_that_it_had_said(url: str) -> None:
     assert len(kept) <= len(told) + 1
     assert say(talks, "ann", session, "and on") == len(kept) + 1
     talks.close()
+
+
+def test_no_error_repeats_what_somebody_said(talks: Conversations, caplog: pytest.LogCaptureFixture) -> None:
+    session = talks.create("ann")
+    with talks.database.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE answers")
+    with pytest.raises(ServiceError) as caught:
+        say(talks, "ann", session, "a sesame for nobody", "a sesame for nobody")
+    assert "sesame" not in "".join(traceback.format_exception(caught.value)) + caplog.text
+    assert "answers" in caplog.text
 
 
 def test_files_are_the_owners_alone(tmp_path: Path) -> None:
