@@ -76,6 +76,8 @@ export function described(wanted) {
   if (wanted.whole) return `Read whole, without a search: ${listed(wanted.whole)}`;
   if (wanted.range) return `Only characters ${count(wanted.range.start)}–${count(wanted.range.end)} of ${titleOf(wanted.range.doc_id)}`;
   if (!wanted.documents.length) return "None of the documents";
+  const on = new Set(wanted.documents), without = all.filter(id => !on.has(id));
+  if (without.length && without.length < 3 && without.length < on.size) return `All but ${listed(without)}`;
   return wanted.documents.length > 2 ? `Only ${count(wanted.documents.length)} of ${several(all.length, "document")}` : `Only ${listed(wanted.documents)}`;
 }
 
