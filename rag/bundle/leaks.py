@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.bundle.tables import NAME_LENGTH
+from rag.bundle.tables import NAME_LENGTH, is_name
 from rag.errors import ConfigError, DataError
 from rag.records import Document
 from rag.redaction import SECRET_KEY, SECRET_VALUE
@@ -53,7 +53,7 @@ def check_documents(documents: tuple[Document, ...]) -> None:
 
 def _check_plain(document: Document) -> None:
     where, name = f"document {document.doc_id!r}", document.doc_id
-    if not name.isprintable() or not 0 < len(name) <= NAME_LENGTH:
+    if not is_name(name):
         raise DataError(where, "has a name that no bundle takes", f"1 to {NAME_LENGTH:,} printable characters")
     try:
         json.dumps([name, document.text, dict(document.metadata)], ensure_ascii=False, allow_nan=False).encode()

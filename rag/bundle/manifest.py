@@ -8,6 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from rag.bundle.layout import LIMITS
 from rag.bundle.layout import MANIFEST as MANIFEST
 from rag.bundle.layout import SEAL as SEAL
 from rag.bundle.plain import json_of
@@ -17,6 +18,8 @@ from rag.parameters import called, fits
 FORMAT = 1
 SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 PARTS = ("files", "models")
+MODELS = 100
+"""The most models that a config can name."""
 Part = TypeVar("Part")
 
 
@@ -73,6 +76,9 @@ class Manifest:
         files, models = content.get("files"), content.get("models")
         if not isinstance(files, dict) or not isinstance(models, list):
             raise refused(where, "does not list files and models")
+        if len(files) > LIMITS.files or len(models) > MODELS:
+            what = f"lists {len(files):,} files and {len(models):,} models"
+            raise refused(where, what, f"a bundle has at most {LIMITS.files:,} and {MODELS}")
         listed = {name: _listed(Listed, one, f"{where}: files: {name}") for name, one in files.items()}
         for name, one in listed.items():
             if not SHA256.fullmatch(one.sha256) or one.size < 0:

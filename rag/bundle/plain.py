@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -61,8 +62,8 @@ def lines_of(data: bytes, where: str) -> Iterator[Any]:
 def _named(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        _odd(where, f"names {next(name for name in names if names.count(name) > 1)!r} twice")
+        name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        _odd(where, f"names {name!r} twice")
     return found
 
 

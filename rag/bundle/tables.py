@@ -1,5 +1,6 @@
 """Documents, chunks and indexes of strangers: whether they fit together, so that no engine is given what it would believe."""
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,10 @@ from rag.golden import Golden
 from rag.records import Arrays, Document
 
 NAME_LENGTH = 1024
+UNSEEN = ("Cc", "Cs", "Zl", "Zp")
+"""Controls, halves of characters, ends of lines; blanks of other scripts are none of them."""
+TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""What changes the direction of a line."""
 HEAVIEST = 1e6
 """The most that a term may weigh: sums of it stay finite."""
 
@@ -37,7 +42,7 @@ def _documents(data: bytes, where: str) -> Iterator[Document]:
         if not isinstance(line, dict) or set(line) != {"doc_id", "text", "metadata"}:
             raise refused(here, "is no document", "doc_id, text and metadata")
         doc_id, text, metadata = line["doc_id"], line["text"], line["metadata"]
-        if not isinstance(doc_id, str) or not 0 < len(doc_id) <= NAME_LENGTH or not doc_id.isprintable():
+        if not isinstance(doc_id, str) or not is_name(doc_id):
             raise refused(here, f"has the doc_id {doc_id!r}", f"1 to {NAME_LENGTH:,} printable characters")
         if not isinstance(text, str) or not _is_unicode(doc_id) or not _is_unicode(text):
             raise refused(here, "has a text that is none")
@@ -45,6 +50,12 @@ def _documents(data: bytes, where: str) -> Iterator[Document]:
         if not all(_is_unicode(name) and isinstance(value, str | int | float) for name, value in known):
             raise refused(here, "has metadata that are no texts, numbers, true and false")
         yield Document(doc_id, text, metadata)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text may be a doc_id: a file may be named so, and it cannot write into a terminal or turn a line around."""
+    odd = any(unicodedata.category(one) in UNSEEN or one in TURNING for one in text if not one.isprintable())
+    return 0 < len(text) <= NAME_LENGTH and not odd
 
 
 def _is_unicode(text: str) -> bool:

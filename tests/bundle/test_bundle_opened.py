@@ -8,6 +8,7 @@ import forged
 import numpy as np
 import pytest
 from forged import refusal, resealed
+from small import write_golden
 
 from rag.answering import config_of, open_config
 from rag.bundle import layout, seal
@@ -205,6 +206,16 @@ def test_a_conf_folder_that_lies_beside_a_bundle_trusts_nobody(
     )
     (tmp_path / "conf" / "generator" / "ours.yaml").write_text(preset, "utf-8")
     assert "stranger.example" in refusal(made).what
+
+
+@pytest.mark.parametrize("name", ["a\u00a0b.md", "資料\u3000一.md", "👩\u200d🔬.md", "Überblick (neu).md"])
+def test_documents_may_be_named_in_any_language(here: Path, name: str) -> None:
+    golden = write_golden(here / "golden")
+    (golden / "documents" / "winter.md").rename(golden / "documents" / name)
+    lines = (golden / "questions.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (golden / "questions.jsonl").write_text("".join(line for line in lines if "winter.md" not in line), "utf-8")
+    opened = open_bundle(forged.sealed(here / "b", golden))
+    assert name in {document.doc_id for document in opened.pipeline.corpus.documents}
 
 
 def test_an_unchanged_bundle_that_is_sealed_again_opens(base: Path, tmp_path: Path) -> None:
