@@ -98,7 +98,7 @@ class Database:
         except (DBAPIError, PoolTimeoutError) as error:
             LOG.warning("sessions: %s", _reason(error))
             what = "has no room left" if _full(error) else "cannot be read or written now"
-            raise ServiceError("sessions", f"the database of sessions {what}", "try again later; nothing was kept") from error
+            raise ServiceError("sessions", f"the database of sessions {what}", "try again later") from error
 
 
 def _full(error: Exception) -> bool:
