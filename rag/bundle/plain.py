@@ -26,6 +26,8 @@ MOST = 20_000
 LINE = 64 << 20
 """Bytes of one line of JSON."""
 TAG = "tag:yaml.org,2002:"
+NUMBERS = frozenset((TAG + "int", TAG + "float"))
+DIGITS = 64
 SCALARS = frozenset(TAG + name for name in ("str", "int", "float", "bool", "null"))
 
 
@@ -119,6 +121,9 @@ def _built(loader: yaml.SafeLoader, node: Node | None, where: str) -> Any:
         return [_built(loader, part, where) for part in node.value]
     if not isinstance(node, ScalarNode) or node.tag not in SCALARS:
         raise refused(where, f"holds {getattr(node, 'value', None)!r}, which is no plain value", "put texts into quotes")
+    if node.tag in NUMBERS and (len(node.value) > DIGITS or ":" in node.value):
+        # 1:30 is a number to the base of 60, and a long one takes long to read.
+        raise refused(where, f"holds {node.value[:DIGITS]!r}, which is no plain number", "put texts into quotes")
     value = loader.construct_object(node)
     if isinstance(value, float) and not math.isfinite(value):
         raise refused(where, f"holds {node.value}, which is no number to compute with")

@@ -161,7 +161,9 @@ CONFIGS: Cases = {
     "k beyond depth": (config(lambda known: known.update(k=200)), "more than depth"),
     "k that is true": (config(lambda known: known.update(k=True)), "whole number"),
     "vectors of a terabyte": (node("embedder", dimensions=10**12), "at most 1,000,000"),
-    "number without end": (written("config.yaml", "k: " + "9" * 5000), "no plain YAML"),
+    "number without end": (written("config.yaml", "k: " + "9" * 5000), "no plain number"),
+    "number to the base of 60": (written("config.yaml", "k: 1" + ":1" * 200_000), "no plain number"),
+    "fraction to the base of 60": (written("config.yaml", "k: 1" + ":1" * 2000 + ".5"), "no plain number"),
     "endless pattern": (
         config(
             lambda known: known.update(
