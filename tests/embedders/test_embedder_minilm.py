@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rag.embedders import minilm
+from rag.embedders.bert import Bert
 from rag.embedders.minilm import MiniLmEmbedder
 from rag.errors import ConfigError
 
@@ -101,3 +102,14 @@ def test_a_device_that_is_not_there() -> None:
 def test_bad_parameters(name: str, value: object) -> None:
     with pytest.raises(ConfigError, match=rf"embedder\.runtime\.{name}"):
         MiniLmEmbedder(**{name: value})  # type: ignore[arg-type]
+
+
+def test_weights_that_are_not_packed_give_nearly_the_same(embedder: MiniLmEmbedder) -> None:
+    from safetensors.torch import load_file
+
+    packed = minilm.load("cpu", 1)
+    plain = Bert(load_file(minilm.folder() / "model.safetensors"), minilm.HEADS, {})
+    ids = [[101, 2054, 2003, 2023, 102], [101, *range(2000, 2040), 102]]
+    for one, other in zip(packed.states(ids), plain.states(ids), strict=True):
+        assert one.shape == other.shape
+        assert np.abs(one - other).max() < 1e-4
