@@ -2,15 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from rag.clock import Clock
 from rag.errors import RefusalError, ServiceError
-from rag.records import Answer, Query
+from rag.pipeline import rewrite
+from rag.records import Answer, Query, Turn
 from rag.scope import Scope
 from rag.serve import telling
 from rag.serve.batching import Found
@@ -18,19 +20,19 @@ from rag.serve.fates import fates
 from rag.serve.listening import Stoppable
 from rag.serve.observing import tell
 from rag.serve.opinions import answer_id
+from rag.serve.patience import Foreseen
 from rag.serve.problems import UpstreamError
 from rag.serve.served import Model
 
 
 @dataclass
 class Asking:
-    """One question to one model. `id` is that of its answer; whoever holds it holds the model as well."""
+    """One question to one model; whoever holds it holds the model as well."""
 
     model: Model
     query: Query
     found: Found
     began: float
-    id: str = field(default_factory=answer_id)
     answer: Answer | None = None
     clock: Clock = field(default_factory=Clock)
     speaker: Stoppable = field(init=False)
@@ -39,14 +41,21 @@ class Asking:
         self.speaker = Stoppable(self.found.pipeline.generator)
 
     @classmethod
-    async def begin(cls, model: Model, query: Query, scope: Scope) -> "Asking":
-        """Search for a question."""
-        began = time.perf_counter()
+    async def begin(
+        cls, model: Model, question: str, history: Sequence[Turn], scope: Scope, pool: ThreadPoolExecutor
+    ) -> "Asking":
+        """Search for a question; a model that says what is searched for is asked in a thread of the pool."""
+        began, query = time.perf_counter(), Query(answer_id(), question, tuple(history))
         try:
-            found = await model.batcher.found(query, scope)
+            found = await _found(model, query, scope, pool)
         except ServiceError as error:
             raise upstream(error) from error
         return cls(model, query, found, began)
+
+    @property
+    def id(self) -> str:
+        """That of its answer."""
+        return self.query.query_id
 
     @property
     def headers(self) -> dict[str, str]:
@@ -130,6 +139,18 @@ class Asking:
         told |= {"prompt": telling.messages(self.speaker.said)} if "prompt" in show else {}
         tell(told)
         return told
+
+
+async def _found(model: Model, query: Query, scope: Scope, pool: ThreadPoolExecutor) -> Found:
+    rewriter, clock = model.batcher.pipeline.queries, Clock()
+    if not isinstance(rewriter, Foreseen) or scope.whole is not None:
+        return await model.batcher.found(query, scope)
+    with clock.step("rewrite"):
+        ahead = partial(rewrite, rewriter.rewriter, [query])
+        (sought,) = await asyncio.get_running_loop().run_in_executor(pool, copy_context().run, ahead)
+    with rewriter.expecting(query, sought):
+        found = await model.batcher.found(query, scope)
+    return replace(found, seconds={**found.seconds, **clock.seconds})
 
 
 def upstream(error: ServiceError) -> ServiceError:

@@ -15,7 +15,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as ASGIScope
 
 from rag.errors import ServiceError, UserError
-from rag.records import Query, Span, Turn
+from rag.records import Span, Turn
 from rag.scope import EVERYTHING, Scope
 from rag.serve import problems
 from rag.serve.asking import Asking
@@ -59,8 +59,8 @@ class Desk:
         if len(body.question) > self.settings.question_chars:
             what = f"has {len(body.question)} characters"
             raise UserError("question", what, f"at most {self.settings.question_chars}; RAG_QUESTION_CHARS sets the limit")
-        query = Query("asked", body.question, tuple(history))
-        return await Asking.begin(self.served.pick(body.model), query, scope_of(body.within))
+        model, scope = self.served.pick(body.model), scope_of(body.within)
+        return await Asking.begin(model, body.question, history, scope, self.pool)
 
     async def answer(self, request: Request, body: AskBody, asking: Asking, place: Place | None = None) -> Response:
         """Answer in the form that a body asks for."""

@@ -4,24 +4,21 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 from weakref import finalize
 
 from rag.bundle.opened import Bundle, open_bundle
 from rag.bundle.parity import Mismatch, replay
 from rag.errors import UserError, closest
-from rag.pipeline import Pipeline
 from rag.queries.none import AsTyped
 from rag.records import Document, Query
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
+from rag.serve.patience import prompt
 
 LOG = logging.getLogger("rag.serve.served")
-RETRIES = 1
-"""How often a model's endpoint is asked again at most."""
 DEFAULT = "default"
 """The name that always leads to the first model."""
 
@@ -69,15 +66,6 @@ def ready(bundle: Bundle, source: Path) -> Model:
     # The thread of a model that was exchanged ends when the last question that it answers is done; nobody waits for that.
     finalize(model, threading.Thread(target=model.batcher.close, daemon=True).start).atexit = False
     return model
-
-
-def prompt(pipeline: Pipeline) -> Pipeline:
-    """A pipeline whose generator does not try again as often as in a sweep: a person waits, and may ask again."""
-    generator: Any = pipeline.generator
-    known = is_dataclass(generator)
-    if not known or getattr(generator, "retries", 0) <= RETRIES:
-        return pipeline
-    return replace(pipeline, generator=replace(generator, retries=RETRIES))
 
 
 def _differs(mismatches: Sequence[Mismatch]) -> str:
