@@ -10,6 +10,7 @@ from rag.bundle.contents import Contents
 from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
 from rag.bundle.plain import json_of
+from rag.bundle.presets import components_in
 from rag.bundle.refusal import refused
 from rag.errors import ConfigError, closest
 from rag.models import HUB_ID
@@ -22,12 +23,13 @@ LIBRARY = "sentence_transformers."
 LARGEST = 64 << 20
 
 
-def given_folders(models: Mapping[str, Path], manifest: tuple[Model, ...]) -> dict[str, Path]:
-    """The folders that the caller names by role; ConfigError for a role that has no model, and for no folder."""
-    roles = [model.role for model in manifest]
+def given_folders(models: Mapping[str, Path], manifest: tuple[Model, ...], config: Mapping[str, Any]) -> dict[str, Path]:
+    """The folders that the caller names by role; ConfigError for a role whose model is no folder, and for no folder."""
+    named = {node.get("model") for node in components_in(config)}
+    roles = [model.role for model in manifest if f"{MODELS}{model.role}" in named]
     for role, path in models.items():
         if role not in roles:
-            raise ConfigError(f"--model {role}", "is no model of this bundle", closest(role, roles))
+            raise ConfigError(f"--model {role}", "is no model folder of this bundle", closest(role, roles))
         if not Path(path).is_dir():
             raise ConfigError(f"--model {role}", f"there is no folder {str(path)!r}", f"--model {role}=<folder>")
     return {role: Path(path).absolute() for role, path in models.items()}
@@ -38,7 +40,7 @@ def placed(config: dict[str, Any], found: Contents, models: Mapping[str, Path], 
 
     BundleError for a folder that is neither, for a model without a place in the config, and for files that could bring code.
     """
-    folders: dict[str, Path] = dict(given_folders(models, found.manifest.models))
+    folders: dict[str, Path] = dict(given_folders(models, found.manifest.models, config))
     for model in found.manifest.models:
         place = f"{MODELS}{model.role}"
         if model.inside not in (None, place):
@@ -68,8 +70,11 @@ def _placed(node: Any, known: Mapping[str, str], where: str, place: str) -> Any:
             role = model.removeprefix(MODELS)
             raise refused(f"{where}: {place}.model", "is a folder that is not in the bundle", f"--model {role}=<folder>")
         return {**parts, "model": known[model]}
-    if not HUB_ID.fullmatch(model) or ".." in model or model.startswith(".") or Path(model).exists():
+    if not HUB_ID.fullmatch(model) or ".." in model or model.startswith("."):
         raise refused(f"{where}: {place}.model", f"is {model!r}", "owner/name on the hub, with a revision")
+    if Path(model).exists():
+        what = f"is {model!r}, and a folder of that name here would be taken for it"
+        raise refused(f"{where}: {place}.model", what, "open the bundle from another folder")
     return parts
 
 

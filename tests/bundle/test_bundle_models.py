@@ -10,6 +10,7 @@ from forged import forged, node, refusal, resealed
 
 from rag.bundle.archive import pack
 from rag.bundle.opened import open_bundle
+from rag.errors import ConfigError
 from rag.models import PinnedModel
 
 CROSS = "rag.rerankers.cross_encoder.CrossEncoderReranker"
@@ -84,7 +85,7 @@ def test_a_folder_of_the_same_name_here_is_not_taken_for_the_hub(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(weights, tmp_path / "owner" / "name")
     made = forged(base, tmp_path / "b", node("embedder", target=EMBEDDER, model="owner/name", revision="0" * 40))
-    assert "owner/name on the hub" in refusal(made).remedy
+    assert "would be taken for it" in refusal(made).what
 
 
 def test_a_model_on_the_hub_is_known_by_its_revision(base: Path, tmp_path: Path) -> None:
@@ -92,6 +93,8 @@ def test_a_model_on_the_hub_is_known_by_its_revision(base: Path, tmp_path: Path)
     listed = {"role": "embedder", "name": "owner/name", "fingerprint": f"owner/name@{'0' * 40}", "revision": "0" * 40}
     opened = open_bundle(resealed(made, lambda manifest: manifest.update(models=[listed])))
     assert opened.manifest.models[0].name == "owner/name"
+    with pytest.raises(ConfigError, match="no model folder"):
+        open_bundle(made, models={"embedder": tmp_path})
     listed["fingerprint"] = f"owner/name@{'1' * 40}"
     assert "has the fingerprint" in refusal(resealed(made, lambda manifest: manifest.update(models=[listed]))).what
 
