@@ -14,6 +14,7 @@ export async function load(model) {
   const turn = ++asked;
   const list = find("#documents-list");
   list.setAttribute("aria-busy", "true");
+  list.replaceChildren(make("li.nothing", {}, "Loading…"));
   try {
     const found = await fetched(model, () => turn !== asked);
     if (turn !== asked) return;

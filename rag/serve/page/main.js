@@ -74,6 +74,8 @@ async function submit(event) {
   recalled = asked.length;
   field.value = "";
   grow();
+  // On a phone the keyboard would hide the answer.
+  if (matchMedia("(hover: none)").matches) field.blur();
   const done = turns.ask(question, chosen(), scope.within(), find("#remember").checked);
   button();
   await done;

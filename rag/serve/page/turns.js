@@ -64,7 +64,9 @@ async function again(view, question, within, remember) {
 
 function add(question, views, within, remember) {
   find("#empty").hidden = true;
-  const told = [scope.described(within), remember ? "" : "Asked on its own"].filter(Boolean).join(" · ");
+  // Each pipeline has a conversation of its own: one that comes in late knows nothing of what was said.
+  const late = remember && sessions.size && views.some(view => !view.answer && !sessions.has(view.model));
+  const told = [scope.described(within), remember ? "" : "Asked on its own", late ? "A new conversation for this pipeline" : ""].filter(Boolean).join(" · ");
   const turn = make("article.turn", { "aria-label": question },
     make("h2.question", {}, question), told ? make("p.within", {}, told) : null,
     make("div", { class: views.length > 1 ? "answers two" : "answers" }, views.map(view => view.element)));
@@ -92,22 +94,30 @@ function compared(views) {
 export async function restore(models) {
   const found = await Promise.all(known().filter(([model]) => models.includes(model)).map(async ([model, session]) => {
     try {
-      return [model, (await request(`sessions/${encodeURIComponent(session)}`)).turns];
+      return (await request(`sessions/${encodeURIComponent(session)}`)).turns.map(turn => ({ ...turn, model }));
     } catch (problem) {
       if (problem.status === 404) keep(model, null);
-      return [model, []];
+      return [];
     }
   }));
-  const told = found.filter(([, turns]) => turns.length);
-  const most = Math.max(0, ...told.map(([, turns]) => turns.length));
-  for (let at = 0; at < most; at++) {
-    const here = told.filter(([, turns]) => turns[at]);
-    const views = here.map(([model]) => new AnswerView(model, told.length > 1));
-    add(here[0][1][at].question, views, null, true);
-    views.forEach((view, number) => view.show(here[number][1][at]));
+  for (const group of besides(found.flat().sort((left, right) => left.at - right.at))) {
+    const views = group.map(turn => new AnswerView(turn.model, group.length > 1));
+    add(group[0].question, views, null, true);
+    views.forEach((view, number) => view.show(group[number]));
+    compared(views);
   }
 }
 
+/** Turns in the order they were told; one question that two pipelines answered one after the other is one turn. */
+function besides(told) {
+  const groups = [];
+  for (const turn of told) {
+    const last = groups.at(-1);
+    if (last?.length === 1 && last[0].question === turn.question && last[0].model !== turn.model) last.push(turn);
+    else groups.push([turn]);
+  }
+  return groups;
+}
 
 /** Begin anew; what the server kept of the conversation goes as well. */
 export async function forget() {

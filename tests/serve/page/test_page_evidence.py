@@ -161,3 +161,16 @@ def test_what_was_searched_for_instead_is_told(tmp_path: Path, opened: Callable[
         turn.get_by_role("button", name="How it was found").click()
         searched = page.page.locator("#panel .searched q").all_inner_texts()
         assert any("ferry" in text and "cost" in text for text in searched)
+
+
+def test_a_reload_shows_two_answers_beside_each_other_again(page: Opened) -> None:
+    page.server.plays(say("At seven [1]."))
+    first = page.ask(LEAVE)
+    assert first.locator(".answer").count() == 1
+    page.page.select_option("#second", index=1)
+    turn = page.ask(FERRY)
+    assert turn.locator(".within").inner_text() == "A new conversation for this pipeline"
+    page.page.reload()
+    page.page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.page.locator(".turn h2").all_inner_texts() == [LEAVE, FERRY]
+    assert [turn.locator(".answer").count() for turn in page.page.locator(".turn").all()] == [1, 2]

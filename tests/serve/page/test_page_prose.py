@@ -1,0 +1,96 @@
+"""Texts as they are shown: every letter at its place, whatever the text."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from page_server import Served
+from playwright.sync_api import Page
+
+PIECES = [
+    "# ", "## Title", "\n", "\n\n", "- ", "12. ", "* ", "|", "|---|", "| a | b |", "```", "~~~", "`", "``", "**", "*",
+    "***x***", "[1]", "[2, 3]", " ", "    ", "word", "one two three", "x" * 70, "🌴", "𝒳", "é", "\u202e", "\u200b", "\U000e0041",
+    "\x07", "<b>", "</p>", "<script>alert(1)</script>", "&amp;", "\\|", "\t", "\r\n",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=14).map("".join)
+ALLOWED = {"P", "STRONG", "EM", "CODE", "PRE", "TABLE", "TR", "TH", "TD", "DIV", "MARK", "SPAN"}
+
+SHOW = """async ([text, marks]) => {
+  const { prose, standing } = await import("./page/prose.js");
+  const { Places } = await import("./page/text.js");
+  const places = new Places(text);
+  const ranges = marks.map(([start, end]) => ({ start: places.unit(start), end: places.unit(end), kind: "quote" }));
+  const holder = document.createElement("div");
+  holder.append(prose(text, { marks: ranges }));
+  const walker = document.createTreeWalker(holder, NodeFilter.SHOW_TEXT), nodes = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode, at = standing.get(node);
+    if (at !== undefined) nodes.push([at, places.point(at), node.data, Boolean(node.parentElement.closest("mark"))]);
+  }
+  const all = [...holder.querySelectorAll("*")];
+  return {
+    nodes, names: all.map(one => one.tagName), attributes: all.flatMap(one => one.getAttributeNames()),
+    hidden: holder.querySelectorAll(".hidden-letter").length,
+    round: [...Array([...text].length + 1).keys()].every(point => places.point(places.unit(point)) === point),
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def shown(server: Served, browser: Any) -> Iterator[Callable[..., dict[str, Any]]]:
+    page: Page = browser.new_page()
+    page.goto(server.url)
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+    def show(text: str, marks: list[tuple[int, int]] | None = None) -> dict[str, Any]:
+        found: dict[str, Any] = page.evaluate(SHOW, [text, marks or []])
+        return found
+
+    yield show
+    page.close()
+
+
+def plain(text: str) -> str:
+    """The letters of a text without what Markdown writes for itself, and without blanks."""
+    return "".join(letter for letter in text if letter.isalnum())
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(TEXTS)
+def test_every_letter_stands_where_the_text_has_it(shown: Callable[..., dict[str, Any]], text: str) -> None:
+    told = shown(text)
+    units = text.encode("utf-16-le")
+    for at, point, data, _ in told["nodes"]:
+        assert units[2 * at : 2 * at + 2 * len(data.encode("utf-16-le")) // 2].decode("utf-16-le") == data
+        assert text[point : point + len(data)] == data
+    assert set(told["names"]) <= ALLOWED
+    assert set(told["attributes"]) <= {"class", "title", "tabindex", "data-level", "data-start", "data-sign"}
+    assert told["round"]
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(TEXTS, st.integers(0, 60), st.integers(0, 60))
+def test_what_is_marked_is_what_was_asked_for(shown: Callable[..., dict[str, Any]], text: str, start: int, length: int) -> None:
+    start = min(start, len(text))
+    end = min(start + length, len(text))
+    told = shown(text, [(start, end)])
+    nodes = [(point, data) for _, point, data, _ in told["nodes"]]
+    marked = "".join(data for _, _, data, marked in told["nodes"] if marked)
+    inside = "".join(data[max(0, start - point) : max(0, end - point)] for point, data in nodes)
+    assert marked == inside
+
+
+def test_only_signs_are_left_out(shown: Callable[..., dict[str, Any]]) -> None:
+    text = "# A title\n\n- one **two** `three`\n- four *five*\n\n| a | b |\n|---|---|\n| c | d |\n\n```\nsix\n```\n<b>eight</b>"
+    told = shown(text)
+    assert plain("".join(data for _, _, data, _ in told["nodes"])) == plain(text)
+    assert told["names"].count("TD") == 2
+    assert told["names"].count("TH") == 2
+    assert "B" not in told["names"]
+
+
+def test_what_is_not_seen_is_shown(shown: Callable[..., dict[str, Any]]) -> None:
+    assert shown("a\u202eb\u200bc\U000e0041d\u0007e")["hidden"] == 4
+    assert shown("👩‍👩‍👧 नमस्ते क्‍ष")["hidden"] == 0, "joiners belong to what is written"
