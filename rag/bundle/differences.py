@@ -24,7 +24,7 @@ class Mismatch:
     def __str__(self) -> str:
         """What differs, in a sentence."""
         if self.what == "bundle":
-            return f"the server has another bundle: {self.found or 'it names none'}, not {self.expected}"
+            return f"the server has {self.found or 'no bundle'}, and not {self.expected}"
         if self.what in ("passages", "contexts"):
             rank = _first_difference(self.expected, self.found)
             there = [ids[rank] if rank < len(ids) else "nothing" for ids in (self.expected, self.found)]

@@ -94,6 +94,6 @@ def _recorded(pipeline: Pipeline, known: Sequence[Case]) -> Pipeline:
     return pipeline
 
 
-def replay_url(bundle: Bundle, url: str, key: str | None = None, model: str | None = None) -> list[Mismatch]:
+def replay_url(bundle: Bundle, url: str, key: str | None = None) -> list[Mismatch]:
     """As `replay`, of a server that has this bundle; errors as in `replayed_url`."""
-    return replayed_url(bundle, url, key, model).mismatches
+    return replayed_url(bundle, url, key).mismatches

@@ -164,5 +164,11 @@ def asks(node: Any) -> bool:
         return any(map(asks, node))
     if not isinstance(node, Mapping):
         return False
-    module, _, name = str(node.get(TARGET, "")).rpartition(".")
-    return bool(getattr(getattr(sys.modules.get(module), name, None), "costly", False)) or any(map(asks, node.values()))
+    return (TARGET in node and _is_costly(str(node[TARGET]))) or any(map(asks, node.values()))
+
+
+def _is_costly(target: str) -> bool:
+    module, _, name = target.rpartition(".")
+    # Of a class that nobody knows, the worst.
+    found = getattr(sys.modules.get(module), name, None)
+    return found is None or bool(getattr(found, "costly", False))

@@ -1,9 +1,13 @@
 """A bundle answers as its trial was measured, here and over HTTP; where it does not, that is said."""
 
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -16,7 +20,7 @@ from swept import sweep, trials
 from verbs import verb
 
 from rag import pipeline as pipelines
-from rag.bundle import parity, proof
+from rag.bundle import parity, proof, remote
 from rag.bundle.measured import measured
 from rag.bundle.opened import Bundle, open_bundle
 from rag.bundle.parity import replay, replay_url, replayed, replayed_url
@@ -255,7 +259,7 @@ def test_a_server_answers_as_its_bundle_was_measured(there: Path, tmp_path: Path
     bundle = bundle_of(there, "carried over", tmp_path / "b")
     other = bundle_of(there, "joined", tmp_path / "other")
     with running(bundle.path, f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
-        found = replayed_url(bundle, server.url + "/", key_of("ann"))
+        found = replayed_url(bundle, f"{server.url}/", key_of("ann"))
         assert found.mismatches == replay_url(bundle, server.url, key_of("ann")) == []
         # A conversation is sent as one, and its prompt is not told.
         assert found.compared == {"passages": 6, "prompt": 6, "contexts": 7, "answer": 7}
@@ -279,25 +283,62 @@ def test_an_address_that_is_none_is_refused(there: Path, tmp_path: Path, url: st
 
 def test_what_is_no_server_of_ours_is_told(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
-    with serving(say("Hello.")) as script:
-        script.steps = [lambda exchange: say("no")(exchange)]
-        with pytest.raises(ServiceError):
-            replay_url(bundle, script.url)
+    for said in ({"data": [{"id": "gpt"}]}, {"data": None}, [], {}, "no", 7):
+        with httpserver(said) as url, pytest.raises(ServiceError):
+            replay_url(bundle, url)
 
 
-def test_a_question_that_would_ask_a_model_is_left_out_over_http(there: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_asked_over_http_is_left_out(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
-    cases = [replace(case, sought=Sought("x", ("x",))) for case in proof.cases_of(bundle)]
-    asking = replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(cases)})
-    found = replayed_url(asking, "http://127.0.0.1:9")
-    assert sum(found.left_out.values()) == 7
-    history = [replace(case, answer=None) for case in proof.cases_of(bundle) if case.query.history]
-    marked = [
-        replace(case, query=replace(case.query, history=(Turn("assistant", "Eight [1]."),)), answer="x") for case in history
-    ]
-    for line in (history, marked):
-        bare = replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(line)})
-        assert sum(replayed_url(bare, "http://127.0.0.1:9").left_out.values()) == 1
+    cases = [case for case in proof.cases_of(bundle) if case.query.history]
+    silent = [replace(case, answer=None) for case in cases]
+    marked = [replace(case, query=replace(case.query, history=(Turn("assistant", "Eight [1]."),))) for case in cases]
+    asking = {**bundle.config, "queries": {"_target_": "rag.queries.rewrite.ModelRewrite"}}
+    assert proof.asks(asking)
+    with httpserver({"data": [{"id": "m", "bundle": bundle.digest}]}) as url:
+        for lines in (silent, marked):
+            found = replayed_url(replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(lines)}), url)
+            assert sum(found.left_out.values()) == 1
+        assert sum(replayed_url(replace(bundle, config=asking), url).left_out.values()) == 7
+
+
+def test_a_server_that_wants_to_be_left_alone_is_asked_again(
+    there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = bundle_of(there, "words alone", tmp_path / "b")
+    waited: list[float] = []
+    monkeypatch.setattr(remote.time, "sleep", waited.append)
+    with httpserver({"title": "Too many requests"}, 429, {"Retry-After": "7"}) as url, pytest.raises(ServiceError, match="429"):
+        replay_url(bundle, url)
+    assert waited == [7.0] * remote.PATIENCE
+
+
+@contextmanager
+def httpserver(said: Any, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """A server that answers everything alike; its address."""
+
+    class Alike(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            data = json.dumps(said).encode()
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(data)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = answer  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Alike) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_verify_ends_with_1_where_something_differs(
