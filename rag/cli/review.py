@@ -71,5 +71,5 @@ def _opinions(sessions: str) -> "Opinions":
         from rag.serve.database import Database
         from rag.serve.opinions import Opinions
     except ModuleNotFoundError as error:
-        raise MissingExtraError("rag dataset review", error.name or "sqlalchemy", "serve") from error
+        raise MissingExtraError("rag dataset review", "sqlalchemy", "serve") from error
     return Opinions(Database(sessions, making=False))
