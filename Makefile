@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 RAG := $(BIN)/rag
 E ?= quickstart
+B ?= bundles/current
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install sweep plan report baseline gate ui ask chat test test-llm check bench clean
+.PHONY: help install sweep plan report baseline gate export serve ui ask chat test test-llm check bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -34,6 +35,12 @@ baseline: install ## Keep the recommended trial's scores, to commit    (E=quicks
 gate: install ## Compare today's conf with the committed baseline  (E=quickstart)
 	@# 3 says that these questions cannot tell: a warning, unless the experiment says otherwise.
 	$(RAG) gate $(E) || [ $$? -eq 3 ]
+
+export: install ## Seal the recommended trial into bundles/          (E=quickstart)
+	$(RAG) export $(E)
+
+serve: install ## Serve a bundle on 127.0.0.1:8000                  (B=bundles/current)
+	$(RAG) serve $(B)
 
 ui: install ## Look at the trials in MLflow on 127.0.0.1:5000
 	$(RAG) ui
