@@ -18,6 +18,14 @@ EPSILON = 1e-12
 MIN_ROWS = 16
 """Texts of fewer tokens are padded: MKL splits the matrix products of 5 to 11 rows by the number of threads, and the states of
 a short text alone then differ in their last bits between one thread and two (measured with torch 2.13)."""
+STEPS = ((128, 16), (512, 64), (1 << 62, 256))
+"""Up to so many rows, their number is raised to a multiple of so many: oneDNN keeps code of some 2 MB for every number of rows
+that it has met, up to a thousand of them."""
+
+
+def _raised(rows: int) -> int:
+    step = next(step for most, step in STEPS if rows <= most)
+    return -(-rows // step) * step
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +74,10 @@ class Bert:
         import torch
 
         widths = [max(MIN_ROWS, len(row)) for row in ids]
+        widths.append(_raised(sum(widths)) - sum(widths))
         words = self.weights["embeddings.word_embeddings.weight"]
-        tokens = [token for row, width in zip(ids, widths, strict=True) for token in [*row, *[0] * (width - len(row))]]
-        places = [place for width in widths for place in range(width)]
+        tokens = [token for row, width in zip([*ids, []], widths, strict=True) for token in [*row, *[0] * (width - len(row))]]
+        places = [place for width in widths[:-1] for place in range(width)] + [0] * widths[-1]
         found = words[torch.tensor(tokens, device=words.device)] + self.weights["embeddings.token_type_embeddings.weight"][0]
         found = found + self.weights["embeddings.position_embeddings.weight"][torch.tensor(places, device=words.device)]
         return self._normalised("embeddings.LayerNorm", found)
@@ -103,7 +112,8 @@ class Bert:
             attend(query[:, :, start:end], key[:, :, start:end], value[:, :, start:end], attn_mask=mask)
             for (start, end), mask in zip(pairwise(edges), masks, strict=True)
         ]
-        return torch.cat([piece.transpose(1, 2).reshape(-1, width) for piece in pieces])
+        # The rows behind the last text belong to none, and what is in them is not looked at.
+        return torch.cat([*(piece.transpose(1, 2).reshape(-1, width) for piece in pieces), found[edges[-1] :]])
 
     def _linear(self, name: str, found: Any) -> Any:
         import torch
