@@ -43,6 +43,8 @@ def prompt(pipeline: Pipeline) -> Pipeline:
     return replace(
         pipeline,
         queries=Foreseen(queries) if getattr(queries, "costly", False) else queries,
+        embedder=impatient(pipeline.embedder),
+        reranker=impatient(pipeline.reranker),
         generator=impatient(pipeline.generator),
         reading=replace(pipeline.reading, memory=impatient(pipeline.reading.memory)),
         inspections={name: impatient(one) for name, one in pipeline.inspections.items()},

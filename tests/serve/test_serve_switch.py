@@ -7,14 +7,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copytree
 
 import httpx
 import pytest
 from forged import resealed
-from live_server import PATIENT, live
+from live_server import PATIENT, events, live
+from scripted_server import Exchange, serving, stream
 from small_server import QUESTION, small_bundle
 from verbs import Verb, verb
 
@@ -206,6 +207,33 @@ def test_a_signal_changes_over_and_another_ends_in_order(bundle: Path, bundles: 
         until(lambda: client.get("/healthz").headers["x-assay-bundle"] == digest(bundles[1]))
         server.send_signal(signal.SIGTERM)
         assert server.wait(PATIENT) == 0
+
+
+def test_a_process_that_is_ended_finishes_what_it_says(tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    def halting(exchange: Exchange) -> None:
+        stream("At ", ending=b"")(exchange)
+        exchange.wfile.flush()
+        assert gate.wait(PATIENT)
+        exchange.wfile.write(b'data: {"choices":[{"delta":{"content":"seven."},"finish_reason":"stop"}]}\n\n')
+
+    with serving(halting) as script:
+        made = small_bundle(tmp_path / "b", "generator=openai", f"generator.base_url={script.url}", "generator.model=m")
+        with (
+            process(str(made), folder=tmp_path) as (url, server),
+            httpx.stream("POST", f"{url}/ask", json={"question": QUESTION, "stream": True}, timeout=PATIENT) as response,
+        ):
+            found = events(response.iter_lines())
+            assert [next(found)[0], next(found)] == ["passages", ("piece", {"text": "At "})]
+            server.send_signal(signal.SIGTERM)
+            with suppress(httpx.TransportError):
+                while httpx.get(f"{url}/healthz", timeout=PATIENT):  # until nobody is taken any more
+                    assert server.poll() is None
+            gate.set()
+            *_, (name, answer) = found
+            assert (name, answer["answer"]) == ("answer", "At seven.")
+            assert server.wait(PATIENT) == 0
 
 
 def test_a_link_that_is_watched_changes_over(bundles: list[Path], tmp_path: Path) -> None:
