@@ -6,7 +6,7 @@ from typing import Any
 from small import TEXTS
 
 from rag.records import Turn
-from rag.review import Opinion
+from rag.review.drafts import Opinion
 from rag.serve.opinions import answer_id
 
 

@@ -9,7 +9,7 @@ from rag.cli.app import datasets
 from rag.cli.options import Json, Overrides
 
 if TYPE_CHECKING:
-    from rag.question_file import QuestionFile
+    from rag.review.question_file import QuestionFile
     from rag.serve.opinions import Opinions
 
 Sessions = Annotated[str, typer.Option(envvar="RAG_SESSIONS", help="The database of the server.")]
@@ -32,7 +32,7 @@ def review(
     """
     from rag import terminal
     from rag.loaders.rows import read_rows
-    from rag.reviewing import Review
+    from rag.review.reviewing import Review
 
     file, opinions = _questions(name, overrides or ()), _opinions(sessions)
     going = Review(file, opinions.candidates(), opinions.settle)
@@ -53,7 +53,7 @@ def _questions(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
     from rag.compose import plugins
     from rag.errors import ConfigError
     from rag.loaders.folder import NativeQuestions
-    from rag.question_file import QuestionFile
+    from rag.review.question_file import QuestionFile
 
     config = config_of([f"dataset={name}", *overrides])
     components = Components(plugins())

@@ -13,8 +13,8 @@ from rich.markup import escape
 
 from rag.errors import ConfigError, UserError
 from rag.loaders.rows import parse_row
-from rag.review import Draft, Row
-from rag.reviewing import Review
+from rag.review.drafts import Draft, Row
+from rag.review.reviewing import Review
 from rag.terminal.output import err, out, visible
 from rag.terminal.typed import Typed
 

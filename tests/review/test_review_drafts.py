@@ -8,11 +8,11 @@ import pytest
 from rated import BAD, FERRY, context, opinion, told
 
 from rag import golden as golden_sets
-from rag import review
 from rag.golden import SPLITS, Golden
 from rag.loaders.folder import FolderLoader, NativeQuestions
 from rag.records import Document, Turn
-from rag.review import draft
+from rag.review import drafts as review
+from rag.review.drafts import draft
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from verbs import Verb, verb
 from rag import golden as golden_sets
 from rag.errors import DataError, UserError
 from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.question_file import QuestionFile
-from rag.review import Opinion
-from rag.reviewing import Review
+from rag.review.drafts import Opinion
+from rag.review.question_file import QuestionFile
+from rag.review.reviewing import Review
 from rag.serve.conversations import Conversations
 from rag.serve.opinions import Opinions
 

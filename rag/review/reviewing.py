@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rag.errors import DataError, closest
-from rag.question_file import QuestionFile
-from rag.review import Draft, Opinion, Row, draft
+from rag.review.drafts import Draft, Opinion, Row, draft
+from rag.review.question_file import QuestionFile
 
 
 class Review:
