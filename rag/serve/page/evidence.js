@@ -25,7 +25,9 @@ export function openEvidence(answer, first = "passages", place = null) {
 /** Where a context stands, with the quote that a citation names in it. */
 export function placeOf(answer, context, citation = null) {
   if (!context) return null;
-  return { doc_id: context.doc_id, start: context.start, end: context.end, quote: citation?.span ?? null, model: answer.model };
+  // A quote as long as its passage says that no words stand out in it.
+  const span = citation?.span, quotes = span && (span.start > context.start || span.end < context.end);
+  return { doc_id: context.doc_id, start: context.start, end: context.end, quote: quotes ? span : null, model: answer.model };
 }
 
 function passages(body, answer) {

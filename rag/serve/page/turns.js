@@ -65,8 +65,8 @@ async function again(view, question, within, remember) {
 function add(question, views, within, remember) {
   find("#empty").hidden = true;
   // Each pipeline has a conversation of its own: one that comes in late knows nothing of what was said.
-  const late = remember && sessions.size && views.some(view => !view.answer && !sessions.has(view.model));
-  const told = [scope.described(within), remember ? "" : "Asked on its own", late ? "A new conversation for this pipeline" : ""].filter(Boolean).join(" · ");
+  const late = remember && sessions.size ? views.map(view => view.model).filter(model => !sessions.has(model)) : [];
+  const told = [scope.described(within), remember ? "" : "Asked on its own", late.length ? `A new conversation with ${late.join(" and ")}` : ""].filter(Boolean).join(" · ");
   const turn = make("article.turn", { "aria-label": question },
     make("h2.question", {}, question), told ? make("p.within", {}, told) : null,
     make("div", { class: views.length > 1 ? "answers two" : "answers" }, views.map(view => view.element)));

@@ -68,6 +68,11 @@ def test_scripts_write_no_markup_and_ask_nobody_else() -> None:
             assert addresses == set(), name
 
 
+def test_all_scripts_are_fetched_at_once() -> None:
+    named = set(re.findall(r'(?:href|src)="page/([^"]+\.js)"', SHIPPED["index.html"]))
+    assert named == {name for name in SHIPPED if name.endswith(".js")}
+
+
 def test_no_file_of_the_page_is_long() -> None:
     assert {name: len(text.splitlines()) for name, text in SHIPPED.items() if len(text.splitlines()) > 250} == {}
 

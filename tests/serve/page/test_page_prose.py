@@ -11,8 +11,8 @@ from playwright.sync_api import Page
 
 PIECES = [
     "# ", "## Title", "\n", "\n\n", "- ", "12. ", "* ", "|", "|---|", "| a | b |", "```", "~~~", "`", "``", "**", "*",
-    "***x***", "[1]", "[2, 3]", " ", "    ", "word", "one two three", "x" * 70, "🌴", "𝒳", "é", "\u202e", "\u200b", "\U000e0041",
-    "\x07", "<b>", "</p>", "<script>alert(1)</script>", "&amp;", "\\|", "\t", "\r\n",
+    "***x***", "[1]", "[2, 3]", " ", "    ", "word", "one two three", "x" * 70, "🌴", "𝒳", "é", "\u202e", "\u200b",
+    "\U000e0041", "\x07", "<b>", "</p>", "<script>alert(1)</script>", "&amp;", "\\|", "\t", "\r\n",
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=14).map("".join)
 ALLOWED = {"P", "STRONG", "EM", "CODE", "PRE", "TABLE", "TR", "TH", "TD", "DIV", "MARK", "SPAN"}
