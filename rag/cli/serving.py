@@ -41,7 +41,10 @@ def serve(
     try:
         from rag.serve.running import run
     except ModuleNotFoundError as error:
-        raise MissingExtraError("rag serve", error.name or "fastapi", "serve") from error
+        package = (error.name or "rag").partition(".")[0]
+        if package == "rag":
+            raise
+        raise MissingExtraError("rag serve", package, "serve") from error
 
     settings = Settings.from_environment(host=host, port=port)
     opening = partial(open_bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
