@@ -41,10 +41,9 @@ def serve(
     try:
         from rag.serve.running import run
     except ModuleNotFoundError as error:
-        package = (error.name or "rag").partition(".")[0]
-        if package == "rag":
+        if (error.name or "rag").startswith("rag"):
             raise
-        raise MissingExtraError("rag serve", package, "serve") from error
+        raise MissingExtraError("rag serve", "fastapi", "serve") from error
 
     settings = Settings.from_environment(host=host, port=port)
     opening = partial(open_bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
