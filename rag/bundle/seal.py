@@ -19,7 +19,10 @@ from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST,
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.measured import Measured, measured, named
 from rag.bundle.references import files_of, referenced, versions
+from rag.bundle.refusal import BundleError
+from rag.bundle.trust import check_config
 from rag.bundle.writing import appearing
+from rag.compose import plugins
 from rag.corpus import Corpus
 from rag.entries import Entry, encode
 from rag.errors import ConfigError, StoreError
@@ -35,23 +38,25 @@ QUERIES = 32
 class Content:
     """What goes into a bundle: files by their names, as bytes or to be copied, and a manifest without a list of them.
 
-    `queries` is how many golden questions are among it.
+    `queries` is how many golden questions are among it, `needs` what whoever opens the bundle has to agree to.
     """
 
     files: Mapping[str, bytes | Path]
     manifest: Manifest
     queries: int = 0
+    needs: str = ""
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A bundle that was written, or that was there already with the same hash."""
+    """A bundle that was written, or that was there already with the same hash. `needs` is what opening it takes besides."""
 
     path: Path
     digest: str
     manifest: Manifest
     queries: int
     written: bool = True
+    needs: str = ""
 
     @property
     def bytes(self) -> int:
@@ -65,9 +70,9 @@ def seal(config: Mapping[str, Any], target: Path) -> str:
     It holds no golden questions, so that nothing can be verified but its files.
     """
     found = materials(config)
-    files, manifest = _pipeline(config, found.components, found.corpus, found.indexes, with_models=False)
-    known = replace(manifest, golden=found.golden.golden_digest, corpus=found.golden.corpus_digest)
-    return written(Content(files, known), target).digest
+    content = _pipeline(config, found.components, found.corpus, found.indexes, with_models=False)
+    known = replace(content.manifest, golden=found.golden.golden_digest, corpus=found.golden.corpus_digest)
+    return written(replace(content, manifest=known), target).digest
 
 
 def export(what: str, target: Path | None = None, queries: int = QUERIES, with_models: bool = False) -> Sealed:
@@ -100,11 +105,10 @@ def content_of(found: Measured, queries: int = QUERIES, with_models: bool = Fals
     if getattr(found.components.role("generator", config["generator"]), "reads_gold", False):
         what = "gives the reference answer of a golden question, and a typed one has none"
         raise ConfigError("generator", what, "export a trial with another, for example generator=extractive")
-    files, manifest = _pipeline(config, found.components, found.corpus, found.indexes, with_models)
+    content = _pipeline(config, found.components, found.corpus, found.indexes, with_models)
     cases = proof.cases(found, queries)
-    files |= {**evidence(found), GOLDEN: proof.lines_of(cases)}
     manifest = replace(
-        manifest,
+        content.manifest,
         experiment=found.experiment,
         trial=found.trial.trial_id,
         name=found.trial.trial.name,
@@ -113,7 +117,19 @@ def content_of(found: Measured, queries: int = QUERIES, with_models: bool = Fals
         split=str(config["split"]),
         metrics=metrics_of(found),
     )
-    return Content(files, manifest, len(cases))
+    files = {**content.files, **evidence(found), GOLDEN: proof.lines_of(cases)}
+    return replace(content, files=files, manifest=manifest, queries=len(cases))
+
+
+def _needs(config: Mapping[str, Any]) -> str:
+    """What opening a bundle takes besides its path; ConfigError for a config that no bundle may have."""
+    try:
+        check_config(config, "config", (), plugins())
+    except BundleError as error:
+        if "--trust-host" in error.remedy:
+            return f"{error.what}; {error.remedy}"
+        raise ConfigError(error.where, error.what, error.remedy) from error
+    return ""
 
 
 def packed(sealed: Sealed) -> Path:
@@ -130,7 +146,7 @@ def packed(sealed: Sealed) -> Path:
 
 def _pipeline(
     config: Mapping[str, Any], components: Components, corpus: Corpus, indexes: Mapping[str, Entry], with_models: bool
-) -> tuple[dict[str, bytes | Path], Manifest]:
+) -> Content:
     """What answers questions: the files, and as much of a manifest as they say themselves."""
     # Trials of former times lack what has come since.
     known = {name: config.get(name) or {} for name in KEPT} | values_of(config)
@@ -150,7 +166,7 @@ def _pipeline(
     for place, folder in found.folders.items():
         files |= {f"{place}/{name}": path for name, path in files_of(folder, place).items()}
     identities = dict(_identities(known, components))
-    return files, Manifest("", "", "", "", "", "", {}, identities, found.models, versions())
+    return Content(files, Manifest("", "", "", "", "", "", {}, identities, found.models, versions()), needs=_needs(kept))
 
 
 def _line(document: Document) -> dict[str, Any]:
@@ -181,18 +197,19 @@ def _identities(config: Mapping[str, Any], components: Components) -> Iterator[t
 def written(content: Content, target: Path) -> Sealed:
     """Write a bundle, or find it there; StoreError where it cannot be written, and then nothing of it is."""
     listed = {name: _listed(part) for name, part in sorted(content.files.items())}
-    manifest, queries = replace(content.manifest, files=listed), content.queries
+    manifest = replace(content.manifest, files=listed)
     data = manifest.to_bytes()
     known = hashlib.sha256(data).hexdigest()
+    told = Sealed(target, known, manifest, content.queries, needs=content.needs)
     if _same(target, known):
-        return Sealed(target, known, manifest, queries, written=False)
+        return replace(told, written=False)
     sealed = {**content.files, MANIFEST: data, SEAL: seal_of(known)}
     with appearing(target) as unfinished:
         for name, part in sealed.items():
             place = unfinished / name
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(part, place) if isinstance(part, Path) else place.write_bytes(part)
-    return Sealed(target, known, manifest, queries)
+    return told
 
 
 def _listed(content: bytes | Path) -> Listed:

@@ -21,7 +21,13 @@ def exported_json(sealed: Sealed, archive: Path | None) -> dict[str, Any]:
     """What `rag export --json` prints."""
     manifest = sealed.manifest
     own = {"experiment": manifest.experiment, "trial": manifest.trial, "name": manifest.name}
-    told = {"path": str(sealed.path), "archive": archive and str(archive), "bundle": sealed.digest, "written": sealed.written}
+    told: dict[str, Any] = {
+        "path": str(sealed.path),
+        "archive": archive and str(archive),
+        "bundle": sealed.digest,
+        "written": sealed.written,
+    }
+    told["needs"] = sealed.needs or None
     models = [vars(model) for model in manifest.models]
     return {**told, **own, "queries": sealed.queries, "bytes": sealed.bytes, "models": models}
 
@@ -39,6 +45,8 @@ def exported(sealed: Sealed, archive: Path | None) -> None:
     for model in manifest.models:
         there = "inside" if model.inside else "not inside"
         _line(f"{model.role}: {model.name}{f' at {model.revision}' if model.revision else ''} ({there}), {model.fingerprint}")
+    if sealed.needs:
+        _line(f"Whoever opens it must agree: {sealed.needs}")
     _line(f"Next:  rag verify {sealed.path}   rag serve {sealed.path}")
 
 

@@ -237,6 +237,24 @@ def test_the_prompt_is_what_the_model_was_sent_and_its_answer_need_not_be_repeat
     assert found.compared["answer"] == 0
 
 
+def test_what_opening_takes_is_said_by_the_export(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(say("It leaves at seven [1].")) as script:
+        axes = f'  model:\n    said: "generator=openai generator.base_url={script.url} generator.api_key_env=OUR_KEY"'
+        monkeypatch.setenv("OUR_KEY", "sk-nobody")
+        folder = sweep(tmp_path, axes)
+        port = script.server_port
+    monkeypatch.chdir(folder)
+    rag = verb(capsys, monkeypatch)
+    said = rag("export", "small", "--to", str(tmp_path / "b"), "--json")
+    assert said.code == 0, said.err
+    assert "--trust-host 127.0.0.1=OUR_KEY" in said.json["needs"]
+    assert "--trust-host" in rag("export", "small", "--to", str(tmp_path / "b")).out
+    assert rag("verify", str(tmp_path / "b")).code == 2
+    assert rag("verify", str(tmp_path / "b"), "--trust-host", f"127.0.0.1:{port}=OUR_KEY").code == 0
+
+
 def test_conversations_that_were_lived_are_asked_as_they_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = with_conversations(tmp_path)
     questions = folder / "golden" / "questions.jsonl"
