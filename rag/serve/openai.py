@@ -113,7 +113,7 @@ def usage(told: dict[str, Any]) -> dict[str, int]:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-OURS = ("bundle", "abstained", "sought", "citations", "contexts", "findings", "timings", "cost_usd")
+OURS = ("id", "bundle", "abstained", "sought", "citations", "contexts", "findings", "timings", "cost_usd")
 """What of an answer stands beside OpenAI's fields, under `assay`."""
 
 
