@@ -25,8 +25,8 @@ def export(
     """Seal a measured trial into a folder that answers by itself and proves that it answers as it was measured.
 
     --json: path, archive (its path, null for none), bundle (its hash), written (false where it was there already), needs (what
-    whoever opens it must agree to, null for nothing), experiment, trial, name, queries (how many), bytes, and models (role, name,
-    revision, fingerprint, inside), those that stay outside too.
+    whoever opens it must agree to, null for nothing), experiment, trial, name, queries (how many), bytes, and models (role,
+    name, revision, fingerprint, inside), those that stay outside too.
     """
     from rag.bundle import seal
     from rag.terminal import bundles as shown
