@@ -15,7 +15,7 @@ from rag.bundle.opened import Bundle, open_bundle
 from rag.errors import ConfigError
 from rag.registry import scripts
 from rag.registry.opening import ARTIFACT, check_parity
-from rag.registry.service import asked_for, registry
+from rag.registry.service import asked_for, environment, registry
 from rag.roles import changes_nothing
 
 if TYPE_CHECKING:
@@ -101,16 +101,16 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ..
 @contextmanager
 def _run(client: "MlflowClient", bundle: Bundle) -> Iterator[str]:
     """The run that a bundle is logged below: that of its trial, or one of its own."""
-    import mlflow
-
     manifest = bundle.manifest
     experiment = tracking.experiment_of(client, client.tracking_uri, manifest.experiment or "bundles")
     found = client.search_runs([experiment], f"tags.`assay.trial` = '{manifest.trial or bundle.digest}'", max_results=1)
     tags = {"assay.trial": manifest.trial or bundle.digest}
     run = found[0] if found else client.create_run(experiment, tags=tags, run_name=bundle.name)
-    # MLflow files what it logs under the experiment of the run that is active.
-    with mlflow.start_run(run_id=run.info.run_id):
+    # An active run would do too, and MLflow would write down anew when the trial ended.
+    with environment(MLFLOW_EXPERIMENT_ID=experiment):
         yield str(run.info.run_id)
+    if not found:
+        client.set_terminated(run.info.run_id)
 
 
 def _requirements(manifest: Manifest) -> list[str]:

@@ -30,24 +30,25 @@ def registry(again: str) -> Iterator["MlflowClient"]:
 
     try:
         # MLflow remembers an address in this process, and in the environment of those that it starts.
-        with tracked.quiet(), _environment(MLFLOW_TRACKING_URI=uri, MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR="false"):
+        with tracked.quiet(), environment(MLFLOW_TRACKING_URI=uri, MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR="false"):
             mlflow.set_tracking_uri(uri)
-            yield mlflow.MlflowClient(uri)
+            try:
+                yield mlflow.MlflowClient(uri)
+            finally:
+                mlflow.set_tracking_uri(None)  # type: ignore[arg-type]
     except (MlflowException, SQLAlchemyError, OSError) as error:
         what = f"MLflow cannot be used: {tracked.said(error)}"
         raise ServiceError(shown("", uri), what, f"when it is mended: {again}") from error
 
 
 @contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    import mlflow
-
+def environment(**values: str) -> Iterator[None]:
+    """Variables that are set in a block."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
         yield
     finally:
-        mlflow.set_tracking_uri(None)  # type: ignore[arg-type]
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 

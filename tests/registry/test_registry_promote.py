@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gated import AXES, GATE, write_gated
 from verbs import Verb, verb
 
 from rag.answering import config_of
@@ -189,6 +190,21 @@ def test_a_judge_without_a_card_warns(versions: Any) -> None:
         assert advisory(gate, known) == {"faithfulness"}
         judge = Components().identity(config["judge"], "judge")
         assert advisory(gate, replace(known, cards=frozenset({judge}))) == frozenset()
+
+
+def test_the_holdout_decides_where_it_was_measured(rag: Verb, at_home: Place, versions: Any) -> None:
+    """Trials are chosen on `tune`; what a sweep measured again on the holdout is what their bundles bring."""
+    write_gated(Path("experiments/held.yaml"), Path("golden"), AXES, GATE)
+    assert rag("sweep", "held", "--no-track").code == 0
+    rows = json.loads(Path("reports/held/leaderboard.json").read_text("utf-8"))["trials"]
+    for row in sorted(rows, key=lambda row: row["name"]):
+        place = f"bundles/held-{row['name']}"
+        assert rag("export", f"trial={row['trial']}", "--to", place).code == 0
+        assert rag("register", place, "held").code == 0
+    assert rag("promote", "held", "--version", "1").code == 0
+    told = rag("promote", "held", "--json").json
+    assert (told["promoted"], told["split"], told["rows"][0]["n"]) == (True, "holdout", 96)
+    assert "expect less" not in told["sentence"]
 
 
 def test_json_is_one_object(rag: Verb, versions: Any) -> None:

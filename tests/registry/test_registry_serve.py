@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 
 from rag.answering import told
 from rag.records import Query
+from rag.registry.promote import promote
+from rag.registry.register import register
 
 QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]
 PATIENCE = 60.0
@@ -28,29 +31,33 @@ def _free() -> int:
         return int(found.getsockname()[1])
 
 
-@pytest.fixture
-def served(answering: Any, tmp_path: Path) -> Iterator[str]:
-    """The address of a process that serves the model of `answering`."""
-    environment = {
-        **os.environ,
-        "MLFLOW_TRACKING_URI": answering.client.tracking_uri,
-        "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
-    }
+@contextmanager
+def running(*arguments: str, folder: Path, ping: str, tracking: str = "") -> Iterator[str]:
+    """The address of a process of MLflow's in a folder of its own; what it says stands in `log` there."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
+    environment = {**kept, "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false"} | (
+        {"MLFLOW_TRACKING_URI": tracking} if tracking else {}
+    )
     # MLflow starts uvicorn by its name.
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    port = _free()
-    command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", answering.registered.uri, "--env-manager", "local"]
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [*command, "-h", "127.0.0.1", "-p", str(port)],
-            env=environment, cwd=tmp_path, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
+    port, log = _free(), folder / "log"
+    command = [sys.executable, "-m", "mlflow", *arguments, "--host", "127.0.0.1", "--port", str(port)]
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=file, stderr=file, start_new_session=True)
     try:
-        _wait(f"http://127.0.0.1:{port}/ping", process, tmp_path / "log")
+        _wait(f"http://127.0.0.1:{port}/{ping}", process, log)
         yield f"http://127.0.0.1:{port}"
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@pytest.fixture
+def served(answering: Any, tmp_path: Path) -> Iterator[str]:
+    """The address of a process that serves the model of `answering`."""
+    arguments = ("models", "serve", "-m", answering.registered.uri, "--env-manager", "local")
+    with running(*arguments, folder=tmp_path, ping="ping", tracking=answering.client.tracking_uri) as url:
+        yield url
 
 
 def _wait(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
@@ -82,3 +89,26 @@ def test_a_served_model_answers_as_its_bundle(answering: Any, served: str, tmp_p
     log = (tmp_path / "log").read_text("utf-8")
     assert not [question for question in QUESTIONS if question in log]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log"], "no trace is kept beside it"
+
+
+def test_a_registry_behind_http(at_home: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where MLflow is a server that keeps artifacts too: register, promote, load."""
+    (tmp_path / "server").mkdir()
+    stores = ("--backend-store-uri", f"sqlite:///{tmp_path}/server.db", "--artifacts-destination", str(tmp_path / "kept"))
+    with running("server", *stores, "--workers", "1", folder=tmp_path / "server", ping="health") as url:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", url)
+        narrow, wide = (register(at_home(f"notes-{name}"), "notes") for name in ("narrow", "wide"))
+        assert promote("notes", narrow.version).promoted
+        found = promote("notes")
+        assert (found.promoted, found.verdict, found.challenger.number) == (True, "PASS", wide.version)
+        assert not promote("notes", narrow.version).promoted
+        import mlflow
+
+        mlflow.set_tracking_uri(url)
+        try:
+            model = mlflow.pyfunc.load_model("models:/notes@champion")
+            (passages,) = model.predict([QUESTIONS[0]])
+        finally:
+            mlflow.set_tracking_uri(None)
+    assert passages.bundle == wide.digest
+    assert (tmp_path / "kept").is_dir()
