@@ -12,9 +12,13 @@ from rag.errors import ConfigError, DataError
 from rag.records import Document
 from rag.redaction import SECRET_KEY, SECRET_VALUE
 
-SHORTEST = 8
-"""Characters from which the value of a secret variable is looked for: a shorter one stands in texts by chance."""
+SHORTEST, LONGER = 8, 16
+"""Characters from which the value of a secret variable is looked for, with a digit in it and without.
 
+Servers that want no key are given any word, and a word stands in texts by chance.
+"""
+
+DIGIT = re.compile(r"\d")
 ELSEWHERE = re.compile(r"file:|~[\\/]|[A-Za-z]:[\\/]|\\\\[\w.-]+\\[\w.$-]+(?:\\|$)")
 """How a path of a system begins, whatever it is on: an address, a home, a drive, a share."""
 
@@ -66,7 +70,7 @@ def _check_plain(document: Document) -> None:
 def secrets() -> dict[str, str]:
     """The variables of the environment that hold a secret, by the look of their names."""
     found = {name: value.strip() for name, value in os.environ.items() if SECRET_KEY.search(name)}
-    return {name: value for name, value in found.items() if len(value) >= SHORTEST}
+    return {name: value for name, value in found.items() if len(value) >= (SHORTEST if DIGIT.search(value) else LONGER)}
 
 
 def absolute(text: str) -> bool:

@@ -246,9 +246,17 @@ def test_documents_that_no_bundle_can_hold_are_named(document: Document) -> None
         leaks.check_documents((document,))
 
 
-def test_short_values_of_secret_variables_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("API_TOKEN", "test")
-    leaks.check_documents((Document("a.md", "This is a test.", {}),))
+@pytest.mark.parametrize("word", ["test", "anything", "not-needed", "v1"])
+def test_words_are_no_secrets(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", word)
+    leaks.check_documents((Document("a.md", f"This is {word}.", {}),))
+
+
+@pytest.mark.parametrize("secret", ["hunter22", "abcdefghijklmnop"])
+def test_what_no_word_is_is_one(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    with pytest.raises(DataError, match="OPENAI_API_KEY"):
+        leaks.check_documents((Document("a.md", f"This is {secret}.", {}),))
 
 
 def test_what_needs_gold_is_not_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
