@@ -13,6 +13,7 @@ export function peekAt(element, title, section, text) {
   };
   const hide = () => {
     clearTimeout(timer);
+    element.removeAttribute("aria-describedby");
     timer = setTimeout(() => { find("#peek").hidden = true; }, 80);
   };
   element.addEventListener("pointerenter", event => { if (event.pointerType === "mouse") show(); });
@@ -27,6 +28,7 @@ function draw(element, title, section, text) {
   const box = find("#peek");
   box.replaceChildren(make("p.where", {}, make("b", {}, title), section ? ` · ${section}` : ""), make("p", {}, clipped(text, 280)));
   box.hidden = false;
+  element.setAttribute("aria-describedby", "peek");
   const at = element.getBoundingClientRect();
   const left = Math.max(8, Math.min(at.left - 16, innerWidth - box.offsetWidth - 8));
   const above = at.top - box.offsetHeight - 8;

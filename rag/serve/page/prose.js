@@ -46,7 +46,7 @@ function block(painter, lines, at, into) {
   if (isTable(line)) return table(painter, lines, at, into);
   const heading = HEADING.exec(line.text);
   if (heading) {
-    const element = make("p.heading", { "data-level": heading[1].length, "data-start": line.start });
+    const element = make("p.heading", { dir: "auto", "data-level": heading[1].length, "data-start": line.start });
     painter.inline(line.start + heading[0].length, line.end, element);
     into.append(element);
     return at + 1;
@@ -54,7 +54,7 @@ function block(painter, lines, at, into) {
   let end = at + 1;
   while (end < lines.length && !begins(lines[end])) end++;
   const item = ITEM.exec(line.text);
-  const element = item ? make("p.item", { "data-sign": /\d/.test(item[2]) ? item[2] : "•" }) : make("p");
+  const element = item ? make("p.item", { dir: "auto", "data-sign": /\d/.test(item[2]) ? item[2] : "•" }) : make("p", { dir: "auto" });
   if (item && item[1].length > 1) element.classList.add("deep");
   // Lines as long as this were broken by an editor; shorter ones, as in an address, by their author.
   const wrapped = lines.slice(at, end - 1).every(one => one.text.length >= WRAPPED);
@@ -78,7 +78,7 @@ function table(painter, lines, at, into) {
   let end = at;
   while (end < lines.length && isTable(lines[end])) end++;
   const headed = end > at + 1 && RULE.test(lines[at + 1].text);
-  const body = make("table");
+  const body = make("table", { dir: "auto" });
   for (let row = at; row < end; row++) {
     if (headed && row === at + 1) continue;
     const element = make("tr");

@@ -68,7 +68,7 @@ function add(question, views, within, remember) {
   const late = remember && sessions.size ? views.map(view => view.model).filter(model => !sessions.has(model)) : [];
   const told = [scope.described(within), remember ? "" : "Asked on its own", late.length ? `A new conversation with ${late.join(" and ")}` : ""].filter(Boolean).join(" · ");
   const turn = make("article.turn", { "aria-label": question },
-    make("h2.question", {}, question), told ? make("p.within", {}, told) : null,
+    make("h2.question", { dir: "auto" }, question), told ? make("p.within", {}, told) : null,
     make("div", { class: views.length > 1 ? "answers two" : "answers" }, views.map(view => view.element)));
   find("#turns").append(turn);
   find("main").classList.add("begun");

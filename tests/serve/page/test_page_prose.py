@@ -66,7 +66,7 @@ def test_every_letter_stands_where_the_text_has_it(shown: Callable[..., dict[str
         assert units[2 * at : 2 * at + 2 * len(data.encode("utf-16-le")) // 2].decode("utf-16-le") == data
         assert text[point : point + len(data)] == data
     assert set(told["names"]) <= ALLOWED
-    assert set(told["attributes"]) <= {"class", "title", "tabindex", "data-level", "data-start", "data-sign"}
+    assert set(told["attributes"]) <= {"class", "dir", "title", "tabindex", "data-level", "data-start", "data-sign"}
     assert told["round"]
 
 
