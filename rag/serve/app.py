@@ -23,9 +23,14 @@ from rag.serve.settings import Settings
 from rag.serve.switching import switching
 
 
+SPARE = 4
+"""Threads for each request that may be at work."""
+
+
 def create_app(served: Served, settings: Settings, conversations: Conversations, opinions: Opinions) -> FastAPI:
     """An app that answers from what is served."""
-    pool = ThreadPoolExecutor(settings.workers, "answer")
+    # A thread that waits for a model stays with it when who asked has gone, and must not be missing to who comes next.
+    pool = ThreadPoolExecutor(SPARE * settings.workers, "answer")
 
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
