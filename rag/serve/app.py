@@ -22,7 +22,6 @@ from rag.serve.served import Served
 from rag.serve.settings import Settings
 from rag.serve.switching import switching
 
-
 SPARE = 4
 """Threads for each request that may be at work."""
 
