@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import Scope
 
-from rag.redaction import plain
+from rag.redaction import HIDDEN, SECRET_VALUE
 
 REQUESTS = logging.getLogger("rag.serve.requests")
 FAILURES = logging.getLogger("rag.serve.failures")
@@ -28,7 +28,8 @@ class Lines(logging.Formatter):
         if record.exc_info and record.exc_info[1]:
             # What follows the first line repeats the error, as asyncio does of a task that nobody waited for.
             told = told | {"message": record.getMessage().partition("\n")[0]} | failure(record.exc_info[1])
-        return json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | plain(told), ensure_ascii=True)
+        line = json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | told, default=str)
+        return SECRET_VALUE.sub(HIDDEN, line)
 
 
 LOGGING: Mapping[str, Any] = {

@@ -24,8 +24,8 @@ def test_made_up_requests_are_answered_as_described(app: FastAPI) -> None:
     told = ask(app, "/chat", json={"question": QUESTION}, headers=bearer(ALICE)).json()
     known = {"session": told["session"], "answer": told["id"], "doc_id": "ferry.md", "model": "default"}
     with listening(app) as address:
-        asked = fuzz(address, bearer(ALICE), known, 12, derandomize=True)
-    assert sum(asked.values()) > 250
+        asked = fuzz(address, bearer(ALICE), known, 10, derandomize=True)
+    assert sum(asked.values()) > 200
     reached = {label for (label, _, status) in asked if status < 300}
     assert reached >= {"POST /search", "POST /ask", "POST /chat", "GET /documents", "GET /documents/{doc_id}", "GET /metrics"}
     assert not [status for (_, _, status) in asked if status >= 500]

@@ -105,6 +105,15 @@ def test_keys_and_their_hashes_are_never_logged(bundle: Path, tmp_path: Path, wr
     assert BOB[9:] not in written.getvalue()
 
 
+def test_addresses_lose_their_passwords_and_lines_stay_json(written: io.StringIO) -> None:
+    told = {"first": "see ://a", "second": ['postgresql://me:hunter2@db/x, "://', "@b"], "third": Path("c")}
+    logging.getLogger("rag.serve").warning("told", extra={"told": told})
+    (line,) = lines(written, "rag.serve")
+    assert "hunter2" not in str(line)
+    assert line["second"] == ['postgresql://***@db/x, "://', "@b"]
+    assert (line["first"], line["third"]) == ("see ://a", "c")
+
+
 def test_a_line_says_who_asked_what_kind_of_thing_and_how_it_went(bundle: Path, tmp_path: Path, written: io.StringIO) -> None:
     app = small_app(bundle, tmp_path / "serve.db", keys=TWO_KEYS)
     told = ask(app, json={"question": QUESTION}, headers=bearer(BOB))
