@@ -1,6 +1,6 @@
 // One answer of one model: while it is searched for, while it is written, when it is there, when it fails.
 
-import { stream } from "./api.js";
+import { Problem, stream } from "./api.js";
 import { icon, make, say } from "./dom.js";
 import { MEANT, openEvidence, placeOf, summary } from "./evidence.js";
 import { thumbs } from "./feedback.js";
@@ -149,6 +149,7 @@ export class AnswerView {
 
   fail(problem, signal) {
     this.problem = problem;
+    if (!(problem instanceof Problem) && !signal?.aborted) console.error(problem);
     this.element.className = "answer failed";
     this.status.textContent = "";
     if (this.text) this.write();

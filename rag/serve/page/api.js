@@ -26,14 +26,10 @@ export async function request(path, { method = "GET", body, signal } = {}) {
 export async function stream(path, body, hear, signal) {
   const response = await reached(path, "POST", { ...body, stream: true }, signal);
   let ended = false;
-  try {
-    for await (const [event, data] of events(response.body)) {
-      if (event === "error") throw problemOf(data, data.status ?? 500, response);
-      if (event === "answer") ended = true;
-      hear(event, data);
-    }
-  } catch (error) {
-    if (error instanceof Problem || signal?.aborted) throw error;
+  for await (const [event, data] of events(response.body, signal)) {
+    if (event === "error") throw problemOf(data, data.status ?? 500, response);
+    if (event === "answer") ended = true;
+    hear(event, data);
   }
   if (!ended) throw new Problem(0, "The connection broke off", "The server stopped before the answer was complete.", "Ask again when it is back.");
 }
@@ -73,12 +69,15 @@ function problemOf(said, status, response) {
   return new Problem(status, TITLES[status] || said.title || "Something went wrong", detail, remedy);
 }
 
-/** The events of a server-sent stream as [name, data]. */
-async function* events(body) {
+/** The events of a server-sent stream as [name, data], up to its end or to where it broke off. */
+async function* events(body, signal) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch(error => {
+      if (signal?.aborted) throw error;
+      return { done: true };
+    });
     if (done) return;
     const parts = (rest + value).split(/\r\n\r\n|\n\n/);
     rest = parts.pop();

@@ -16,11 +16,20 @@ export function open(heading, wanted, first) {
   const list = find("#panel-tabs");
   list.hidden = tabs.length < 2;
   list.replaceChildren(...tabs.map(tab => make("button", { type: "button", role: "tab", id: `tab-${tab.name}`, "aria-controls": "panel-body", onclick: () => show(tab.name) }, tab.title)));
-  panel.hidden = false;
-  document.documentElement.classList.add("with-panel");
+  steadily(() => {
+    panel.hidden = false;
+    document.documentElement.classList.add("with-panel");
+  });
   show(first ?? tabs[0].name);
   covering();
   find("#panel-title").focus({ preventScroll: true });
+}
+
+/** The lines of the conversation break anew beside the panel: what was clicked stays where it was. */
+function steadily(change) {
+  const turns = find("#turns"), before = turns.contains(opener) ? opener.getBoundingClientRect().top : null;
+  change();
+  if (before !== null) turns.scrollTop += opener.getBoundingClientRect().top - before;
 }
 
 function show(name) {
@@ -38,8 +47,10 @@ function show(name) {
 
 export function close() {
   if (!isOpen()) return;
-  find("#panel").hidden = true;
-  document.documentElement.classList.remove("with-panel");
+  steadily(() => {
+    find("#panel").hidden = true;
+    document.documentElement.classList.remove("with-panel");
+  });
   covering();
   if (opener?.isConnected) opener.focus({ preventScroll: true });
 }

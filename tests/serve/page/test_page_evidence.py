@@ -2,6 +2,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+import pytest
 from page_server import FERRY, HOSTILE, LEAVE, PERMIT, Opened, page_server, say
 from playwright.sync_api import expect
 
@@ -174,3 +175,22 @@ def test_a_reload_shows_two_answers_beside_each_other_again(page: Opened) -> Non
     page.page.wait_for_selector("html[data-ready]", state="attached")
     assert page.page.locator(".turn h2").all_inner_texts() == [LEAVE, FERRY]
     assert [turn.locator(".answer").count() for turn in page.page.locator(".turn").all()] == [1, 2]
+
+
+def test_what_was_clicked_stays_where_it_was_when_the_panel_opens(page: Opened) -> None:
+    page.server.plays(
+        say("The ferry leaves at seven, and dogs travel free of charge, as they always did on this ferry [1]. " * 12)
+    )
+    page.page.select_option("#second", index=1)
+    page.ask(FERRY)
+    turn = page.ask(FERRY)
+    cite = turn.locator(".cite").nth(6)
+    cite.scroll_into_view_if_needed()
+    places = [cite.bounding_box()]
+    cite.click()
+    page.page.locator("#panel mark.passage").first.wait_for()
+    places.append(cite.bounding_box())
+    page.page.keyboard.press("Escape")
+    places.append(cite.bounding_box())
+    heights = [place["y"] for place in places if place]
+    assert heights == pytest.approx([heights[0]] * 3, abs=2)
