@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
 from rag.errors import ConfigError, DataError, MissingExtraError, RefusalError, ServiceError, StoreError, UserError
+from rag.redaction import HIDDEN, SECRET_VALUE
 from rag.serve.database import MissingError
 
 MEDIA = "application/problem+json"
@@ -36,7 +37,8 @@ def status_of(error: UserError) -> int:
 
 
 def problem(status: int, detail: str, remedy: str) -> dict[str, Any]:
-    """The members of a problem."""
+    """The members of a problem; what looks like a key or a password is not told."""
+    detail = SECRET_VALUE.sub(HIDDEN, detail)
     title = HTTPStatus(status).phrase
     kind = "urn:assay:" + title.lower().replace(" ", "-")
     return {"type": kind, "title": title, "status": int(status), "detail": detail, "remedy": remedy}
