@@ -133,11 +133,18 @@ class Batcher:
                 loop.call_soon_threadsafe(_tell, pairs)
 
 
-def _leave_room() -> None:
-    """Let this thread calculate on half of the processors: threads that wait for each other are slow where others work.
+SWITCH = 1e-4
+"""Seconds after which Python takes the interpreter from a thread that another one waits for, instead of 0.005."""
 
-    Measured on two processors with MiniLM and 16 clients beside other work: 172 questions a second on one, 110 on both.
+
+def _leave_room() -> None:
+    """Let this thread calculate on half of the processors, and let those who serve interrupt it often.
+
+    Threads that wait for each other are slow where others work. An event loop gives up the interpreter whenever it reads,
+    writes or logs, and would wait for the search each time. Measured on two processors with 16 clients, beside other work:
+    172 questions a second instead of 110 with MiniLM by the one, 660 to 730 instead of 200 to 510 without a model by the other.
     """
+    sys.setswitchinterval(SWITCH)
     if torch := sys.modules.get("torch"):  # whoever needs it has loaded it by now
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
 

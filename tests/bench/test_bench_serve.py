@@ -140,9 +140,11 @@ def assay(corpus: Path, embedder: str) -> Iterator[tuple[str, int]]:
 def nothing() -> Iterator[tuple[str, int]]:
     """Address and process of `mlflow models serve` around a model that does nothing."""
     import mlflow
+    import pandas
 
     Path("nothing.py").write_text(NOTHING, "utf-8")
-    mlflow.pyfunc.save_model("nothing", python_model="nothing.py")
+    signature = mlflow.models.infer_signature(pandas.DataFrame({"question": ["?"]}), [""])
+    mlflow.pyfunc.save_model("nothing", python_model="nothing.py", signature=signature)
     port = free_port()
     command = [sys.executable, "-m", "mlflow", "models", "serve", "-m", "nothing", "--env-manager", "local"]
     # MLflow starts uvicorn by its name.
@@ -170,10 +172,13 @@ def row(report: Report, name: str, told: Mapping[str, Any], beside: Mapping[str,
 def test_sixteen_clients(bench: Path, corpus: Path, questions: Path) -> None:
     columns = ("server", "a second", "p50 ms", "p95 ms", "p99 ms", "max ms", "CPU ms each", "of clients", "times MLflow")
     report = Report(f"{CLIENTS} clients, {LOAD:g} s, {os.cpu_count()} processors for servers and clients", columns)
-    empty = bench / "empty.jsonl"
-    empty.write_text(json.dumps({"inputs": ["How many days of leave do I get?"]}), "utf-8")
+    rows = ([json.loads(line)["question"]] for line in questions.read_text("utf-8").splitlines())
+    frames = bench / "frames.jsonl"
+    frames.write_text(
+        "\n".join(json.dumps({"dataframe_split": {"columns": ["question"], "data": [row]}}) for row in rows), "utf-8"
+    )
     with nothing() as (address, pid):
-        beside = measured(address, pid, "/invocations", empty)
+        beside = measured(address, pid, "/invocations", frames)
     row(report, MISSING, beside, None)
     for embedder in ("static", "minilm"):
         with assay(corpus, embedder) as (address, pid):
