@@ -85,6 +85,9 @@ def export(what: str, target: Path | None = None, queries: int = QUERIES, with_m
     """
     if queries < 0:
         raise ConfigError("--queries", f"is {queries}", "0 or more")
+    if target and target.name.endswith(SUFFIX):
+        folder = target.with_name(target.name.removesuffix(SUFFIX))
+        raise ConfigError(f"--to {target}", "is the name of an archive, and a folder is written", f"--to {folder} --archive")
     experiment, trial_id = named(what)
     return export_trial(measured(trial_id, experiment), target or default_target(experiment, trial_id), queries, with_models)
 

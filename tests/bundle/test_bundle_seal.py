@@ -140,6 +140,11 @@ def test_a_file_in_the_way_is_not_overwritten(there: Path, tmp_path: Path) -> No
     assert (tmp_path / "b").read_text("utf-8") == "mine"
 
 
+def test_an_archive_is_made_of_a_folder(there: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="b --archive"):
+        export("small", tmp_path / "b.tar.zst")
+
+
 def test_fewer_questions_are_spread_over_the_golden_set(there: Path, tmp_path: Path) -> None:
     def asked(queries: int) -> list[str]:
         lines = (export("small", tmp_path / str(queries), queries).path / "golden.jsonl").read_text("utf-8").splitlines()
