@@ -18,7 +18,7 @@ from rag.serve import telling
 from rag.serve.batching import Found
 from rag.serve.fates import fates
 from rag.serve.listening import Stoppable
-from rag.serve.observing import tell
+from rag.serve.observing import spoke, tell
 from rag.serve.opinions import answer_id
 from rag.serve.patience import Foreseen
 from rag.serve.problems import UpstreamError
@@ -107,6 +107,7 @@ class Asking:
         try:
             while (piece := await queue.get()) is not None:
                 if piece:
+                    spoke()
                     yield piece
             self.answer = await work
         except ServiceError as error:

@@ -25,7 +25,7 @@ class Meters:
             "assay_request_seconds", "Seconds of a request.", ("route",), registry=registry, buckets=SECONDS
         )
         self.first = Histogram(
-            "assay_first_byte_seconds", "Seconds until an answer begins.", ("route",), registry=registry, buckets=SECONDS
+            "assay_first_piece_seconds", "Seconds until an answer begins.", ("route",), registry=registry, buckets=SECONDS
         )
         self.steps = Histogram(
             "assay_step_seconds", "Seconds of a step of answering.", ("step",), registry=registry, buckets=STEP_SECONDS

@@ -27,7 +27,7 @@ GONE = 499
 class Seen:
     """A request that has ended.
 
-    `began` and `ended` are nanoseconds since 1970; `seconds` and `first`, until the first byte of the response, are by a clock
+    `began` and `ended` are nanoseconds since 1970; `seconds` and `first`, until the first piece of an answer, are by a clock
     that nobody sets. `told` is the answer or the search result as the API has it, where there is one; `failed` names the error
     that ended a stream which had begun well.
     """
@@ -65,6 +65,12 @@ def tell(told: Mapping[str, Any]) -> None:
     """Say what the current request was answered with; nothing happens where none is watched."""
     if seen := CURRENT.get():
         seen.told = told
+
+
+def spoke() -> None:
+    """Say that the current request's answer goes on; the first time counts."""
+    if (seen := CURRENT.get()) and seen.first is None:
+        seen.first = seen.elapsed()
 
 
 def broke(error: BaseException) -> None:
@@ -151,8 +157,6 @@ def _watched(seen: Seen, send: Send) -> Callable[[Message], Any]:
         if message["type"] == "http.response.start":
             seen.status = message["status"]
             MutableHeaders(scope=message)["X-Request-Id"] = seen.request
-        elif seen.first is None and message.get("body"):
-            seen.first = seen.elapsed()
         await send(message)
 
     return watched

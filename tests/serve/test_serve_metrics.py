@@ -40,7 +40,7 @@ def test_requests_are_counted_by_route_and_status(bundle: Path, tmp_path: Path) 
     assert found["assay_requests_total", "POST", "/ask", "200"] == 3
     assert found["assay_requests_total", "POST", "/ask", "422"] == 1
     assert found["assay_request_seconds_count", "/ask"] == 4
-    assert found["assay_first_byte_seconds_count", "/ask"] == 3
+    assert found["assay_first_piece_seconds_count", "/ask"] == 3
     assert found["assay_step_seconds_count", "search"] == 4
     assert found["assay_step_seconds_count", "generate"] == 3
     (documents,) = (
