@@ -41,7 +41,7 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
 
     app = FastAPI(
         title="Assay",
-        description="Answers from sealed bundles, which were measured before and answer as they were measured.",
+        description="Answers from sealed bundles: what was measured is what is served.",
         version=__version__,
         docs_url=None,
         redoc_url=None,

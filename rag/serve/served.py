@@ -10,7 +10,7 @@ from pathlib import Path
 from weakref import finalize
 
 from rag.bundle.opened import Bundle, open_bundle
-from rag.bundle.parity import Mismatch, replay
+from rag.bundle.parity import replay
 from rag.errors import UserError, closest
 from rag.queries.none import AsTyped
 from rag.records import Document, Query
@@ -58,7 +58,8 @@ class Model:
 def ready(bundle: Bundle, source: Path) -> Model:
     """A bundle that answers as it was measured, so warm that the first question need not wait; ParityError otherwise."""
     if mismatches := replay(bundle):
-        raise ParityError(str(source), _differs(mismatches), "use the versions in its manifest.json, or export it again")
+        what = f"does not answer as it was measured, in {len(mismatches)} points; the first: {mismatches[0]}"
+        raise ParityError(str(source), what, "use the versions in its manifest.json, or export it again")
     warm = replace(bundle.pipeline, queries=AsTyped())  # a model that rewrites questions would cost
     warm.contexts(warm.trace(Query("warm", "warm")))
     bundle = replace(bundle, pipeline=prompt(bundle.pipeline))
@@ -66,12 +67,6 @@ def ready(bundle: Bundle, source: Path) -> Model:
     # The thread of a model that was exchanged ends when the last question that it answers is done; nobody waits for that.
     finalize(model, threading.Thread(target=model.batcher.close, daemon=True).start).atexit = False
     return model
-
-
-def _differs(mismatches: Sequence[Mismatch]) -> str:
-    return f"does not answer as it was measured: {mismatches[0]}" + (
-        f", and {len(mismatches) - 1} more" if len(mismatches) > 1 else ""
-    )
 
 
 class Served:
