@@ -12,6 +12,7 @@ from rag.bundle.remote import replayed_url
 from rag.errors import RefusalError
 from rag.pipeline import Pipeline, Trace
 from rag.records import Query, Recalled, Sought
+from rag.roles import Memory, Rewriter
 
 __all__ = ["Mismatch", "Replay", "replay", "replay_url", "replayed", "replayed_url"]
 
@@ -65,33 +66,32 @@ def _hold_answer(found: Replay, case: Case, pipeline: Pipeline, trace: Trace) ->
 
 @dataclass(frozen=True)
 class _Repeated:
-    """A rewriter that says what was said when the trial was measured."""
+    """A rewriter that says what was said when the trial was measured, and else what the other one says."""
 
     sought: Mapping[Query, Sought]
+    other: Rewriter
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        return [self.sought[query] for query in queries]
+        return [self.sought.get(query) or self.other.rewrite([query])[0] for query in queries]
 
 
 @dataclass(frozen=True)
 class _Remembered:
-    """A memory that shows what was shown when the trial was measured."""
+    """A memory that shows what was shown when the trial was measured, and else what the other one shows."""
 
     recalled: Mapping[Query, Recalled]
+    other: Memory
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
-        return [self.recalled[query] for query in queries]
+        return [self.recalled.get(query) or self.other.recall([query])[0] for query in queries]
 
 
 def _recorded(pipeline: Pipeline, known: Sequence[Case]) -> Pipeline:
     """The pipeline with what models said on the way put in their place."""
     sought = {case.query: case.sought for case in known if case.sought}
     recalled = {case.query: case.recalled for case in known if case.recalled}
-    if sought:
-        pipeline = replace(pipeline, queries=_Repeated(sought))
-    if recalled:
-        pipeline = replace(pipeline, reading=replace(pipeline.reading, memory=_Remembered(recalled)))
-    return pipeline
+    reading = replace(pipeline.reading, memory=_Remembered(recalled, pipeline.reading.memory))
+    return replace(pipeline, queries=_Repeated(sought, pipeline.queries), reading=reading)
 
 
 def replay_url(bundle: Bundle, url: str, key: str | None = None) -> list[Mismatch]:

@@ -18,6 +18,8 @@ from rag.packing import hits
 from rag.reading import Prepared
 from rag.records import Message, Query, Recalled, Sought, Turn
 
+MOST = 1000
+"""Questions of a bundle: they are asked whenever a server starts."""
 ANSWERING = ("generator", "check", "guard")
 """Roles that a reply comes from, or is asked for again by."""
 
@@ -56,11 +58,23 @@ class Case:
     def from_json(cls, line: Mapping[str, Any]) -> "Case":
         """From what `to_json` gave; KeyError, TypeError or ValueError for anything else."""
         sought, recalled = line["sought"], line["recalled"]
-        query = Query(str(line["query_id"]), str(line["question"]), tuple(Turn(**turn) for turn in line["history"]))
-        remembered = recalled and Recalled(tuple(Turn(**turn) for turn in recalled["turns"]), recalled["summary"])
-        found = sought and Sought(sought["question"], tuple(sought["texts"]))
-        contexts = None if line["contexts"] is None else tuple(map(str, line["contexts"]))
-        return cls(query, tuple(map(str, line["retrieved"])), line["prompt"], contexts, line["answer"], found, remembered)
+        query = Query(str(line["query_id"]), str(line["question"]), _turns(line["history"]))
+        remembered = None if recalled is None else Recalled(_turns(recalled["turns"]), str(recalled["summary"]))
+        found = None if sought is None else Sought(str(sought["question"]), _texts(sought["texts"]))
+        contexts = None if line["contexts"] is None else _texts(line["contexts"])
+        return cls(query, _texts(line["retrieved"]), line["prompt"], contexts, line["answer"], found, remembered)
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise TypeError(f"{given!r} is no list")
+    return tuple(map(str, given))
+
+
+def _turns(given: Any) -> tuple[Turn, ...]:
+    if any(turn["role"] not in ("user", "assistant") for turn in given):
+        raise ValueError("somebody else than user and assistant speaks")
+    return tuple(Turn(turn["role"], str(turn["text"])) for turn in given)
 
 
 def _sought(sought: Sought) -> dict[str, Any]:
@@ -89,8 +103,11 @@ def _line(case: Case) -> bytes:
 
 
 def read(data: bytes) -> list[Case]:
-    """The cases of a golden.jsonl; errors as in `Case.from_json`."""
-    return [Case.from_json(json.loads(line)) for line in data.decode("utf-8").split("\n") if line]
+    """The cases of a golden.jsonl; errors as in `Case.from_json`, ValueError for more than MOST."""
+    lines = [line for line in data.decode("utf-8").split("\n") if line]
+    if len(lines) > MOST:
+        raise ValueError(f"{len(lines):,} of them, and at most {MOST:,} are asked")
+    return [Case.from_json(json.loads(line)) for line in lines]
 
 
 def cases_of(bundle: Bundle) -> list[Case]:

@@ -83,8 +83,8 @@ def export(what: str, target: Path | None = None, queries: int = QUERIES, with_m
     cannot be served or must not be passed on, DataError for a trial that is not in the store as it ran, and StoreError where
     the target cannot be written or is something else.
     """
-    if queries < 0:
-        raise ConfigError("--queries", f"is {queries}", "0 or more")
+    if not 0 <= queries <= proof.MOST:
+        raise ConfigError("--queries", f"is {queries}", f"0 to {proof.MOST:,}")
     if target and target.name.endswith(SUFFIX):
         folder = target.with_name(target.name.removesuffix(SUFFIX))
         raise ConfigError(f"--to {target}", "is the name of an archive, and a folder is written", f"--to {folder} --archive")

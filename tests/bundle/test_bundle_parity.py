@@ -179,6 +179,39 @@ def test_golden_questions_that_are_none_are_refused(there: Path, tmp_path: Path,
         replay(open_bundle(resealed(tmp_path / "b")))
 
 
+def test_what_nobody_recorded_is_asked_of_the_pipeline(there: Path, tmp_path: Path) -> None:
+    bundle = bundle_of(there, "carried over", tmp_path / "b")
+    cases = proof.cases_of(bundle)
+    turns = tuple(Turn("user", f"{number}?") for number in range(3))
+    odd = [replace(cases[0], sought=Sought("dogs", ("dogs",)), recalled=Recalled(turns, "")), *cases[1:]]
+    found = replay(replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(odd)}))
+    assert {one.query_id for one in found} == {"q1"}
+
+
+ODD = [
+    {"history": [{"role": "system", "text": "Hi."}]},
+    {"retrieved": "ferry.md:0-9"},
+    {"history": 7},
+    {"contexts": {}},
+    {"sought": []},
+]
+
+
+@pytest.mark.parametrize("odd", [*ODD, {"sought": {"question": "x", "texts": None}}, {"recalled": {"turns": [{}]}}])
+def test_golden_questions_of_other_kinds_are_refused(there: Path, tmp_path: Path, odd: dict[str, Any]) -> None:
+    bundle = bundle_of(there, "words alone", tmp_path / "b")
+    line = json.loads(bundle.read("golden.jsonl").splitlines()[0]) | odd
+    with pytest.raises(DataError, match="no golden questions"):
+        replay(replace(bundle, files={**bundle.files, "golden.jsonl": json.dumps(line).encode()}))
+
+
+def test_nobody_is_kept_busy_by_golden_questions(there: Path, tmp_path: Path) -> None:
+    bundle = bundle_of(there, "words alone", tmp_path / "b")
+    many = bundle.read("golden.jsonl") * 150
+    with pytest.raises(DataError, match="at most 1,000"):
+        replay(replace(bundle, files={**bundle.files, "golden.jsonl": many}))
+
+
 def test_a_bundle_without_golden_questions_has_nothing_to_repeat(there: Path, tmp_path: Path) -> None:
     (row, *_) = trials(there)
     found = replayed(open_bundle(export(f"trial={row['trial']}", tmp_path / "b", queries=0).path))

@@ -153,8 +153,9 @@ def test_fewer_questions_are_spread_over_the_golden_set(there: Path, tmp_path: P
     assert asked(2) == ["q1", "q4"]
     assert asked(100) == ["q1", "q2", "q3", "q4", "q5", "q6"]
     assert asked(0) == []
-    with pytest.raises(ConfigError):
-        export("small", tmp_path / "less", -1)
+    for queries in (-1, 1001):
+        with pytest.raises(ConfigError):
+            export("small", tmp_path / "other", queries)
 
 
 def test_a_config_that_nobody_measured_can_be_sealed_too(there: Path, tmp_path: Path) -> None:
