@@ -9,7 +9,6 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Send
 from starlette.types import Scope as ASGIScope
@@ -26,6 +25,7 @@ from rag.serve.opinions import Opinions
 from rag.serve.schemas import AskBody, Asked, Within
 from rag.serve.served import Served
 from rag.serve.settings import Settings
+from rag.serve.writing import written
 
 LOG = logging.getLogger("rag.serve")
 PATIENCE = 15.0
@@ -154,12 +154,12 @@ def scope_of(within: Within | None) -> Scope:
 
 def sent(told: Any, headers: dict[str, str]) -> Response:
     """A JSON response; what is no number is null."""
-    return Response(to_json(told, inf_nan_mode="null"), headers=headers, media_type="application/json")
+    return Response(written(told), headers=headers, media_type="application/json")
 
 
 def event(name: str, told: Any) -> bytes:
     """A server-sent event."""
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), to_json(told, inf_nan_mode="null"))
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), written(told))
 
 
 async def attended(request: Request, work: "asyncio.Future[Any]") -> bool:

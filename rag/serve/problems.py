@@ -6,12 +6,12 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
 from rag.errors import ConfigError, DataError, MissingExtraError, RefusalError, ServiceError, StoreError, UserError
 from rag.redaction import HIDDEN, SECRET_VALUE
 from rag.serve.database import MissingError
+from rag.serve.writing import written
 
 MEDIA = "application/problem+json"
 OPENAI = "/v1/"
@@ -57,8 +57,8 @@ def failure(error: Exception) -> dict[str, Any]:
 def respond(request: Request, found: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
     """A problem as a response, worded for who asked."""
     if not request.url.path.startswith(OPENAI):
-        return Response(to_json(found), found["status"], dict(headers or {}), MEDIA)
-    return Response(to_json(openai(found)), found["status"], dict(headers or {}), "application/json")
+        return Response(written(found), found["status"], dict(headers or {}), MEDIA)
+    return Response(written(openai(found)), found["status"], dict(headers or {}), "application/json")
 
 
 def openai(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -114,6 +114,22 @@ def test_passages_that_had_no_room_are_taken_back_before_the_first_piece(tmp_pat
         assert told == [(one["number"], one["chunk"], one["text"]) for one in answer["contexts"]]
 
 
+def test_half_a_character_is_sent_as_it_came(bundle: Path, tmp_path: Path) -> None:
+    class Halves(Halting):
+        def stream(self, request: Request) -> Iterator[str]:
+            yield from ("Ahoy ", "\ud83d", "\ude00")
+
+    with halting(bundle, tmp_path / "serve.db", Halves()) as server:
+        found = list(events(iter(server.post("/ask", **asked("/ask")).text.splitlines())))
+        assert [told["text"] for name, told in found if name == "piece"] == ["Ahoy ", "\ud83d", "\ude00"]
+        assert (found[-1][0], found[-1][1]["answer"].encode("utf-16", "surrogatepass").decode("utf-16")) == (
+            "answer",
+            "Ahoy 😀",
+        )
+        assert server.post("/v1/chat/completions", **asked("/v1")).text.count("\\ud83d") == 1
+        assert server.told("/ask", question=QUESTION)["answer"]
+
+
 def test_an_answer_without_a_stream_has_the_same_tokens(bundle: Path, tmp_path: Path) -> None:
     generator = Halting()
     generator.go_on()

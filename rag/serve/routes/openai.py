@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request, Response
-from pydantic_core import to_json
 
 from rag.errors import UserError
 from rag.serve import openai, problems
@@ -15,6 +14,7 @@ from rag.serve.observing import broke
 from rag.serve.openai import Completion
 from rag.serve.promised_openai import Completed, Offered, Offers
 from rag.serve.served import Model
+from rag.serve.writing import written
 
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
@@ -54,7 +54,7 @@ async def _pieces(desk: Desk, request: Request, body: Completion, asking: Asking
 
 
 def _data(told: object) -> bytes:
-    return b"data: %s\n\n" % to_json(told, inf_nan_mode="null")
+    return b"data: %s\n\n" % written(told)
 
 
 @router.get("/models", responses=openai_promises(Offers))
