@@ -40,7 +40,7 @@ def export(
 @app.command()
 def verify(
     bundle: Annotated[Path, typer.Argument(help="A bundle: a folder, or a .tar.zst.")],
-    url: Annotated[str, typer.Option(help="A server to ask too, for example http://127.0.0.1:8080.")] = "",
+    url: Annotated[str, typer.Option(help="A server to ask too, for example http://127.0.0.1:8000.")] = "",
     key_env: Annotated[str, typer.Option(help="The variable that holds the server's key.")] = "RAG_API_KEY",
     model: Annotated[list[str] | None, typer.Option(help="Where a model folder lies that the bundle names: role=PATH.")] = None,
     trust_host: Annotated[list[str] | None, typer.Option(help="A server of models that the bundle may name.")] = None,
@@ -48,8 +48,8 @@ def verify(
 ) -> None:
     """Ask a bundle its golden questions: exit code 0 if it answers as it was measured, 1 if not.
 
-    Passages and their order must be the same, prompts to the last character, and answers where no chat model writes them. With
-    --url a server is asked the same over HTTP, which costs what /ask costs there.
+    Passages and their order must be the same, prompts to the last character, and answers where no chat model writes them. No
+    chat model is asked, here or, with --url, by the server that is asked the same over HTTP.
 
     --json: bundle (its hash), name, queries (how many), same, here and, with --url, there: compared (passages, prompt,
     contexts, answer), mismatches (query_id, what, expected, found, said), left_out (why, how often).
