@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from containers import ROOT, composed, instructions, said, stages
+from mlflow import environment_variables
 from mlflow.cli import server as mlflow_server
 from typer.main import get_command
 
@@ -134,6 +135,7 @@ def test_options_are_known(compose: dict[str, Any]) -> None:
     options = {option for parameter in mlflow_server.params for option in parameter.opts}
     assert {part for part in compose["services"]["mlflow"]["command"] if part.startswith("-")} <= options
     variables = {parameter.envvar for parameter in mlflow_server.params if getattr(parameter, "envvar", None)}
+    variables |= set(vars(environment_variables))
     assert set(compose["services"]["mlflow"]["environment"]) <= variables
 
 

