@@ -20,7 +20,7 @@ const chosen = () => [first.value || null, ...(second.value ? [second.value] : [
 async function begin() {
   find("#failed")?.remove();
   try {
-    models = (await request("v1/models")).data.map(one => one.id).filter(id => id !== "default");
+    models = (await request("v1/models")).data.map(one => one.id);
   } catch (problem) {
     find("#empty").hidden = find("#composer").hidden = true;
     const again = make("button.strong", { type: "button", onclick: begin }, "Try again");
@@ -33,8 +33,19 @@ async function begin() {
   await Promise.all([documents.load(first.value || null), turns.restore(models)]);
 }
 
-function offered() {
+/** The server answers from other bundles now: show these, and their documents. */
+async function changedOver(answer) {
+  const before = [first.value, second.value];
+  models = (await request("v1/models")).data.map(one => one.id);
+  const [left, right] = before.map(name => (!name || models.includes(name) ? name : answer.model));
+  offered(left);
+  if (right && right !== left) second.value = right;
+  await documents.load(first.value || null);
+}
+
+function offered(wanted = "") {
   first.replaceChildren(...models.map(id => make("option", { value: id }, id)));
+  if (models.includes(wanted)) first.value = wanted;
   find("#models").hidden = !models.length;
   find("#models").classList.toggle("single", models.length === 1);
   first.disabled = models.length === 1;
@@ -125,6 +136,7 @@ first.addEventListener("change", () => { choose(); documents.load(first.value); 
 find("#new").addEventListener("click", async () => { panel.close(); field.focus(); await turns.forget(); button(); say("A new conversation."); });
 document.addEventListener("keydown", keys);
 scope.changed.on(drawScope);
+turns.exchanged.on(changedOver);
 documents.start();
 panel.start();
 drawer.start();

@@ -2,12 +2,15 @@
 
 import { AnswerView } from "./answer.js";
 import { request } from "./api.js";
-import { find, make } from "./dom.js";
+import { find, make, signal as announcement } from "./dom.js";
 import * as scope from "./scope.js";
 
 const NAME = "assay.sessions";
 const SHOW = ["trace", "prompt"];
 let running = null;
+
+/** Told when another bundle answered than the one that was asked: the server has changed over. */
+export const exchanged = announcement();
 
 /** Sessions by model, as the server named them; a reload goes on with them. */
 const sessions = new Map(Object.entries(JSON.parse(sessionStorage.getItem(NAME) ?? "{}")));
@@ -54,6 +57,15 @@ async function answered(view, question, within, remember) {
     if (answer) view.note("The conversation before had expired: this question began a new one.");
   }
   if (answer?.session) keep(view.model, answer.session);
+  if (answer && view.model && answer.model !== view.model) moved(view, answer);
+}
+
+/** A bundle took the place of the one that was asked: the conversation goes on with it. */
+function moved(view, answer) {
+  view.note(`${answer.model} has taken the place of ${view.model}.`);
+  keep(view.model, null);
+  keep(answer.model, answer.session);
+  exchanged.tell(answer);
 }
 
 /** Ask once more in the same place, after something failed. */

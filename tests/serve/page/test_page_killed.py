@@ -4,13 +4,14 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 import scripted_server
-from page_server import LEAVE, Gate, Opened, Served, sealed
+from page_server import FERRY, LEAVE, Gate, Opened, Served, say, sealed
 from playwright.sync_api import expect
 from running_server import Running
 from scripted_server import Script
@@ -66,3 +67,27 @@ def test_a_server_that_is_killed_leaves_what_it_said(
     expect(page.page.locator("#panel .problem")).to_contain_text("The server cannot be reached.")
     assert page.page.locator("#question").is_enabled()
     script.steps[0].open.set()  # type: ignore[attr-defined]
+
+
+def test_a_server_that_changes_over_takes_the_page_along(
+    process: tuple[subprocess.Popen[str], str], script: Script, tmp_path: Path, opened: Callable[..., Opened]
+) -> None:
+    server, url = process
+    script.steps = [say("At seven [1].")]
+    page = opened(Served(Running(url, None, None), script))  # type: ignore[arg-type]
+    before = page.page.input_value("#first")
+    assert page.ask(FERRY).locator(".cite").count() == 1
+    fresh = sealed(tmp_path / "two", script.url, texts={"new.md": "# Ferry\n\nThe ferry to Holm leaves at nine."})
+    (tmp_path / "one" / "bundle").rename(tmp_path / "one" / "before")
+    fresh.rename(tmp_path / "one" / "bundle")
+    server.send_signal(signal.SIGHUP)
+    deadline = time.monotonic() + 60
+    while httpx.get(f"{url}/v1/models", timeout=60).json()["data"][0]["id"] == before:
+        assert time.monotonic() < deadline
+    turn = page.ask("And in winter?")
+    after = httpx.get(f"{url}/v1/models", timeout=60).json()["data"][0]["id"]
+    assert turn.locator(".hint").inner_text() == f"{after} has taken the place of {before}."
+    expect(page.page.locator("#documents-list .path")).to_have_text(["new.md"])
+    assert page.page.input_value("#first") == after
+    page.ask("And at night?")
+    assert FERRY in str(script.asked[-1]["messages"]), "the conversation goes on"
