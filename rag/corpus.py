@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -70,15 +70,19 @@ class Corpus:
 
     def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
         """The sections of the document in a row: start, end and headings of each, in reading order, none of them empty."""
-        offsets, titles = self._headings[row]
-        edges = [0, *offsets, len(self.documents[row].text)]
-        return tuple((start, end, title) for (start, end), title in zip(pairwise(edges), titles, strict=True) if start < end)
+        return self.outlines[row]
+
+    @cached_property
+    def outlines(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+        """The sections of every document, as `outline` has them."""
+        rows = zip(self.documents, self._headings, strict=True)
+        return tuple(tuple(_sections(len(document.text), *headings)) for document, headings in rows)
 
     def clipped(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> "Corpus":
         """The same chunks with other edges inside their own."""
         narrower = replace(self, start=start, end=end)
         # The headings are those of the documents, which stay; to look for them anew would take longer than a search.
-        vars(narrower)["_headings"] = self._headings
+        vars(narrower).update(_headings=self._headings, outlines=self.outlines)
         return narrower
 
     @cached_property
@@ -96,3 +100,9 @@ def _heading_paths(text: str) -> tuple[list[int], list[str]]:
         offsets.append(match.start())
         titles.append(" > ".join(title for _, title in path))
     return offsets, titles
+
+
+def _sections(size: int, offsets: Sequence[int], titles: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    for (start, end), title in zip(pairwise([0, *offsets, size]), titles, strict=True):
+        if start < end:
+            yield start, end, title

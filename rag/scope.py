@@ -117,7 +117,7 @@ def _stretches(corpus: Corpus, rows: NDArray[np.int64], scope: Scope) -> dict[in
     if scope.range is not None:
         start, end = scope.range.start, scope.range.end
         cut = {row: [(max(a, start), min(b, end)) for a, b in stretches] for row, stretches in found.items()}
-        found = {row: [(a, b) for a, b in stretches if a < b] for row, stretches in cut.items()}
+        found = {row: kept for row, stretches in cut.items() if (kept := [(a, b) for a, b in stretches if a < b])}
     return found
 
 
@@ -129,14 +129,15 @@ def _check_range(span: Span, document: Document) -> None:
 
 def _sections(corpus: Corpus, rows: NDArray[np.int64], names: Sequence[str]) -> dict[int, Stretches]:
     """The characters that stand under one of these headings, of the documents in these rows."""
-    outlines = {row: corpus.outline(row) for row in range(len(corpus.documents))}
-    known = {title for outline in outlines.values() for _, _, title in outline}
+    outlines = corpus.outlines
+    known = {title for outline in outlines for _, _, title in outline}
     for name in names:
         if not any(_under(title, name) for title in known):
             headings = {heading for title in known for heading in title.split(" > ")}
             raise _unknown("within.sections", "section", name, sorted(known | headings))
     inside = {title for title in known if any(_under(title, name) for name in names)}
-    return {int(row): [(start, end) for start, end, title in outlines[row] if title in inside] for row in rows.tolist()}
+    found = {row: [(start, end) for start, end, title in outlines[row] if title in inside] for row in rows.tolist()}
+    return {row: pieces for row, pieces in found.items() if pieces}
 
 
 def _under(title: str, name: str) -> bool:
@@ -149,7 +150,7 @@ def _clipped(corpus: Corpus, allowed: Allowed, stretches: Mapping[int, Stretches
     start, end, inside = corpus.start.copy(), corpus.end.copy(), np.zeros(len(corpus), dtype=bool)
     for row, pieces in stretches.items():
         own = slice(*np.searchsorted(corpus.doc, [row, row + 1]))
-        if not pieces or own.start == own.stop:
+        if own.start == own.stop:
             continue
         starts, ends = np.array(pieces, dtype=np.int64).T
         first = np.searchsorted(ends, start[own], "right").clip(max=len(ends) - 1)
