@@ -11,8 +11,11 @@ from threading import Lock
 from typing import Any, Literal
 
 import pytest
+from scripted_server import say, serving
+from small_server import small_bundle
 
 from rag.answering import provenance, told
+from rag.bundle.archive import pack
 from rag.bundle.opened import Bundle, open_bundle
 from rag.bundle.parity import Mismatch
 from rag.citations import without_markers
@@ -20,6 +23,7 @@ from rag.errors import ConfigError, DataError, ServiceError, UserError
 from rag.records import Query, Request, Turn
 from rag.registry import opening
 from rag.registry.agent import BundleAgent
+from rag.registry.promote import promote
 from rag.registry.register import Registered, register
 
 Place = Callable[[str], Path]
@@ -157,6 +161,31 @@ def test_a_bundle_is_one_version(at_home: Place) -> None:
     assert set(again.aliases) == {"challenger", "tried"}
     other = register(at_home("notes-narrow"), "notes")
     assert (other.version, other.new, other.aliases) == (2, True, ("challenger",))
+
+
+def test_an_archive_is_the_same_bundle(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
+    archive = tmp_path / "wide.tar.zst"
+    pack(at_home("notes-wide"), archive)
+    found = register(archive, "packed")
+    assert found.new
+    assert not register(at_home("notes-wide"), "packed").new
+    (answer,) = mlflow_here.pyfunc.load_model(found.uri).predict([QUESTIONS[0]])
+    assert answer.bundle == open_bundle(at_home("notes-wide")).digest
+    assert promote("packed").promoted
+
+
+def test_a_model_behind_an_endpoint_is_asked_for_answers_alone(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
+    with serving(say("The ferry leaves at seven [1].")) as script:
+        asked = ("generator=openai", f"generator.base_url={script.url}", "generator.model=tiny")
+        found = register(small_bundle(tmp_path, *asked), "endpoint")
+        model = mlflow_here.pyfunc.load_model(found.uri)
+        assert not script.asked, "to log and to load it costs nothing"
+        reply = model.predict(asking("When does the ferry to Holm leave?"))
+        assert len(script.asked) == 1
+        assert not model.predict(asking("And the bus?") | {"custom_inputs": {"answer": False}})["custom_outputs"]["answer"]
+        assert len(script.asked) == 1
+    assert reply["output"][0]["content"][0]["text"] == "The ferry leaves at seven [1]."
+    assert reply["usage"]["total_tokens"] == 34
 
 
 def test_a_version_says_where_it_comes_from(answering: Any) -> None:
