@@ -102,3 +102,34 @@ def test_every_chunk_quotes_its_span(text: str, cuts: list[tuple[int, int]]) -> 
     assert [chunk.span for chunk in chunks] == sorted(spans)
     assert all(chunk.text == text[chunk.span.start : chunk.span.end] for chunk in chunks)
     assert tuple(chunk.text for chunk in chunks) == corpus.texts
+
+
+def test_an_outline_holds_every_character_once_under_its_headings() -> None:
+    documents = [
+        Document("guide", GUIDE),
+        Document("plain", "no heading"),
+        Document("z", "# All\nof it"),
+        Document("empty", ""),
+    ]
+    corpus = Corpus.of(documents, [spot("Weeks.")])
+    for row, document in enumerate(corpus.documents):
+        parts = corpus.outline(row)
+        assert "".join(document.text[start:end] for start, end, _ in parts) == document.text
+        assert all(start < end for start, end, _ in parts)
+    titles = [title for _, _, title in corpus.outline(corpus.place("guide") or 0)]
+    assert titles[:3] == ["", "Leave", "Leave > Sick leave"]
+    assert [title for _, _, title in corpus.outline(corpus.place("z") or 0)] == ["All"]
+
+
+def test_a_document_is_found_by_its_name() -> None:
+    corpus = Corpus.of([Document(name, "x") for name in ("b", "a", "c/d")], [])
+    assert [corpus.place(name) for name in ("a", "b", "c/d", "", "aa", "d")] == [0, 1, 2, None, None, None]
+
+
+def test_clipped_chunks_stay_where_they_are() -> None:
+    corpus = Corpus.of([Document("guide", GUIDE)], [spot("Twenty-five days.\n## Sick leave\n"), spot("Weeks.")])
+    narrower = corpus.clipped(corpus.start + 2, corpus.end - 1)
+    assert [narrower.text(position) for position in (0, 1)] == ["enty-five days.\n## Sick leave", "eks"]
+    assert narrower.section(1) == corpus.section(1) == "Leave > Parents"
+    assert narrower.outlines is corpus.outlines
+    assert corpus.text(1) == "Weeks."
