@@ -63,12 +63,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """More different bodies than are ever sent: the questions of both in another order each time, numbered."""
+    """More different bodies than are sent at once: the questions of both in another order each time, one token longer."""
     files = (HANDBOOK / "questions.jsonl", CRANFIELD / "queries.jsonl")
     texts = [json.loads(line)["text"] for file in files for line in file.read_text("utf-8").splitlines()]
     draw = random.Random(0)
     rounds = [draw.sample(texts, len(texts)) for _ in range(150)]
-    bodies = [json.dumps({"question": f"{text} ({number})"}) for number, row in enumerate(rounds) for text in row]
+    bodies = [
+        json.dumps({"question": f"{number} {text}" if number else text}) for number, row in enumerate(rounds) for text in row
+    ]
     path = tmp_path_factory.mktemp("asked") / "bodies.jsonl"
     path.write_text("\n".join(bodies), "utf-8")
     return path
