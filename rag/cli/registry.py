@@ -19,7 +19,8 @@ def register(
 ) -> None:
     """Log a bundle to MLflow as a version of a registered model; it is loaded from code, without pickle.
 
-    --json: model, version, bundle (its hash), aliases, uri and new, false for a bundle that is a version already.
+    --json: model, version, bundle (its hash), aliases, uri, tracking (the MLflow it is in) and new, false for
+    a bundle that is a version already.
     """
     from rag.registry.register import register as registered
     from rag.terminal import print_json

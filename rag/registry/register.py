@@ -13,6 +13,7 @@ from rag.bundle.layout import GOLDEN
 from rag.bundle.manifest import Manifest
 from rag.bundle.opened import Bundle, open_bundle
 from rag.errors import ConfigError
+from rag.redaction import shown
 from rag.registry import scripts
 from rag.registry.opening import ARTIFACT, check_parity
 from rag.registry.service import asked_for, environment, registry
@@ -29,19 +30,20 @@ QUESTION = "What do these documents say?"
 
 @dataclass(frozen=True)
 class Registered:
-    """A version of a model: which bundle it is, what points at it, and whether it was there before."""
+    """A version of a model: which bundle it is, what points at it, in which MLflow, and whether it was there before."""
 
     model: str
     version: int
     digest: str
     aliases: tuple[str, ...]
     uri: str
+    tracking: str
     new: bool
 
     def to_json(self) -> dict[str, Any]:
         """What `rag register --json` prints."""
         told = {"model": self.model, "version": self.version, "bundle": self.digest, "aliases": list(self.aliases)}
-        return told | {"uri": self.uri, "new": self.new}
+        return told | {"uri": self.uri, "tracking": self.tracking, "new": self.new}
 
 
 def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, ...] = ()) -> Registered:
@@ -63,7 +65,8 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
         if alias:
             client.set_registered_model_alias(name, alias, str(number))
         aliases = tuple(sorted(client.get_model_version(name, str(number)).aliases))
-    return Registered(name, number, bundle.digest, aliases, f"models:/{name}/{number}", new=not known)
+        there = shown("", client.tracking_uri)
+    return Registered(name, number, bundle.digest, aliases, f"models:/{name}/{number}", there, new=not known)
 
 
 def _known(client: "MlflowClient", name: str, digest: str) -> int:

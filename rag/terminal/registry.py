@@ -14,7 +14,8 @@ def registered(found: Registered) -> None:
     out.print(f"{name} is {'' if found.new else 'still '}bundle {found.digest[:12]}.", soft_wrap=True)
     if found.aliases:
         out.print(f"It is the {escape(' and '.join(found.aliases))}.", soft_wrap=True)
-    out.print(f"[dim]mlflow models serve -m {escape(found.uri)} --env-manager local[/dim]", soft_wrap=True)
+    serve = f"MLFLOW_TRACKING_URI={found.tracking} mlflow models serve -m {found.uri} --env-manager local"
+    out.print(f"[dim]{escape(serve)}[/dim]", soft_wrap=True)
     if CHALLENGER in found.aliases:
         out.print(f"[dim]rag promote {escape(found.model)} makes it the champion, if the gate lets it.[/dim]", soft_wrap=True)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from scripted_server import say, serving
 from small_server import small_bundle
+from verbs import verb
 
 from rag.bundle.archive import pack
 from rag.bundle.opened import open_bundle
@@ -46,6 +47,17 @@ def test_a_changed_bundle_is_not_loaded(at_home: Place, mlflow_here: Any) -> Non
     shutil.copytree(at_home("notes-narrow"), place)
     with pytest.raises(DataError, match="was registered"):
         mlflow_here.pyfunc.load_model(found.uri)
+
+
+def test_what_is_said_can_be_run(at_home: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    rag, uri = verb(capsys, monkeypatch), os.environ["MLFLOW_TRACKING_URI"]
+    said = rag("register", str(at_home("notes-wide")), "notes")
+    assert said.code == 0
+    assert f"MLFLOW_TRACKING_URI={uri} mlflow models serve -m models:/notes/1 --env-manager local" in said.out
+    assert "rag promote notes" in said.out
+    told = rag("register", str(at_home("notes-wide")), "notes", "--json").json
+    assert (told["version"], told["new"], told["tracking"], told["aliases"]) == (1, False, uri, ["challenger"])
+    assert "is what a gate decides on" in rag("register", str(at_home("notes-wide")), "notes", "--alias", "champion").err
 
 
 def test_what_answers_otherwise_is_not_registered(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
