@@ -105,12 +105,13 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ..
 def _run(client: "MlflowClient", bundle: Bundle) -> Iterator[str]:
     """The run that a bundle is logged below: that of its trial, or one of its own."""
     manifest = bundle.manifest
-    experiment = tracking.experiment_of(client, client.tracking_uri, manifest.experiment or "bundles")
+    name = manifest.experiment or "bundles"
+    experiment = tracking.experiment_of(client, client.tracking_uri, name)
     found = client.search_runs([experiment], f"tags.`assay.trial` = '{manifest.trial or bundle.digest}'", max_results=1)
     tags = {"assay.trial": manifest.trial or bundle.digest}
     run = found[0] if found else client.create_run(experiment, tags=tags, run_name=bundle.name)
     # An active run would do too, and MLflow would write down anew when the trial ended.
-    with environment(MLFLOW_EXPERIMENT_ID=experiment):
+    with environment(MLFLOW_EXPERIMENT_ID=experiment, MLFLOW_EXPERIMENT_NAME=name):
         yield str(run.info.run_id)
     if not found:
         client.set_terminated(run.info.run_id)

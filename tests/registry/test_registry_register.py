@@ -49,10 +49,26 @@ def test_a_changed_bundle_is_not_loaded(at_home: Place, mlflow_here: Any) -> Non
         mlflow_here.pyfunc.load_model(found.uri)
 
 
+def test_a_model_stands_below_the_run_of_its_trial(at_home: Place, mlflow_here: Any) -> None:
+    client, bundle = mlflow_here.MlflowClient(), open_bundle(at_home("notes-wide"))
+    experiment = client.create_experiment("notes", f"{Path.cwd().as_uri()}/kept")
+    run = client.create_run(experiment, tags={"assay.trial": bundle.manifest.trial})
+    client.log_metric(run.info.run_id, "ndcg_at_10", 0.9)
+    client.set_terminated(run.info.run_id, end_time=run.info.start_time + 1)
+    register(bundle.path, "notes")
+    version = client.get_model_version("notes", "1")
+    assert version.run_id == run.info.run_id
+    model = client.get_logged_model(version.source.rpartition("/")[2])
+    assert (model.experiment_id, {metric.key for metric in model.metrics}) == (experiment, {"ndcg_at_10"})
+    after = client.get_run(run.info.run_id).info
+    assert (after.status, after.end_time) == ("FINISHED", run.info.start_time + 1), "a trial took as long as it took"
+
+
 def test_what_is_said_can_be_run(at_home: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     rag, uri = verb(capsys, monkeypatch), os.environ["MLFLOW_TRACKING_URI"]
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "of a server that sends traces")
     said = rag("register", str(at_home("notes-wide")), "notes")
-    assert said.code == 0
+    assert (said.code, said.err) == (0, "")
     assert f"MLFLOW_TRACKING_URI={uri} mlflow models serve -m models:/notes/1 --env-manager local" in said.out
     assert "rag promote notes" in said.out
     told = rag("register", str(at_home("notes-wide")), "notes", "--json").json
