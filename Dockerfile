@@ -3,14 +3,14 @@
 ARG PYTHON=3.11
 
 FROM python:${PYTHON}-slim-bookworm AS build
-# The build of PyTorch without CUDA is a tenth of the other's size. Another index, for example …/whl/cu130, takes a graphics card.
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# The address of an index of PyTorch: builds without CUDA are a tenth of the size, others take a graphics card.
+ARG TORCH_INDEX=
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /source
 RUN python -m venv /opt/assay
 COPY requirements.lock ./
 RUN --mount=type=cache,target=/root/.cache/pip \
-    /opt/assay/bin/pip install --constraint requirements.lock --no-deps --index-url "${TORCH_INDEX}" torch
+    /opt/assay/bin/pip install --constraint requirements.lock --no-deps ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} torch
 COPY pyproject.toml README.md ./
 COPY conf ./conf
 COPY experiments ./experiments

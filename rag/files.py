@@ -24,6 +24,17 @@ def replace_text(path: Path, text: str, errors: str = "strict") -> None:
         raise
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process of this machine lives, whoever's it is: what a dead one left unfinished can go."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def shipped(folder: str) -> Path:
     """A folder such as `conf`, `experiments` or `datasets/handbook` as it came with this installation."""
     inside = Path(__file__).parent / folder

@@ -24,6 +24,7 @@ from filelock import FileLock
 
 from rag.entries import HEADER, Entry, decode, decode_meta, encode
 from rag.errors import StoreError
+from rag.files import is_running
 
 __all__ = ["Entry", "Store"]
 
@@ -197,18 +198,8 @@ def _abandoned(path: Path) -> bool:
     if match is None:
         return False
     if match["host"] == socket.gethostname():
-        return not _alive(int(match["pid"]))
+        return not is_running(int(match["pid"]))
     try:
         return time.time() - path.stat().st_mtime > ABANDONED_AFTER
     except FileNotFoundError:
         return False
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -1,15 +1,24 @@
-"""A golden set and a working folder for the tests of everything below execution."""
+"""What many tests work with: a golden set, an empty folder, a browser."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from browsing import chromium
 from hypothesis import HealthCheck, settings
+from playwright.sync_api import Browser
 from small import write_golden
 
 # How fast a machine draws examples says nothing about what is tested.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for the tests of a file. As long as it is there an event loop runs in this thread: others want their own."""
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture

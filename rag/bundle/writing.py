@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rag.errors import StoreError
+from rag.files import is_running
 
 UNFINISHED = re.compile(r"\.(?P<name>.+)\.(?P<host>[^.]+)\.(?P<pid>\d+)\.[0-9a-f]{32}\.part")
 
@@ -45,7 +46,7 @@ def appearing(target: Path) -> Iterator[Path]:
 def _sweep(target: Path, host: str) -> None:
     for path in target.parent.glob(".*.part"):
         found = UNFINISHED.fullmatch(path.name)
-        if found and found["name"] == target.name and found["host"] == host and not _alive(int(found["pid"])):
+        if found and found["name"] == target.name and found["host"] == host and not is_running(int(found["pid"])):
             _remove(path)
 
 
@@ -55,16 +56,6 @@ def _remove(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _sync(path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from browsing import chromium
 from playwright.sync_api import Browser, Page
 
 from rag.report import page
@@ -20,13 +19,6 @@ class Opened:
     page: Page
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests of a process."""
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

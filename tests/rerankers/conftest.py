@@ -4,21 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
-VOCABULARY = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    *LETTERS,
-    *[f"##{letter}" for letter in LETTERS],
-    "leave",
-    "days",
-    ".",
-    "?",
-]
+from tiny_model import VOCABULARY
 
 
 def save_cross_encoder(folder: Path, labels: int = 1) -> Path:

@@ -4,19 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browsing import chromium
 from page_server import Opened, Served, page_server
 from playwright.sync_api import Browser
 
 LEFT_OUT = ("the server responded with a status of", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_")
 """What Chromium itself writes about answers that are no success, and servers that are gone; tests provoke these."""
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests of a process."""
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from browsing import CONTRAST
 from page_server import FERRY, LEAVE, Opened, Served, say, sealed
 from playwright.sync_api import expect
 from running_server import key_of, running
@@ -15,30 +16,6 @@ from scripted_server import serving
 Open = Callable[..., Opened]
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 SHIPPED = {item.name: item.read_text("utf-8") for item in resources.files("rag.serve.page").iterdir() if "." in item.name[1:]}
-
-CONTRAST = """() => {
-  const parse = text => (text.match(/[\\d.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
-  const ground = element => {
-    for (let at = element; at; at = at.parentElement) {
-      const [r, g, b, a = 1] = parse(getComputedStyle(at).backgroundColor);
-      if (a > 0) return [r, g, b];
-    }
-    return [255, 255, 255];
-  };
-  const low = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const node = walker.currentNode, element = node.parentElement;
-    if (!node.textContent.trim() || !element.checkVisibility({ opacityProperty: true })) continue;
-    if (element.closest("script, style, option, .skip, .unseen")) continue;
-    const pair = [light(parse(getComputedStyle(element).color)), light(ground(element))].sort((a, b) => b - a);
-    const ratio = (pair[0] + .05) / (pair[1] + .05);
-    if (ratio < 4.5) low.push([ratio.toFixed(2), node.textContent.trim().slice(0, 40), element.outerHTML.slice(0, 90)]);
-  }
-  return low;
-}"""
 
 NAMELESS = """() => [...document.querySelectorAll("button, input, select, textarea, [role=tab], aside, dialog, [tabindex='0']")]
   .filter(one => one.checkVisibility())
