@@ -21,13 +21,14 @@ from rag.serve.app import create_app
 from rag.serve.connections import BoundedConnection
 from rag.serve.conversations import Conversations
 from rag.serve.guarding import protect
-from rag.serve.keys import Keys, hashed, new_key
+from rag.serve.keys import Keys, hashed
 from rag.serve.opinions import Opinions
 from rag.serve.served import Served
 from rag.serve.settings import Settings
 
 QUESTION = "When does the ferry to Holm leave?"
-ALICE, BOB = new_key(), new_key()
+# Made once: names of tests must be the same in every process.
+ALICE, BOB = "sk-assay-PgFVDmCtkCOiXb2_rGLidxiCS32-FhqiGe490fWmg_o", "sk-assay-c49AqXYQg4ZLEHiJBj9wcanZqbt3qH1ewZheVkjIpXs"
 TWO_KEYS = Keys.parsed(f"alice:{hashed(ALICE)},bob:{hashed(BOB)}")
 
 
