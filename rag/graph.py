@@ -20,8 +20,8 @@ STEPS = dict.fromkeys(("gold", "judge", "score"), "rag.evaluate") | dict.fromkey
     ("no contexts", "shuffle", "gold contexts", "uncut"), "rag.standins"
 )
 STEPS |= dict.fromkeys(("screen", "generate"), "rag.reading") | {"check": "rag.checking", "assess": "rag.assessing"}
-STEPS["converse"] = "rag.conversing"
-"""The module whose steps a stage runs, where that is not the pipeline."""
+STEPS |= {"converse": "rag.conversing", "latency": "rag.pipeline"}
+"""The module that a stage runs, where that is not `rag.steps`."""
 
 
 @dataclass(frozen=True)
@@ -90,4 +90,4 @@ def stage_code(name: str) -> str:
     """Hash of the code that a stage runs: its runner, and the modules of the steps that the runner calls."""
     runner = runners.RUNNERS[name]
     source = ast.dump(ast.parse(textwrap.dedent(inspect.getsource(runner))))
-    return digest(source, code_identity(STEPS.get(name, "rag.pipeline")))
+    return digest(source, code_identity(STEPS.get(name, "rag.steps")))

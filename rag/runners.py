@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rag import checking, conversing, evaluate, pipeline, standins
+from rag import checking, conversing, evaluate, standins, steps
 from rag.assessing import assess, counted
 from rag.claims import Spent
 from rag.errors import RefusalError
@@ -29,7 +29,7 @@ from rag.store import Entry
 
 def run_chunk(job: Job) -> Entry:
     """Documents → chunks."""
-    corpus = pipeline.chunk(job.components.build(job.nodes["chunker"], "chunker"), job.golden.documents)
+    corpus = steps.chunk(job.components.build(job.nodes["chunker"], "chunker"), job.golden.documents)
     return Entry({"doc": corpus.doc, "start": corpus.start, "end": corpus.end})
 
 
@@ -40,13 +40,13 @@ def run_uncut(job: Job) -> Entry:
 
 def run_embed(job: Job) -> Entry:
     """Chunks → unit vectors."""
-    return Entry({"vectors": pipeline.embed_documents(job.embedder(), job.corpus.texts)})
+    return Entry({"vectors": steps.embed_documents(job.embedder(), job.corpus.texts)})
 
 
 def run_rewrite(job: Job) -> Entry:
     """Questions with their earlier turns → what is searched for."""
     rewriter = job.components.build(job.nodes["queries"], "queries")
-    return Entry(meta={"sought": plain(pipeline.rewrite(rewriter, job.queries))})
+    return Entry(meta={"sought": plain(steps.rewrite(rewriter, job.queries))})
 
 
 def run_converse(job: Job) -> Entry:
@@ -59,7 +59,7 @@ def run_converse(job: Job) -> Entry:
 
 def run_embed_queries(job: Job) -> Entry:
     """What is searched for → unit vectors."""
-    return Entry({"vectors": pipeline.embed_queries(job.embedder(), job.texts)})
+    return Entry({"vectors": steps.embed_queries(job.embedder(), job.texts)})
 
 
 def run_index(job: Job) -> Entry:
@@ -79,20 +79,20 @@ def run_search(job: Job) -> Entry:
     searcher = job.components.build(job.nodes["index"], "index").open(job.inputs["index"].arrays)
     vectors = job.inputs["vectors"].arrays["vectors"] if "vectors" in job.inputs else None
     found = searcher.search(job.texts, vectors, job.values["depth"])
-    return entry_of_rankings(pipeline.gathered(found, job.sought, job.values["depth"]))
+    return entry_of_rankings(steps.gathered(found, job.sought, job.values["depth"]))
 
 
 def run_fuse(job: Job) -> Entry:
     """Rankings of several indexes → one."""
     fusion = job.components.build(job.nodes["fusion"], "fusion")
     found = {name: rankings_of(job.inputs[name]) for name in job.values["names"]}
-    return entry_of_rankings(pipeline.fuse(fusion, found, job.values["depth"]))
+    return entry_of_rankings(steps.fuse(fusion, found, job.values["depth"]))
 
 
 def run_rerank(job: Job) -> Entry:
     """Rankings → rankings, their heads in a new order."""
     return entry_of_rankings(
-        pipeline.rerank(
+        steps.rerank(
             job.reranker(), [sought.question for sought in job.sought], job.ranking, job.corpus, job.values["rerank_depth"]
         )
     )
@@ -101,7 +101,7 @@ def run_rerank(job: Job) -> Entry:
 def run_select(job: Job) -> Entry:
     """Rankings → fewer or wider rankings."""
     selector = job.components.build(job.nodes["selector"], "selector")
-    return entry_of_rankings(pipeline.select(selector, job.ranking, job.corpus))
+    return entry_of_rankings(steps.select(selector, job.ranking, job.corpus))
 
 
 def run_shuffle(job: Job) -> Entry:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rag.conversing import said
-from rag.pipeline import Pipeline, Trace, embed_queries
+from rag.pipeline import Pipeline, Trace
 from rag.records import Answer, Query, Turn
+from rag.steps import embed_queries
 
 
 @dataclass(frozen=True)

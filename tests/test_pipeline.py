@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rag import pipeline, sweep
+from rag import steps, sweep
 from rag.answering import open_config
 from rag.corpus import Corpus
 from rag.errors import ConfigError
@@ -117,7 +117,7 @@ def test_one_question_is_answered_as_it_was_measured(here: Path, golden: Path, p
 def test_the_texts_of_one_question_are_fused_by_reciprocal_rank() -> None:
     found = Rankings.pack([[(3, 9.0), (5, 8.0)], [(5, 2.0), (7, 1.0)], [(1, 4.0), (2, 3.0)]])
     sought = [Sought("both?", ("one?", "other?")), Sought("alone?", ("alone?",))]
-    rows = pipeline.gathered(found, sought, 10)
+    rows = steps.gathered(found, sought, 10)
     assert [position for position, _ in rows.row(0)] == [5, 3, 7]
     assert [score for _, score in rows.row(0)] == pytest.approx([1 / 61 + 1 / 62, 1 / 61, 1 / 62], abs=1e-6)
     assert rows.row(1) == [(1, 4.0), (2, 3.0)]
@@ -125,7 +125,7 @@ def test_the_texts_of_one_question_are_fused_by_reciprocal_rank() -> None:
 
 def test_one_text_each_is_what_the_index_said() -> None:
     found = Rankings.pack([[(3, 9.0)], [(5, 2.0), (7, 1.0)]])
-    assert pipeline.gathered(found, [Sought("a", ("a",)), Sought("b", ("b",))], 10) is found
+    assert steps.gathered(found, [Sought("a", ("a",)), Sought("b", ("b",))], 10) is found
 
 
 def test_a_question_without_a_text_is_refused() -> None:
@@ -134,7 +134,7 @@ def test_a_question_without_a_text_is_refused() -> None:
             return [Sought(query.text, ()) for query in queries]
 
     with pytest.raises(ConfigError, match="no text"):
-        pipeline.rewrite(Silent(), [Query("q", "?")])
+        steps.rewrite(Silent(), [Query("q", "?")])
 
 
 # Reranking
@@ -164,7 +164,7 @@ def reranked(
     rows: Sequence[Sequence[tuple[int, float]]], depth: int, *values: Sequence[float]
 ) -> tuple[Any, list[tuple[Any, ...]]]:
     reranker = Given(*values)
-    found = pipeline.rerank(reranker, ["?"] * len(rows), Rankings.pack(rows), letters(), depth)
+    found = steps.rerank(reranker, ["?"] * len(rows), Rankings.pack(rows), letters(), depth)
     return [found.row(question) for question in range(len(rows))], reranker.asked
 
 
@@ -188,7 +188,7 @@ def test_a_depth_beyond_the_end_leaves_no_tail() -> None:
 
 def test_no_reranker_changes_nothing() -> None:
     found = Rankings.pack([[(1, 5.0)]])
-    assert pipeline.rerank(NoReranker(), ["?"], found, letters(), 20) is found
+    assert steps.rerank(NoReranker(), ["?"], found, letters(), 20) is found
 
 
 def test_tail_scores_that_differ_in_their_last_digit_never_meet() -> None:
@@ -236,13 +236,13 @@ class Cut:
 @pytest.mark.parametrize("span", [Span("d", -1, 2), Span("d", 2, 2), Span("d", 3, 2), Span("d", 0, 9), Span("other", 0, 2)])
 def test_spans_lie_in_their_document(span: Span) -> None:
     with pytest.raises(ConfigError, match=r"chunker: gave Span\(.*for document 'd' of 8 characters"):
-        pipeline.chunk(Cut(Span("d", 0, 8), span), [TEXT])
+        steps.chunk(Cut(Span("d", 0, 8), span), [TEXT])
 
 
 def test_a_corpus_has_a_chunk() -> None:
     with pytest.raises(ConfigError, match="made no chunk of 1 documents"):
-        pipeline.chunk(Cut(), [TEXT])
-    assert len(pipeline.chunk(Cut(Span("d", 0, 8)), [TEXT])) == 1
+        steps.chunk(Cut(), [TEXT])
+    assert len(steps.chunk(Cut(Span("d", 0, 8)), [TEXT])) == 1
 
 
 class Vectors:
@@ -257,7 +257,7 @@ class Vectors:
     embed_queries = embed_documents
 
 
-@pytest.mark.parametrize("embed", [pipeline.embed_documents, pipeline.embed_queries])
+@pytest.mark.parametrize("embed", [steps.embed_documents, steps.embed_queries])
 @pytest.mark.parametrize(
     ("vectors", "said"),
     [
@@ -272,7 +272,7 @@ def test_vectors_are_one_finite_row_per_text(embed: Callable[..., Any], vectors:
         embed(Vectors(vectors.astype(np.float32)), ["a", "b"])
 
 
-@pytest.mark.parametrize("embed", [pipeline.embed_documents, pipeline.embed_queries])
+@pytest.mark.parametrize("embed", [steps.embed_documents, steps.embed_queries])
 def test_vectors_have_length_one_or_none(embed: Callable[..., Any]) -> None:
     unit = embed(Vectors(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)), ["a", "b"])
     assert unit.dtype == np.float32

@@ -14,9 +14,9 @@ from rag.health.findings import Finding
 from rag.indexes.bm25s import Bm25sIndex
 from rag.indexes.terms import Words
 from rag.judging import judge
-from rag.pipeline import chunk
 from rag.records import Evidence, Example, Span
 from rag.relevance import gold_table
+from rag.steps import chunk
 
 PLAIN = re.compile(r"[^\W_]+")
 GRAM = 4

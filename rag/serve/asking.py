@@ -11,7 +11,6 @@ from typing import Any
 
 from rag.clock import Clock
 from rag.errors import RefusalError, ServiceError
-from rag.pipeline import rewrite
 from rag.records import Answer, Query, Turn
 from rag.scope import Scope
 from rag.serve import telling
@@ -23,6 +22,7 @@ from rag.serve.opinions import answer_id
 from rag.serve.patience import Foreseen
 from rag.serve.problems import UpstreamError
 from rag.serve.served import Model
+from rag.steps import rewrite
 
 
 @dataclass
