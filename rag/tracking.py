@@ -97,10 +97,12 @@ def reap(uri: str, experiment: str) -> int:
         client = _client(uri)
         known = client.get_experiment_by_name(experiment)
         running = _runs(client, known.experiment_id, "attributes.status = 'RUNNING'") if known else ()
-        stale = [run for run in running if tracked.is_orphan(run.data.tags)]
-        for run in stale:
-            client.set_terminated(run.info.run_id, "KILLED")
-    return len(stale)
+        stale = [run.info.run_id for run in running if tracked.is_orphan(run.data.tags)]
+        # Since they were listed a process may have ended its run in order, and then itself.
+        left = [run_id for run_id in stale if client.get_run(run_id).info.status == "RUNNING"]
+        for run_id in left:
+            client.set_terminated(run_id, "KILLED")
+    return len(left)
 
 
 def _client(uri: str) -> "MlflowClient":

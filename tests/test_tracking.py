@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -227,6 +227,25 @@ def test_runs_of_dead_processes_are_reaped(folder: Path) -> None:
         "far": "RUNNING",
         "foreign": "RUNNING",
     }
+
+
+def test_a_run_that_ended_while_runs_were_listed_stays_as_it_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow import MlflowClient
+
+    uri = tracking.prepare(None, folder)
+    client = MlflowClient(tracking_uri=uri)
+    run = client.create_run(
+        client.create_experiment("study"), tags={"assay.pid": str(GONE), "assay.host": socket.gethostname()}
+    )
+    gone = tracked.is_orphan
+
+    def looked_at_later(tags: Mapping[str, str]) -> bool:
+        client.set_terminated(run.info.run_id, "FINISHED")  # its process did that, and then ended
+        return gone(tags)
+
+    monkeypatch.setattr(tracked, "is_orphan", looked_at_later)
+    assert tracking.reap(uri, "study") == 0
+    assert client.get_run(run.info.run_id).info.status == "FINISHED"
 
 
 def test_a_full_disk_is_told_and_made_good_later(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
