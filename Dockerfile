@@ -5,18 +5,19 @@ ARG PYTHON=3.11
 FROM python:${PYTHON}-slim-bookworm AS build
 # The address of an index of PyTorch: builds without CUDA are a tenth of the size, others take a graphics card.
 ARG TORCH_INDEX=
-ENV PIP_DISABLE_PIP_VERSION_CHECK=1
+ENV PIP_CACHE_DIR=/cache \
+    PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /source
 RUN python -m venv /opt/assay
 COPY requirements.lock ./
-RUN --mount=type=cache,target=/root/.cache/pip \
+RUN --mount=type=cache,target=/cache \
     /opt/assay/bin/pip install --constraint requirements.lock --no-deps ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} torch
 COPY pyproject.toml README.md ./
 COPY conf ./conf
 COPY experiments ./experiments
 COPY datasets ./datasets
 COPY rag ./rag
-RUN --mount=type=cache,target=/root/.cache/pip \
+RUN --mount=type=cache,target=/cache \
     /opt/assay/bin/pip install --constraint requirements.lock ".[serve,otel,postgres]"
 
 FROM python:${PYTHON}-slim-bookworm

@@ -23,7 +23,7 @@ from rag.records import Answer, Query
 from rag.stages import add_corpus, reading_values
 from rag.store import Entry
 from rag.sweep import recorded
-from rag.wiring import check, check_fusion, control_of
+from rag.wiring import check, check_fusion, check_typed, control_of
 
 
 def asked(question: str) -> Query:
@@ -91,9 +91,7 @@ def materials(config: Mapping[str, Any]) -> Materials:
     golden = Golden(documents, ())
     for role in (*SINGLE, "memory", "prompt"):
         graph.components.role(role, config[role])
-    if getattr(graph.components.role("generator", config["generator"]), "reads_gold", False):
-        what = "gives the reference answer of a golden question, and a typed one has none"
-        raise ConfigError("generator", what, "choose another, for example generator=extractive")
+    check_typed(graph.components, config)
     check_fusion(graph.components, config)
     corpus, indexes = add_corpus(graph, config, golden)
     runner = Runner(graph, {golden.corpus_digest: golden}, store)

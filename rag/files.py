@@ -30,7 +30,7 @@ def is_running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except (PermissionError, OverflowError):  # somebody else's, or a number that nothing can be said of
         return True
     return True
 

@@ -17,6 +17,7 @@ from urllib.request import url2pathname
 import yaml
 from filelock import FileLock
 
+from rag.files import is_running
 from rag.identity import digest
 from rag.redaction import plain, shown
 
@@ -150,13 +151,7 @@ def is_orphan(tags: Mapping[str, str]) -> bool:
     pid = tags.get("assay.pid", "")
     if tags.get("assay.host") != socket.gethostname() or not pid.isdecimal():
         return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except (PermissionError, OverflowError):
-        return False
-    return False
+    return not is_running(int(pid))
 
 
 def artifacts(trial: TrialRecord) -> dict[str, str]:

@@ -66,6 +66,13 @@ def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
         fits(list(config["index"]))
 
 
+def check_typed(components: Components, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a generator that answers golden questions alone."""
+    if getattr(components.role("generator", config["generator"]), "reads_gold", False):
+        what = "gives the reference answers of golden questions, and a typed one has none"
+        raise ConfigError("generator", what, "choose another, for example generator=extractive")
+
+
 def check_control(config: Mapping[str, Any], no_generator: bool, questions: int) -> None:
     """Raise ConfigError for a control that cannot show anything."""
     control = control_of(config)

@@ -29,6 +29,7 @@ from rag.errors import ConfigError, StoreError
 from rag.identity import without_runtime
 from rag.models import sha256
 from rag.records import Arrays, Document
+from rag.wiring import check_typed
 
 QUERIES = 32
 """Golden questions that a bundle carries unless told: enough to notice a change, few enough for every start of a server."""
@@ -105,9 +106,7 @@ def export_trial(found: Measured, target: Path, queries: int = QUERIES, with_mod
 def content_of(found: Measured, queries: int = QUERIES, with_models: bool = False) -> Content:
     """What a bundle of a trial holds; errors as in `export`."""
     config = found.config
-    if getattr(found.components.role("generator", config["generator"]), "reads_gold", False):
-        what = "gives the reference answer of a golden question, and a typed one has none"
-        raise ConfigError("generator", what, "export a trial with another, for example generator=extractive")
+    check_typed(found.components, config)
     content = _pipeline(config, found.components, found.corpus, found.indexes, with_models)
     cases = proof.cases(found, queries)
     manifest = replace(

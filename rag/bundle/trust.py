@@ -18,6 +18,7 @@ from rag.bundle.presets import components_in, runtime_names
 from rag.bundle.refusal import refused
 from rag.errors import UserError
 from rag.opening import SINGLE
+from rag.wiring import check_fusion, check_typed
 
 ROOMS = {
     "chunker": "chunkers", "embedder": "embedders", "index": "indexes", "fusion": "fusion", "reranker": "rerankers",
@@ -168,10 +169,7 @@ def check_roles(config: Mapping[str, Any], components: Components, where: str) -
         for group in SEVERAL:
             for name, node in config[group].items():
                 components.role(group, node, f"{group}.{name}")
-        fits = getattr(components.role("fusion", config["fusion"]), "check", None)
-        if fits:
-            fits(list(config["index"]))
+        check_fusion(components, config)
+        check_typed(components, config)
     except UserError as error:
         raise refused(f"{where}: {error.where}", error.what, error.remedy) from error
-    if getattr(components.role("generator", config["generator"]), "reads_gold", False):
-        raise refused(f"{where}: generator", "gives reference answers, and a typed question has none")

@@ -119,7 +119,7 @@ def released() -> Any:
     # `from_pretrained` would print a report on the pooler, which the file holds and sentence vectors do not use.
     state = load_file(folder() / "model.safetensors")
     model.load_state_dict({name: state[name] for name in model.state_dict()})
-    return model.eval()
+    return model.train(False)
 
 
 def _cut(ids: list[int]) -> list[int]:
