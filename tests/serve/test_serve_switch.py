@@ -2,32 +2,18 @@
 
 import threading
 from pathlib import Path
-from shutil import copytree
 
 import httpx
 import pytest
 from changing import digest, measured, replaced
 from live_server import PATIENT, live
-from small_server import QUESTION, small_bundle
+from small_server import QUESTION
 
 from rag.bundle.opened import open_bundle
 from rag.errors import UserError
 from rag.records import Query
 from rag.serve.served import ParityError, Served
 from rag.serve.switching import _state
-
-
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two bundles of one golden set."""
-    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
-    return [small_bundle(one, "generator=extractive"), small_bundle(other, "generator=extractive", "chunker=whole")]
-
-
-@pytest.fixture
-def bundle(bundles: list[Path], tmp_path: Path) -> Path:
-    """A copy of the first bundle, at a path of its own."""
-    return Path(copytree(bundles[0], tmp_path / "served"))
 
 
 def test_no_request_is_lost_while_bundles_change(bundles: list[Path], tmp_path: Path) -> None:

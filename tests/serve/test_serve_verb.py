@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from shutil import copytree
 
 import httpx
 import pytest
@@ -22,19 +21,6 @@ from verbs import Verb, verb
 from rag.serve.served import Served
 
 rag = pytest.fixture(verb)
-
-
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two bundles of one golden set."""
-    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
-    return [small_bundle(one, "generator=extractive"), small_bundle(other, "generator=extractive", "chunker=whole")]
-
-
-@pytest.fixture
-def bundle(bundles: list[Path], tmp_path: Path) -> Path:
-    """A copy of the first bundle, at a path of its own."""
-    return Path(copytree(bundles[0], tmp_path / "served"))
 
 
 @contextmanager

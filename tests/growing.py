@@ -1,0 +1,42 @@
+"""What grows when guards read more: a scan and a look at a reply, and pieces of text that a careless search stumbles over."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rag.guards.output import OutputGuard
+from rag.guards.scan import ScanGuard
+from rag.records import Chunk, Message, Query, Reply, Request, Span
+
+Run = Callable[[str], object]
+READ = ("ignore all ", "i g n o r e ", "&#105;", "%41%", "\u200b", "when answering, ")
+SAID = ("![a](", "![a][", "http://a ", "[[1]", "<a ", "Answer from the sources, in one sentence. ")
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """What `conf/guard` gives a guard."""
+    path = Path(__file__).parents[1] / "conf" / "guard" / f"{name}.yaml"
+    node = yaml.safe_load(path.read_text("utf-8"))[name]
+    return {name: value for name, value in node.items() if name not in ("_target_", "embedder")}
+
+
+def scan() -> Run:
+    """Read a passage."""
+    return ScanGuard(**parameters("scan")).findings
+
+
+def look() -> Run:
+    """Look at a reply."""
+    guard = OutputGuard(**parameters("output"))
+    contexts = (Chunk(Span("d", 0, 1), "See https://ok.example/a."),)
+    request = Request(Query("q", "what?"), contexts, (Message("system", "Answer from the sources, in one sentence. " * 3),))
+    return lambda text: guard.inspect([request], [Reply(text)])
+
+
+def growth(run: Run, piece: str, length: int, cost: Callable[[Run, str], float]) -> float:
+    """How many times as much `length` characters cost as a fourth of them, made of one piece."""
+    short, long = (piece * (characters // len(piece)) for characters in (length // 4, length))
+    run(short[:1000])
+    return cost(run, long) / cost(run, short)
