@@ -85,10 +85,35 @@ class Ledger:
             known.append(self._settled[key])
         return sum(known, Spent())
 
-    def admit(self, expected: Sequence[Spent]) -> int:
-        """How many requests, in their order, still fit into the budget as they are expected; BudgetError if not even one."""
+    @contextmanager
+    def entered(self, expected: Sequence[Spent]) -> Iterator[tuple[int, Callable[[Spent], None]]]:
+        """Write down as many requests, in their order, as still fit as they are expected; BudgetError if not even one does.
+
+        Gives their number, and the function that writes down what they took; nothing stays of a batch that broke off. To look
+        and to write is one step for all processes that share a folder. Behind a URL nothing can be held: processes that look at
+        the same moment may each enter a batch.
+        """
+        key = f"{self.space}/{uuid.uuid4().hex}"
+        done = False
+
+        def settle(spent: Spent) -> None:
+            nonlocal done
+            self._write(key, spent, is_open=False)
+            done = True
+
         if not self.terms.limited:
-            return len(expected)
+            yield len(expected), settle
+            return
+        with self.store.claim(self.space):
+            count = self._fitting(expected)
+            self._write(key, sum(expected[:count], Spent()), is_open=True)
+        try:
+            yield count, settle
+        finally:
+            if not done:
+                self.store.remove(key)
+
+    def _fitting(self, expected: Sequence[Spent]) -> int:
         total, fitting = self.spent(), 0
         for one in expected:
             total += one
@@ -108,25 +133,6 @@ class Ledger:
         spent = self.spent()
         told = f"is spent: {spent.tokens:,.0f} tokens, {spent.cost:.4f} US dollars, and the next request would not fit"
         return told.replace("nan US dollars", "at an unknown price")
-
-    @contextmanager
-    def entered(self, expected: Sequence[Spent]) -> Iterator[Callable[[Spent], None]]:
-        """Write down a batch as it is expected, then, by the function that is given, as it was; nothing if it broke off."""
-        key = f"{self.space}/{uuid.uuid4().hex}"
-        done = False
-
-        def settle(spent: Spent) -> None:
-            nonlocal done
-            self._write(key, spent, is_open=False)
-            done = True
-
-        if self.terms.limited:
-            self._write(key, sum(expected, Spent()), is_open=True)
-        try:
-            yield settle
-        finally:
-            if not done and self.terms.limited:
-                self.store.remove(key)
 
     def _write(self, key: str, spent: Spent, *, is_open: bool) -> None:
         usd = None if math.isnan(spent.cost) else spent.cost

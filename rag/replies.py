@@ -52,9 +52,8 @@ class StoredGenerator:
         self._check(requests, missing)
         while missing:
             expected = [self._expected(requests[number]) for number in missing[:REPLIES]]
-            count = self.ledger.admit(expected)
-            numbers, missing = missing[:count], missing[count:]
-            with self.ledger.entered(expected[:count]) as settle:
+            with self.ledger.entered(expected) as (count, settle):
+                numbers, missing = missing[:count], missing[count:]
                 replies = self._asked([requests[number] for number in numbers])
                 told = [(number, reply) for number, reply in zip(numbers, replies, strict=True) if isinstance(reply, Reply)]
                 settle(sum((_took(requests[number], reply) for number, reply in told), Spent()))

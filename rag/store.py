@@ -155,15 +155,15 @@ class Store:
     def claim(self, key: str) -> Iterator[None]:
         """Hold a key against every other process of the machines that share this folder; the death of a holder frees it.
 
-        Locks are few and fixed, so none is ever left over; two keys may share one, so claims must not stand inside each
-        other. Behind a URL there is nothing to lock: two machines may then
-        compute the same entry, and both write the same bytes.
+        Locks are few and fixed, so none is ever left over; two keys that begin alike, up to the first slash, may share one, so
+        claims of such must not stand inside each other. Behind a URL there is nothing to lock: two machines may then compute
+        the same entry, and both write the same bytes.
         """
         if not self.local:
             yield
             return
         number = int(hashlib.sha256(key.encode()).hexdigest(), 16) % LOCKS
-        lock = Path(self.base) / "locks" / f"{number:02x}"
+        lock = Path(self.base) / "locks" / key.partition("/")[0] / f"{number:02x}"
         try:
             lock.parent.mkdir(parents=True, exist_ok=True)
             held = FileLock(lock).acquire()

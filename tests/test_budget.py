@@ -2,8 +2,11 @@
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from scripted_server import Script, answer, say, serving, too_long
@@ -47,29 +50,92 @@ def test_terms_are_checked() -> None:
         assert caught.value.where == where
 
 
-def test_a_ledger_adds_up_and_admits_what_fits(store: Store) -> None:
+def test_a_ledger_adds_up_and_enters_what_fits(store: Store) -> None:
     ledger = Ledger(store, Terms(tokens=100))
-    assert ledger.admit([Spent(40), Spent(40), Spent(40)]) == 2
-    with ledger.entered([Spent(40), Spent(40)]) as settle:
+    with ledger.entered([Spent(40), Spent(40), Spent(40)]) as (count, settle):
+        assert count == 2
         assert ledger.spent().tokens == 80, "what is under way counts as it was expected"
         settle(Spent(30, 0.25))
     assert ledger.spent() == Spent(30, 0.25)
-    assert ledger.admit([Spent(70), Spent(1)]) == 1
-    with pytest.raises(BudgetError, match=r"30 tokens, 0\.2500 US dollars"):
-        ledger.admit([Spent(71)])
+    with ledger.entered([Spent(70), Spent(1)]) as (count, settle):
+        assert count == 1
+        settle(Spent())
+    with pytest.raises(BudgetError, match=r"30 tokens, 0\.2500 US dollars"), ledger.entered([Spent(71)]):
+        pass
+    assert ledger.spent() == Spent(30, 0.25), "what was refused leaves nothing"
 
 
-def test_a_batch_that_broke_off_is_not_counted(store: Store) -> None:
-    ledger = Ledger(store, Terms(tokens=100))
+@pytest.mark.parametrize("terms", [Terms(tokens=100), Terms()])
+def test_a_batch_that_broke_off_is_not_counted(store: Store, terms: Terms) -> None:
+    ledger = Ledger(store, terms)
     with pytest.raises(RuntimeError), ledger.entered([Spent(40)]):
         raise RuntimeError
     assert ledger.spent() == Spent()
 
 
 def test_an_unknown_price_fits_no_budget_in_money(store: Store) -> None:
-    with pytest.raises(BudgetError):
-        Ledger(store, Terms(usd=5.0)).admit([Spent(1, math.nan)])
-    assert Ledger(store, Terms(tokens=5)).admit([Spent(1, math.nan)]) == 1
+    with pytest.raises(BudgetError), Ledger(store, Terms(usd=5.0)).entered([Spent(1, math.nan)]):
+        pass
+    with Ledger(store, Terms(tokens=5)).entered([Spent(1, math.nan)]) as (count, _):
+        assert count == 1
+
+
+ENTERING = """
+import sys, time
+from pathlib import Path
+from rag.budget import Ledger, Terms
+from rag.claims import Spent
+from rag.errors import BudgetError
+from rag.store import Store
+store = Store(sys.argv[1])
+ledger = Ledger(store, Terms(tokens=100))
+ledger.space = "ledger/shared"
+looked = ledger.spent
+
+def slowly():
+    found = looked()
+    time.sleep(0.02)
+    return found
+
+ledger.spent = slowly
+print("ready", flush=True)
+sys.stdin.readline()
+entered = 0
+try:
+    while True:
+        with ledger.entered([Spent(3)] * 5) as (count, settle):
+            settle(Spent(3 * count))
+            entered += count
+except BudgetError:
+    print(entered, flush=True)
+"""
+
+
+def test_many_processes_enter_no_more_than_fits(store: Store) -> None:
+    for turn in range(3):
+        command = [sys.executable, "-c", ENTERING.replace("shared", f"shared{turn}"), store.root]
+        others = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+        for other in others:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "ready\n"
+        for other in others:
+            assert other.stdin is not None
+            other.stdin.write("go\n")
+            other.stdin.flush()
+        told = [other.communicate(timeout=60)[0] for other in others]
+        assert sum(int(found) for found in told) == 33, "3 tokens each, 100 in all"
+
+
+def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.store.LOCKS", 1)
+    entered = Event()
+
+    def run() -> None:
+        with store.claim("stages/one"), Ledger(store, Terms(tokens=10)).entered([Spent(1)]):
+            entered.set()
+
+    Thread(target=run, daemon=True).start()
+    assert entered.wait(60), "it waits for itself"
 
 
 @pytest.mark.parametrize("mode", ["inline", "processes"])

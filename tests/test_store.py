@@ -568,7 +568,7 @@ def test_a_claim_may_be_taken_again_and_locks_stay_few(store: Store) -> None:
     for number in range(600):
         with store.claim(f"stages/{number}"):
             pass
-    assert len(list((Path(store.base) / "locks").iterdir())) <= 256
+    assert len(list((Path(store.base) / "locks" / "stages").iterdir())) <= 256
     assert upkeep.stats(store)["spaces"]["stages"]["entries"] == 0
 
 
