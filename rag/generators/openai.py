@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from rag.citations import cited
 from rag.errors import ConfigError, RefusalError, ServiceError
 from rag.generators.prices import listed
-from rag.generators.service import LATER, REMEDIES, SoFar, answered, completion, for_good, nothing_said
+from rag.generators.service import SoFar, completion, explained, nothing_said
 from rag.records import Reply, Request
 
 if TYPE_CHECKING:
@@ -35,9 +35,10 @@ class OpenAiGenerator:
 
     The client waits and tries again up to `retries` times after a time-out, a broken connection, 408, 409, 429 or 5xx: as long
     as `Retry-After` says (up to 2 minutes), else 0.5 s doubling to 8 s, with jitter. A request that is refused for good, for
-    being too long or filtered, and an empty answer have a `failure`; anything else, or no success, is a ServiceError. `price`
-    maps `prompt` and `completion` to US dollars per million tokens; without it conf/prices.yaml is asked, the cost is NaN
-    where that knows nothing, and 0 on this machine. The key is read from the environment when it is needed and shown nowhere.
+    being too long or filtered, and an empty answer have a `failure`; anything else is a ServiceError, also a redirect: what is
+    asked goes to this host alone. `price` maps `prompt` and `completion` to US dollars per million tokens; without it
+    conf/prices.yaml is asked, the cost is NaN where that knows nothing, and 0 on this machine. The key is read from the
+    environment when it is needed and shown nowhere.
     """
 
     costly: ClassVar[bool] = True
@@ -141,8 +142,10 @@ class OpenAiGenerator:
             with self._opened(request) as chunks:
                 for chunk in chunks:
                     yield from filter(None, so_far.pieces(chunk))
-        except (openai.OpenAIError, httpx2.HTTPError, ValueError, AttributeError) as error:
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise self._explained(error) from error
+        if not so_far.begun:
+            raise self._failure("sent no stream", "check that this is a chat completions server, and that it streams")
         if not so_far.finish:
             raise self._failure("the stream ended before the reply did", "try again")
         if not so_far.text.strip():
@@ -171,12 +174,11 @@ class OpenAiGenerator:
         try:
             answer = self._client.chat.completions.with_raw_response.create(**self._asked(request))
             text, finish, *counts = completion(answer.http_response.json())
-        except openai.APIStatusError as error:
-            if remedy := for_good(error.status_code, error.body, str(error.message)):
-                return Reply("", failure=str(self._failure(answered(error), remedy)))
-            raise self._explained(error) from error
-        except (openai.OpenAIError, ValueError) as error:
-            raise self._explained(error) from error
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
+            told = self._explained(error)
+            if isinstance(told, RefusalError):
+                return Reply("", failure=str(told))
+            raise told from error
         prompt, replied = counts
         spent = (prompt or 0, replied or 0, self._cost(prompt, replied))
         if not text.strip():
@@ -205,9 +207,9 @@ class OpenAiGenerator:
 
     @cached_property
     def _client(self) -> "OpenAI":
-        from openai import OpenAI
+        from rag.generators.client import connected
 
-        return OpenAI(api_key=self._key, base_url=self.url, timeout=self.timeout, max_retries=self.retries)
+        return connected(self.url, self._key, self.timeout, self.retries)
 
     @property
     def _key(self) -> str:
@@ -228,20 +230,11 @@ class OpenAiGenerator:
 
     def _explained(self, error: Exception) -> ServiceError:
         """Say what a failed call means to the person who configured it."""
-        import openai
-
-        if isinstance(error, openai.APIStatusError):
-            if remedy := for_good(error.status_code, error.body, str(error.message)):
-                return RefusalError.of(str(self._failure(answered(error), remedy)))
-            return self._failure(answered(error), REMEDIES.get(error.status_code, LATER))
-        if isinstance(error, openai.APITimeoutError):
-            return self._failure(f"no answer within {self.timeout:g} s", "raise generator.runtime.timeout or check the server")
-        if isinstance(error, openai.APIConnectionError):
-            what = f"cannot be reached: {error.__cause__ or error}"
-            return self._failure(what, "check generator.base_url (or OPENAI_BASE_URL), and that the server runs")
-        return self._failure(f"sent a reply that cannot be read: {error}", "check that this is a chat completions server")
+        what, remedy, alone = explained(error, self.timeout)
+        told = self._failure(what, remedy)
+        return RefusalError(told.where, told.what, told.remedy) if alone else told
 
     def _failure(self, what: str, remedy: str) -> ServiceError:
         key = os.environ.get(self.api_key_env or "", "").strip()
         shown = what.replace(key, "***") if key else what  # some servers repeat a wrong key in full
-        return ServiceError(f"{self.url} ({self.model})", shown[:500], remedy)
+        return ServiceError(f"{self.url} ({self.model})", " ".join(shown.split())[:500], remedy)
