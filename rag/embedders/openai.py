@@ -112,6 +112,7 @@ class OpenAiEmbedder:
     def _remedy(self, error: Exception) -> str:
         remedies = {401: f"check the key in {self.api_key_env}", 403: f"check the key in {self.api_key_env}"}
         remedies |= {404: "check model and base_url", 429: "wait, or lower batch_size, or raise retries"}
+        remedies |= dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the address that answers itself, if you trust it")
         status = getattr(error, "status_code", None)
         return remedies.get(status, "check the request") if status else "check that the server runs and answers in time"
 
@@ -136,9 +137,11 @@ class OpenAiEmbedder:
 
 @once(kept=4)
 def _client(url: str, key: str, timeout: float, retries: int) -> "OpenAI":
-    from openai import OpenAI
+    from openai import DefaultHttpxClient, OpenAI
 
-    return OpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=retries)
+    # Documents go to the host that the config names, and to no other that it sends to.
+    http = DefaultHttpxClient(timeout=timeout, follow_redirects=False)
+    return OpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=retries, http_client=http)
 
 
 @once(kept=4)

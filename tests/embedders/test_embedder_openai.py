@@ -116,6 +116,14 @@ def test_a_path_that_is_not_there(endpoint: Any) -> None:
         made(endpoint, base_url=endpoint.url + "/more").embed_documents(["a"])
 
 
+@pytest.mark.parametrize("status", [301, 307, 308])
+def test_no_document_goes_where_a_server_sends(endpoint: Any, status: int) -> None:
+    endpoint.script = [(status, {"Location": f"{endpoint.url}/embeddings"}, {}), reply([1.0, 2.0])]
+    with pytest.raises(ServiceError, match=rf"{status}.*\n.*set base_url"):
+        made(endpoint).embed_documents(["a"])
+    assert len(endpoint.requests) == 1
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "localhost:9"])
 def test_a_server_that_cannot_be_reached(endpoint: Any, url: str) -> None:
     with pytest.raises(ServiceError, match=r"APIConnectionError.*\n.*check that the server runs"):
