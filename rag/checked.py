@@ -53,15 +53,24 @@ class Tally:
         names = ("questions", "declined", "unasked", "failed")
         return {"name": self.name, **{name: getattr(self, name) for name in names}, "fired": fired}
 
+    def metrics(self) -> dict[str, float]:
+        """The tally as numbers by name, for MLflow: the questions in which each fired, and how often each action followed."""
+        found = {"answers/declined": float(self.declined), "answers/unasked": float(self.unasked)}
+        for source, one in self.fired.items():
+            found[f"found/{source}"] = float(one.questions)
+            found |= {f"found/{source}/{action}": float(count) for action, count in one.actions.items()}
+        return found
+
 
 def of(made: Plan, store: Store) -> list[Tally]:
     """One tally per trial whose answers are in the store, in the order of the plan."""
-    found = []
-    for trial in made.trials:
-        meta = store.read_meta(made.stages[trial.ends.check].entry) if trial.ends.check else None
-        if meta is not None:
-            found.append(_tally(trial, answer_parts(meta)))
-    return found
+    return [found for trial in made.trials if (found := one_of(trial, made, store))]
+
+
+def one_of(trial: PlannedTrial, made: Plan, store: Store) -> Tally | None:
+    """The tally of one trial, None where it generates nothing or its answers are not in the store."""
+    meta = store.read_meta(made.stages[trial.ends.check].entry) if trial.ends.check else None
+    return None if meta is None else _tally(trial, answer_parts(meta))
 
 
 def _tally(trial: PlannedTrial, answers: list[AnswerParts | None]) -> Tally:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from rag import leaderboard, tracking
+from rag import checked, leaderboard, tracking
 from rag.assessors import Assessor, assessors
 from rag.errors import ServiceError, UserError
 from rag.evaluate import Scores
@@ -119,7 +119,9 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
         for column, found in columns.items()
     }
     judge = next(iter(assessors(made, store, [trial])), None)
-    metrics = {name: value for name, value in {**means, **bounds, **kinds, **row.measured}.items() if value is not None}
+    tally = checked.one_of(trial, made, store)
+    given = {**means, **bounds, **kinds, **row.measured, **(tally.metrics() if tally and tally.fired else {})}
+    metrics = {name: value for name, value in given.items() if value is not None}
     # What a run may spend is none of a trial's: with another budget it is still the same trial.
     config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
     return TrialRecord(

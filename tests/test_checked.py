@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from verbs import Verb, verb
 
-from rag import sweep
+from rag import runs, sweep
 from rag.checked import Fired, Tally, in_words
 from rag.experiment import ad_hoc
 from rag.report import markdown, page
@@ -50,6 +50,18 @@ def test_a_report_says_it_too(rag: Verb, golden: Path, here: Path) -> None:
     assert line.cells[2:] == ("–", "–")
     assert "What checks and guards found" in markdown.render(material)
     assert "not asked" in page.render(material)
+
+
+def test_mlflow_is_told_too(rag: Verb, golden: Path, here: Path) -> None:
+    given = ("dataset=native", f"dataset.path={golden}", *FIXED, *CHECKED)
+    told = rag("run", *given, "--no-track", "--json").json
+    (tally,) = told["checks"].values()
+    ready = sweep.prepare(ad_hoc(given))
+    (sent,) = runs.record(runs.recall(ready.plan, ready.store), ready.store).trials
+    floor = tally["fired"]["retrieval_floor"]["questions"]
+    assert sent.metrics["found/retrieval_floor"] == sent.metrics["found/retrieval_floor/abstain"] == floor
+    assert sent.metrics["found/citations"] == 0
+    assert (sent.metrics["answers/declined"], sent.metrics["answers/unasked"]) == (tally["declined"], tally["unasked"])
 
 
 def test_where_nothing_is_generated_nothing_is_told(rag: Verb, golden: Path, here: Path) -> None:
