@@ -3,12 +3,12 @@
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from rag.attribution import found_relevant, held, judged, related
 from rag.citations import without_markers
 from rag.claims import Assessment, Case, Spent, Verdict
-from rag.records import Answer
+from rag.records import Answer, Example
 from rag.roles import Judge
 
 
@@ -44,6 +44,28 @@ def counted(assessments: Sequence[Assessment], answers: Sequence[Answer | None],
     """Claims, relevances and cited sentences of some answers, and those that could not be judged."""
     pairs = zip(assessments, answers, strict=True)
     return sum((_counted(one, answer, needs) for one, answer in pairs if answer), Counted())
+
+
+@runtime_checkable
+class AskingMetric(Protocol):
+    """An answer metric that asks a model of its own, which may fail: NaN where it `applies` says that it did."""
+
+    def measure(self, example: Example, answer: Answer) -> float:
+        """As any answer metric."""
+        ...
+
+    def applies(self, example: Example, answer: Answer) -> bool:
+        """Whether there is anything to ask."""
+        ...
+
+
+def asked_of(
+    metric: AskingMetric, values: Sequence[float], examples: Sequence[Example], answers: Sequence[Answer | None]
+) -> Counted:
+    """The answers that a metric was asked for, and those of which its model made no value."""
+    rows = zip(values, examples, answers, strict=True)
+    own = [value for value, example, answer in rows if answer and metric.applies(example, answer)]
+    return Counted(len(own), sum(map(math.isnan, own)))
 
 
 def _counted(one: Assessment, answer: Answer, needs: Collection[str]) -> Counted:

@@ -40,7 +40,7 @@ class Assessor:
     @property
     def lost(self) -> str:
         """How much it could not judge."""
-        return f"{self.name} could not judge {self.failed:,} of {self.asked:,} claims: they are in no figure"
+        return f"{self.name} could not make {self.failed:,} of {self.asked:,} judgements: they are in no figure"
 
     def to_json(self) -> dict[str, Any]:
         """The judge as JSON values."""
@@ -56,6 +56,30 @@ def assessors(made: Plan, store: Store, trials: Sequence[PlannedTrial] | None = 
         if trial.ends.assess:
             by_identity.setdefault(identity(made, trial.trial.config), []).append(trial)
     return [_assessor(name, own, made, store) for name, own in by_identity.items()]
+
+
+def asking(made: Plan, store: Store, trials: Sequence[PlannedTrial] | None = None) -> list[Assessor]:
+    """The answer metrics of a plan's trials, or of some of them, that ask a model of their own, by their names."""
+    found: dict[tuple[str, str], list[PlannedTrial]] = {}
+    for trial in made.trials if trials is None else trials:
+        for name in _counts(trial, made, store):
+            node = trial.trial.config["metric"][name]
+            found.setdefault((name, made.graph.components.identity(node, f"metric.{name}")), []).append(trial)
+    return [_asking(name, own_identity, own, made, store) for (name, own_identity), own in found.items()]
+
+
+def _counts(trial: PlannedTrial, made: Plan, store: Store) -> Mapping[str, Mapping[str, int]]:
+    """What metrics were asked for that ask a model of their own, and what they could not make."""
+    found: Mapping[str, Mapping[str, int]] = (store.read_meta(made.stages[trial.ends.score].entry) or {}).get("asked", {})
+    return found
+
+
+def _asking(name: str, identity: str, trials: Sequence[PlannedTrial], made: Plan, store: Store) -> Assessor:
+    distinct = {trial.ends.score: trial for trial in trials}.values()
+    told = [_counts(trial, made, store)[name] for trial in distinct]
+    asked, failed = (sum(int(part[count]) for part in told) for count in ("asked", "failed"))
+    ids = tuple(trial.trial_id for trial in trials)
+    return Assessor(name, identity, trials[0].trial.config["metric"][name], ids, (name,), asked, failed, ())
 
 
 def identity(made: Plan, config: Mapping[str, Any]) -> str:

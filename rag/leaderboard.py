@@ -188,6 +188,9 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
     if trial.ends.assess:
         measured |= _assessed(store.read_meta(plan.stages[trial.ends.assess].entry) or {})
+    if own := (store.read_meta(plan.stages[trial.ends.score].entry) or {}).get("asked"):
+        failed = sum(float(count["failed"]) for count in own.values())
+        measured["judge_failures"] = measured.get("judge_failures", 0.0) + failed
     entry = store.read(plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
     if entry is not None:
         for share in (50, 95):

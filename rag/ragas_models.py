@@ -5,9 +5,10 @@ the metric asks for, asked for again where it does not.
 """
 
 import asyncio
+import importlib.util
 import math
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -18,6 +19,8 @@ from rag.records import Message, Query, Request, Vectors
 from rag.roles import Generator
 
 Form = TypeVar("Form")
+GREATEST: Mapping[str, int] = {"verdict": 1, "attributed": 1, "noncommittal": 1, "rating": 2}
+"""What ragas takes as any whole number, though it reckons with one from 0 up to this."""
 
 
 class Encoder(Protocol):
@@ -36,7 +39,8 @@ class UnreadableError(ValueError):
 class Model:
     """A model as ragas asks one, for one measurement: it counts what it takes, and keeps what ended it.
 
-    A reply that does not fit is answered with `again`, {problem} filled in, up to `attempts` replies in all.
+    A reply that does not fit is answered with `again`, {problem} filled in, up to `attempts` replies in all. `unread` is what
+    was wrong where none did: a measurement without one of its replies has no value, also where ragas makes do with the others.
     """
 
     generator: Generator
@@ -44,7 +48,9 @@ class Model:
     again: str
     spent: Spent = field(default_factory=Spent)
     broken: UserError | None = None
+    unread: str = ""
     _asked: dict[str, int] = field(default_factory=dict)
+    _statements: int | None = None
 
     def generate(self, prompt: str, response_model: Callable[..., Form]) -> Form:
         """The reply as the form that ragas wants; UnreadableError where there is none."""
@@ -55,15 +61,15 @@ class Model:
             (reply,) = self.generator.generate([Request(Query("ragas", ""), (), messages, sample=sample)])
             self.spent += Spent(reply.prompt_tokens + reply.completion_tokens, reply.cost)
             if reply.failure:
-                raise UnreadableError(reply.failure)
+                raise self._given_up(reply.failure)
             try:
-                form: Form = _read(reply.text, response_model)
+                form: Form = self._read(reply.text, response_model)
                 return form
             except ValueError as error:
                 problem = str(error).splitlines()[0]
             told = Message("assistant", reply.text), Message("user", self.again.replace("{problem}", problem))
             messages = (*messages, *told)
-        raise UnreadableError(f"the reply cannot be read: {problem}")
+        raise self._given_up(f"the reply cannot be read: {problem}")
 
     async def agenerate(self, prompt: str, response_model: Callable[..., Form]) -> Form:
         """As `generate`, in a thread: others may be asked meanwhile."""
@@ -72,6 +78,33 @@ class Model:
         except UserError as error:
             self.broken = error  # Some metrics of ragas catch everything.
             raise
+
+    def _given_up(self, why: str) -> UnreadableError:
+        self.unread = why
+        return UnreadableError(why)
+
+    def _read(self, text: str, form: Any) -> Any:
+        start, stop = text.find("{"), text.rfind("}")
+        if start < 0 or stop < start:
+            raise ValueError("it holds no JSON object")
+        found = form.model_validate_json(text[start : stop + 1])
+        self._check(found.model_dump())
+        return found
+
+    def _check(self, told: Mapping[str, Any]) -> None:
+        """ValueError for what has the form, and from which ragas would reckon a number that nobody meant."""
+        rows = [told, *(row for part in told.values() if isinstance(part, list) for row in part if isinstance(row, dict))]
+        for name, value in (item for row in rows for item in row.items()):
+            if name in GREATEST and not 0 <= value <= GREATEST[name]:
+                raise ValueError(f"{name} is {value}, which is no whole number from 0 to {GREATEST[name]}")
+            if name == "question" and not value.strip():
+                raise ValueError("the question is empty")
+        if "statements" in told:
+            # The first list is what a text was cut into, the second has the verdicts on it.
+            count = len(told["statements"])
+            if self._statements not in (None, count):
+                raise ValueError(f"it speaks of {count} statements, not of {self._statements}")
+            self._statements = count
 
 
 @dataclass(frozen=True)
@@ -93,8 +126,14 @@ class Vectoriser:
         return [self.embed_text(text) for text in texts]
 
 
+def check_installed(where: str) -> None:
+    """MissingExtraError naming `where` without the package; nothing of it is imported."""
+    if importlib.util.find_spec("ragas") is None:
+        raise MissingExtraError(where, "ragas", "ragas")
+
+
 def metrics(where: str) -> Any:
-    """The metrics of ragas, which take our models; MissingExtraError naming `where` without the package."""
+    """The metrics of ragas, which take our models; MissingExtraError naming `where` where they are not in the package."""
     os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
     try:
         import ragas.metrics.collections as found
@@ -127,6 +166,8 @@ def measured(models: Sequence[Model], measure: Callable[[int, Model], Awaitable[
                 value, wrong = math.nan, str(error)
             if model.broken:
                 raise model.broken
+            if model.unread:
+                value, wrong = math.nan, model.unread
             return Measured(value, wrong or ("ragas gave no value" if math.isnan(value) else ""), model.spent)
 
     async def every() -> list[Measured]:
@@ -136,10 +177,3 @@ def measured(models: Sequence[Model], measure: Callable[[int, Model], Awaitable[
     with ThreadPoolExecutor(1) as apart:
         # In a thread of its own: where this is called a loop may run already, as in a notebook.
         return apart.submit(lambda: asyncio.run(every())).result()
-
-
-def _read(text: str, form: Any) -> Any:
-    start, stop = text.find("{"), text.rfind("}")
-    if start < 0 or stop < start:
-        raise ValueError("it holds no JSON object")
-    return form.model_validate_json(text[start : stop + 1])

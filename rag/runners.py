@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rag import checking, conversing, evaluate, standins, steps
-from rag.assessing import assess, counted
+from rag.assessing import AskingMetric, asked_of, assess, counted
 from rag.claims import Spent
 from rag.errors import RefusalError
 from rag.finals import awaited
@@ -186,9 +186,12 @@ def run_score(job: Job) -> Entry:
     """What the metrics read → scores per question, and their means with intervals."""
     metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
     judged = evaluate.Judged.from_arrays(job.inputs["judge"].arrays)
-    columns, k = job.values["columns"], job.values.get("k", 1)
-    scores = evaluate.score(judged, job.answers(), job.golden.examples, metrics, columns, k, assessments=job.assessments())
-    return Entry(scores.to_arrays(), {"summary": evaluate.summarise(scores, job.golden.examples).to_json()})
+    columns, k, examples, answers = job.values["columns"], job.values.get("k", 1), job.golden.examples, job.answers()
+    scores = evaluate.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments())
+    asked = {name: metric for name, metric in metrics.items() if answers and isinstance(metric, AskingMetric)}
+    values = {name: scores.column(name).tolist() for name in asked}
+    counts = {name: asdict(asked_of(metric, values[name], examples, answers or ())) for name, metric in asked.items()}
+    return Entry(scores.to_arrays(), {"summary": evaluate.summarise(scores, examples).to_json(), "asked": counts})
 
 
 def run_latency(job: Job) -> Entry:

@@ -38,10 +38,10 @@ def labels(here: Path) -> str:
     return "data=people.jsonl"
 
 
-def written(here: Path, *fixed: str) -> str:
+def written(here: Path, *fixed: str, gate: str = GATE) -> str:
     write_many(here / "golden", 10)
     more = ", ".join(["", "generator=extractive", *(f'"{part}"' for part in fixed)])
-    write_gated(here / "study.yaml", Path("golden"), AXES, GATE, more)
+    write_gated(here / "study.yaml", Path("golden"), AXES, gate, more)
     return "study.yaml"
 
 
@@ -147,8 +147,36 @@ def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> 
     assert row.measured["cost_usd"] == 0
     listing = judges(done.plan, store)
     assert listing is not None
-    assert "could not judge" in listing.sentence
+    assert judge.lost in listing.sentence
     assert listing.lines[0].cells[0] == f"{judge.failed} of {judge.asked}"
+
+
+def test_what_a_metric_could_not_ask_its_own_model_is_shown_everywhere(here: Path, rag: Verb) -> None:
+    own = "metric.ragas_context_recall.generator"
+    column = "metrics=[ndcg@10,token_f1,ragas_context_recall]"
+    metric = ("metric=[ndcg,token_f1,ragas_context_recall]", f"~{own}", f"+{own}._target_=judges.texts.SayingNothing", column)
+    study = written(here, *metric, gate="gate: {metrics: {ndcg@10: 0.03}}\n")
+    _answered(here / "golden" / "questions.jsonl", 12)
+    told = rag("sweep", study, "--no-track")
+    lost = "ragas_context_recall could not make 8 of 8 judgements: they are in no figure"
+    assert lost in told.out.replace("\n", " ")
+    done, store = swept(study)
+    assert assessors(done.plan, store) == []
+    assert [row.measured["judge_failures"] for row in done.board.rows] == [4, 4]
+    assert done.board.rows[0].metrics["ragas_context_recall"]["n"] == 0
+    listing = judges(done.plan, store)
+    assert listing is not None
+    assert lost in listing.sentence
+    assert [(line.name, line.cells[0]) for line in listing.lines] == [("ragas_context_recall", "8 of 8")]
+    assert rag("baseline", study).code == 0
+    assert lost in rag("gate", study, "chunker.overlap=1", "--json").json["sentence"]
+
+
+def _answered(path: Path, count: int) -> None:
+    """Give the first questions a reference answer."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    told = (row | ({"answers": ["It costs ten crowns."]} if number < count else {}) for number, row in enumerate(rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in told), "utf-8")
 
 
 def test_a_judge_reads_nothing_where_nobody_asks(study: str) -> None:

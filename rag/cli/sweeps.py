@@ -68,7 +68,8 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
     else:
         terminal.swept(done, told, sweep.folder_of(done), called)
         terminal.tallies(checked.of(done.plan, ready.store))
-        terminal.judges(assessors.assessors(done.plan, ready.store), concordance.concordances(done.plan, ready.store))
+        asked = (done.plan, ready.store)
+        terminal.judges(assessors.assessors(*asked), concordance.concordances(*asked), assessors.asking(*asked))
     if stopped := done.stopped or told.stopped:
         raise stopped
     sweep.write(done)

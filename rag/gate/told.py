@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rag import baseline, blame, compare, results
+from rag import assessors, baseline, blame, compare, results
 from rag.errors import ConfigError, DataError
 from rag.gate import bounds, candidate, decide, measure
 from rag.gate.bounds import Kept
@@ -123,12 +123,20 @@ def of(gated: Gated, error: str = "") -> Told:
     rows = decide.decide(pair, gated.gate.margins, gated.same, warned)
     held = bounds.hold(gated, found, warned)
     verdict = overall([*rows, *held])
+    said = said_of(verdict, rows, held, gated.same) + _unjudged(gated)
     if gated.same:
-        return Told(gated, verdict, said_of(verdict, rows, held, same=True), rows, held)
+        return Told(gated, verdict, said, rows, held)
     lost, losses = _lost(gated, pair, rows)
     changed = changes(gated)
     other = "" if changed else " The config is the baseline's: code, or the version of a library, differs."
-    return Told(gated, verdict, said_of(verdict, rows, held) + other, rows, held, lost, losses, changed=changed)
+    return Told(gated, verdict, said + other, rows, held, lost, losses, changed=changed)
+
+
+def _unjudged(gated: Gated) -> str:
+    """What judges could not judge of the candidate: a column that compares the rest alone may hide it."""
+    ready = gated.candidate
+    asked = (ready.plan, ready.store, [ready.trial])
+    return "".join(f" {judge.lost}." for judge in (*assessors.assessors(*asked), *assessors.asking(*asked)) if judge.failed)
 
 
 def last_line(error: str) -> str:

@@ -49,6 +49,7 @@ class RagasJudge:
         if not self.unasked.strip():
             raise ConfigError("judge.unasked", "is empty", "any question: ragas refuses none")
         self._patterns  # noqa: B018 - checks the expressions
+        ragas_models.check_installed(WHERE)
 
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], ...]:

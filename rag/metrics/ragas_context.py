@@ -28,24 +28,36 @@ class RagasContext:
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
-            raise ConfigError(f"metric.ragas_context_{self.which}.attempts", f"is {self.attempts}", "1 or more")
+            raise ConfigError(f"{self._where}.attempts", f"is {self.attempts}", "1 or more")
+        ragas_models.check_installed(self._where)
+
+    @property
+    def _where(self) -> str:
+        return f"metric.ragas_context_{self.which}"
 
     def fingerprint(self) -> str:
         """The generator's."""
         return fingerprint(self.generator)
 
+    def applies(self, example: Example, answer: Answer) -> bool:
+        """Whether there is a reference answer, a question and a context."""
+        return bool(answer.contexts and readable(answer.query.text).strip() and _references(example))
+
     def measure(self, example: Example, answer: Answer) -> float:
-        """A value in [0, 1]; NaN without a reference answer or contexts, and where the model gave nothing that can be read."""
-        contexts = [readable(hit.chunk.text) for hit in answer.contexts]
-        question, references = readable(answer.query.text).strip(), [one for one in example.answers if one.strip()]
-        if not (contexts and question and references):
+        """A value in [0, 1]; NaN where it does not apply, and where the model gave nothing that can be read."""
+        if not self.applies(example, answer):
             return float("nan")
-        found = ragas_models.metrics(f"metric.ragas_context_{self.which}")
+        found = ragas_models.metrics(self._where)
         metric = found.ContextPrecision if self.which == "precision" else found.ContextRecall
+        contexts, question = [readable(hit.chunk.text) for hit in answer.contexts], readable(answer.query.text).strip()
+        reference = readable(_references(example)[0])
 
         async def measure(number: int, model: Model) -> Any:
-            reference = readable(references[0])
             return await metric(llm=model).ascore(user_input=question, retrieved_contexts=contexts, reference=reference)
 
         (told,) = ragas_models.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
         return min(1.0, told.value) if told.value == told.value else told.value
+
+
+def _references(example: Example) -> list[str]:
+    return [one for one in example.answers if one.strip()]

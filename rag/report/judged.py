@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rag.agreement import Difference, Estimate
-from rag.assessors import Assessor, assessors
+from rag.assessors import Assessor, asking, assessors
 from rag.calibration import Card
 from rag.concordance import Concordance, concordances
 from rag.plan import Plan
@@ -19,7 +19,7 @@ UNJUDGED = "No judge read answers: metrics such as faithfulness ask one."
 
 def judges(made: Plan, store: Store) -> Listing | None:
     """A line per judge and set of labels that it was measured on; the sentence says what there is to remark."""
-    found = assessors(made, store)
+    found = [*assessors(made, store), *asking(made, store)]
     if not found:
         return None
     remarks = [f"{remark}." for judge in found for remark in judge.remarks]

@@ -10,9 +10,9 @@ from rag.concordance import Concordance
 from rag.terminal.output import interval, out
 
 
-def judges(found: Sequence[Assessor], agreements: Sequence[Concordance] = ()) -> None:
-    """One line per remark, and per two judges that judged the same answers."""
-    for judge in found:
+def judges(found: Sequence[Assessor], agreements: Sequence[Concordance] = (), asking: Sequence[Assessor] = ()) -> None:
+    """One line per remark, and per two judges that judged the same answers; `asking` are metrics with a model of their own."""
+    for judge in (*found, *asking):
         for remark in judge.remarks:
             out.print(f"[yellow]{escape(remark)}.[/yellow]")
     if any(not judge.cards for judge in found):

@@ -97,15 +97,62 @@ def test_what_is_refused_for_good_is_a_failure_and_an_error_ends_the_batch() -> 
         judge(Failing(error)).passages_spending([("What?", "The door.")])
 
 
+def verdicts(*values: object) -> str:
+    return json.dumps({"statements": [{"statement": "", "reason": "", "verdict": value} for value in values]})
+
+
+CUT = json.dumps({"statements": ["One.", "Two.", "Three."]})
+
+
+@pytest.mark.parametrize(
+    ("reply", "wrong"),
+    [
+        (verdicts(1), "it speaks of 1 statements, not of 3"),
+        (verdicts(1, 1, 1, 1), "it speaks of 4 statements, not of 3"),
+        (verdicts(), "it speaks of 0 statements, not of 3"),
+        (verdicts(0, 2, 1), "verdict is 2, which is no whole number from 0 to 1"),
+        (verdicts(0, -1, 1), "verdict is -1, which is no whole number from 0 to 1"),
+        (verdicts(0, math.nan, 1), "1 validation error"),
+        (verdicts(0, "yes", 1), "1 validation error"),
+    ],
+    ids=["few", "many", "none", "more", "less", "nan", "word"],
+)
+def test_verdicts_that_do_not_fit_the_statements_are_asked_for_again_and_then_a_failure(reply: str, wrong: str) -> None:
+    case = Case("The door is red.", CONTEXTS)
+    (verdict,) = judge(Failing(CUT, reply, reply)).judge([case])
+    assert verdict.claims[0].failure.startswith(f"the reply cannot be read: {wrong}")
+    right = f"```json\n{verdicts(1, 0, True)}\n```"
+    assert judge(Failing(CUT, reply, right)).judge([case])[0].faithfulness == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("first", ['{"rating": 7}', "I cannot help with that.", '{"rating": null}'])
+def test_a_context_is_related_by_both_of_the_ratings_or_by_none(first: str) -> None:
+    pairs = [("What?", "The door.")]
+    ((lost, spent),) = judge(Failing(first, first)).passages_spending(pairs)
+    assert (math.isnan(lost), spent) == (True, Spent(3 * 7, 0.75))
+    assert judge(Failing(first)).passages_spending(pairs)[0][0] == 0.5
+
+
+def test_a_question_that_was_not_made_up_makes_no_relevance() -> None:
+    empty = json.dumps({"question": " ", "noncommittal": 0})
+    assert math.isnan(judge(Failing(*[empty] * 6)).relate([("red door", "red door")])[0])
+    assert judge(Failing(empty)).relate([("red door", "red door")]) == [pytest.approx(1)]
+
+
 def test_empty_statements_are_no_value() -> None:
     (verdict,) = judge(Failing(json.dumps({"statements": []}))).judge([Case("The door is red.", CONTEXTS)])
     assert verdict.claims[0].failure == "ragas gave no value"
 
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ragas.metrics.collections", None)
-    with pytest.raises(MissingExtraError, match=r'judge: needs the package .ragas.*\n.*pip install "assay\[ragas\]"'):
-        judge(SayingAsRagasWants()).judge([Case("The door is red.", CONTEXTS)])
+    asked = judge(SayingAsRagasWants())
+    needed = r'judge: needs the package .ragas.*\n.*pip install "assay\[ragas\]"'
+    monkeypatch.setitem(sys.modules, "ragas.metrics.collections", None)  # as in versions of another make
+    with pytest.raises(MissingExtraError, match=needed):
+        asked.judge([Case("The door is red.", CONTEXTS)])
+    monkeypatch.setitem(sys.modules, "ragas", None)
+    with pytest.raises(MissingExtraError, match=needed):
+        judge(SayingAsRagasWants())
 
 
 @pytest.mark.parametrize(

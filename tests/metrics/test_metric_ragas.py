@@ -1,8 +1,10 @@
 """ragas' context precision and recall, on a model that says what it is scripted to say."""
 
 import asyncio
+import json
 import math
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,7 +13,7 @@ from judges.texts import SayingAsRagasWants
 
 from rag.errors import ConfigError, MissingExtraError
 from rag.metrics.ragas_context import RagasContext
-from rag.records import Answer, Chunk, Example, Hit, Query, Reply, Span
+from rag.records import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
 
 BOTH = ["precision", "recall"]
 
@@ -47,9 +49,42 @@ def test_without_a_reference_a_question_or_contexts_there_is_no_value(which: Any
 def test_what_is_missing_or_wrong_is_said(which: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match=r"metric\.ragas_context_\w+\.attempts: is 0"):
         RagasContext(which, SayingAsRagasWants(), "", 0)
-    monkeypatch.setitem(sys.modules, "ragas.metrics.collections", None)
-    with pytest.raises(MissingExtraError, match=r"metric\.ragas_context_\w+: needs the package .ragas"):
-        RagasContext(which, SayingAsRagasWants(), "").measure(asked("Red."), answer("A cat."))
+    told, needed = RagasContext(which, SayingAsRagasWants(), ""), r"metric\.ragas_context_\w+: needs the package .ragas"
+    monkeypatch.setitem(sys.modules, "ragas.metrics.collections", None)  # as in versions of another make
+    with pytest.raises(MissingExtraError, match=needed):
+        told.measure(asked("Red."), answer("A cat."))
+    monkeypatch.setitem(sys.modules, "ragas", None)
+    with pytest.raises(MissingExtraError, match=needed):
+        RagasContext(which, SayingAsRagasWants(), "")
+
+
+class Saying(SayingAsRagasWants):
+    """Says the same to every request."""
+
+    def __init__(self, said: object) -> None:
+        super().__init__()
+        self.said = json.dumps(said)
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        return [Reply(self.said) for _ in requests]
+
+
+@pytest.mark.parametrize(
+    ("which", "said"),
+    [
+        ("precision", {"reason": "", "verdict": 2}),
+        ("precision", {"reason": "", "verdict": -1}),
+        ("recall", {"classifications": [{"statement": "", "reason": "", "attributed": 5}]}),
+        ("recall", {"classifications": [{"statement": "", "reason": "", "attributed": -1}]}),
+        ("recall", {"classifications": []}),
+    ],
+)
+def test_what_is_neither_yes_nor_no_is_no_value_though_it_applies(which: Any, said: object) -> None:
+    metric, example, read = RagasContext(which, Saying(said), ""), asked("Red."), answer("A cat.")
+    assert metric.applies(example, read)
+    assert math.isnan(metric.measure(example, read))
+    assert not metric.applies(asked(" "), read)
+    assert not metric.applies(example, answer())
 
 
 def test_it_measures_where_a_loop_is_running() -> None:
