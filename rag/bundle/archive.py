@@ -9,14 +9,12 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Protocol
 
 import zstandard
 
-from rag.bundle.contents import BLOCK, Contents, check_bytes, check_manifest, read_folder
+from rag.bundle.contents import BLOCK, Contents, check_bytes, check_manifest, private, read_folder, take
 from rag.bundle.layout import LIMITS, MANIFEST, MODELS, SEAL, Limits, check_name
-from rag.bundle.manifest import Manifest
 from rag.bundle.refusal import refused
 
 SUFFIX = ".tar.zst"
@@ -57,7 +55,7 @@ def pack(folder: Path, target: Path, limits: Limits = LIMITS) -> None:
             compressor = zstandard.ZstdCompressor(LEVEL, write_checksum=True, write_content_size=False)
             with compressor.stream_writer(file, closefd=False) as stream:
                 for name in (MANIFEST, SEAL, *sorted(found.manifest.files)):
-                    _add(stream, name, found.files.get(name, folder / name))
+                    _add(stream, name, found.files.get(name, found.root / name))
                 stream.write(bytes(2 * RECORD))
             file.seek(0)
             file.write(FRAME + _digest(file, file.seek(0, os.SEEK_END)))
@@ -121,11 +119,11 @@ def read_archive(path: Path, limits: Limits) -> Contents:
 def _members(stream: Source, where: str, limits: Limits) -> Contents:
     files = {name: b"".join(_member(stream, name, None, where)) for name in (MANIFEST, SEAL)}
     manifest = check_manifest(files[MANIFEST], files[SEAL], where, limits)
-    root = TemporaryDirectory(prefix="assay-bundle-") if any(name.startswith(MODELS) for name in manifest.files) else None
+    root = private(manifest)
     for name, listed in sorted(manifest.files.items()):
         blocks = _member(stream, name, listed.size, where)
         if root and name.startswith(MODELS):
-            _store(Path(root.name) / name, blocks, manifest, name, where)
+            take(blocks, manifest, name, where, Path(root.name))
         else:
             files[name] = b"".join(blocks)
             check_bytes(manifest, name, hashlib.sha256(files[name]).hexdigest(), where)
@@ -184,13 +182,3 @@ def _read(stream: Source, size: int, where: str) -> bytes:
         return stream.read(size)
     except zstandard.ZstdError as error:
         raise refused(where, f"cannot be decompressed: {error}") from error
-
-
-def _store(target: Path, blocks: Iterator[bytes], manifest: Manifest, name: str, where: str) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    total = hashlib.sha256()
-    with target.open("xb") as file:
-        for block in blocks:
-            total.update(block)
-            file.write(block)
-    check_bytes(manifest, name, total.hexdigest(), where)

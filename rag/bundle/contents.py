@@ -4,14 +4,16 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import BinaryIO
 
 from rag.bundle.layout import MANIFEST, MODELS, SEAL, Limits, check_distinct, check_name, check_names
 from rag.bundle.manifest import Manifest, read_manifest
 from rag.bundle.refusal import refused
+from rag.errors import StoreError
 
 BLOCK = 1 << 20
 DEEPEST = 8
@@ -29,7 +31,8 @@ class Contents:
     """A bundle whose every byte is as its manifest has it.
 
     `files` are those that are read by us; whoever has parsed one takes it out, for it may be large. What lies below `models/`
-    is read by libraries, from the folder `root`; where that is temporary, `held` keeps it as long as this record lives.
+    is read by libraries, from the folder `root`: a copy of our own, so that what they read is what was verified. `held` keeps
+    it as long as this record lives.
     """
 
     manifest: Manifest
@@ -58,11 +61,39 @@ def check_bytes(manifest: Manifest, name: str, found: str, where: str) -> None:
         raise refused(f"{where}: {name}", f"has sha256 {found}, and {MANIFEST} says {manifest.files[name].sha256}")
 
 
-def read_folder(folder: Path, limits: Limits) -> Contents:
+def private(manifest: Manifest) -> "TemporaryDirectory[str] | None":
+    """A folder that nobody else may read, for the models that a bundle has inside; None where it has none."""
+    inside = any(name.startswith(MODELS) for name in manifest.files)
+    return TemporaryDirectory(prefix="assay-bundle-") if inside else None
+
+
+def take(blocks: Iterator[bytes], manifest: Manifest, name: str, where: str, room: Path | None) -> None:
+    """Verify a file of a model that comes in blocks, and write it below `room`, where one is given; StoreError for no room."""
+    total = hashlib.sha256()
+    with _new(room / name) if room else nullcontext() as file:
+        for block in blocks:
+            total.update(block)
+            if file:
+                file.write(block)
+    check_bytes(manifest, name, total.hexdigest(), where)
+
+
+@contextmanager
+def _new(path: Path) -> Iterator[BinaryIO]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            yield file
+    except OSError as error:
+        what = f"takes no copy of a model ({error.strerror})"
+        raise StoreError(str(path.parent), what, "make room there, or set TMPDIR to a folder that has some") from error
+
+
+def read_folder(folder: Path, limits: Limits, copied: bool = True) -> Contents:
     """The verified files of a folder.
 
     No link is followed, nothing but ordinary files is opened, and every file is read once: what is parsed later is what was
-    verified. Files of models alone are read again, by libraries.
+    verified. Files of models are copied on the way, unless told otherwise: then they are verified, and `root` is the folder.
     """
     where = str(folder)
     with _opened(folder) as root:
@@ -73,15 +104,16 @@ def read_folder(folder: Path, limits: Limits) -> Contents:
         files = {name: b"".join(_blocks(root, name, sizes[name], where)) for name in (MANIFEST, SEAL)}
         manifest = check_manifest(files[MANIFEST], files[SEAL], where, limits)
         _check_listing(manifest, sizes, where)
+        held = private(manifest) if copied else None
+        room = Path(held.name) if held else None
         for name in sorted(manifest.files):
-            total, last = hashlib.sha256(), b""
+            if name.startswith(MODELS):
+                take(_blocks(root, name, sizes[name], where), manifest, name, where, room)
+                continue
             # What is kept is read at one go: put together from blocks it would take its size twice.
-            for last in _blocks(root, name, sizes[name], where, BLOCK if name.startswith(MODELS) else sizes[name]):
-                total.update(last)
-            check_bytes(manifest, name, total.hexdigest(), where)
-            if not name.startswith(MODELS):
-                files[name] = last
-    return Contents(manifest, files, folder)
+            files[name] = b"".join(_blocks(root, name, sizes[name], where, sizes[name]))
+            check_bytes(manifest, name, hashlib.sha256(files[name]).hexdigest(), where)
+    return Contents(manifest, files, room or folder, held)
 
 
 @contextmanager

@@ -33,8 +33,8 @@ NONE: Mapping[str, Path] = MappingProxyType({})
 class Bundle:
     """An opened bundle. `digest` is the hash by which it is known, 64 hexadecimal digits.
 
-    `files` are what else it holds, as verified: golden questions, scores, cards, config. Models that came in an archive lie in
-    a folder that goes when this record does.
+    `files` are what else it holds, as verified: golden questions, scores, cards, config. Models that it
+    has inside lie in a folder of our own that goes when this record does.
     """
 
     path: Path

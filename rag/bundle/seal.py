@@ -14,8 +14,9 @@ from rag.answering import materials, values_of
 from rag.build import TARGET, Components
 from rag.bundle import leaks, proof
 from rag.bundle.archive import SUFFIX, pack
+from rag.bundle.contents import read_folder
 from rag.bundle.evidence import evidence, metrics_of
-from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, PROMPT, SEAL
+from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, LIMITS, MANIFEST, PROMPT, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.measured import Measured, measured, named
 from rag.bundle.references import files_of, referenced, versions
@@ -221,9 +222,14 @@ def _listed(content: bytes | Path) -> Listed:
 
 
 def _same(target: Path, known: str) -> bool:
-    """Whether that very bundle is at the target; StoreError for anything else that is."""
+    """Whether that very bundle is at the target, whole; StoreError for anything else that is."""
     if not target.exists():
         return False
+    what = "is not this bundle"
     if target.is_dir() and (target / MANIFEST).is_file() and digest_of(target) == known:
-        return True
-    raise StoreError(str(target), "is there already, and is not this bundle", "remove it, or name another place: --to PATH")
+        try:
+            read_folder(target, LIMITS, copied=False)
+            return True
+        except BundleError as error:
+            what = f"is no longer this bundle: {error.where.removeprefix(f'{target}: ')} {error.what}"
+    raise StoreError(str(target), f"is there already, and {what}", "remove it, or name another place: --to PATH")

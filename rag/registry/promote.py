@@ -174,8 +174,9 @@ def _kept(bound: Bound, pair: Pair, candidate: Version, champion: Version, is_ad
 
 def _ratio(pair: Pair, candidate: Version, champion: Version) -> clock.Ratio:
     """How much slower the sealed pipelines answer here, timed in turns."""
-    sides = open_bundle(champion.path).pipeline, open_bundle(candidate.path).pipeline
-    return clock.of(clock.timed(*sides, pair.golden.examples))
+    # Kept while they are timed: models that a bundle has inside go with it.
+    before, after = open_bundle(champion.path), open_bundle(candidate.path)
+    return clock.of(clock.timed(before.pipeline, after.pipeline, pair.golden.examples))
 
 
 def _asked(gate: Gate, candidate: Version) -> str:

@@ -1,16 +1,20 @@
 """Models of bundles: inside, given by whoever opens it, or on the hub; compared before anything loads them."""
 
 import json
+import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from forged import forged, node, refusal, resealed
 
+from rag.bundle import contents
+from rag.bundle import opened as opening
 from rag.bundle.archive import pack
 from rag.bundle.opened import open_bundle
-from rag.errors import ConfigError
+from rag.errors import ConfigError, StoreError
 from rag.models import PinnedModel
 
 CROSS = "rag.rerankers.cross_encoder.CrossEncoderReranker"
@@ -44,19 +48,50 @@ def with_model(base: Path, target: Path, weights: Path, inside: bool, **changed:
     return resealed(made, lambda manifest: manifest.update(models=[model(weights, inside, **changed)]))
 
 
-def test_a_model_inside_is_used_from_there(base: Path, tmp_path: Path, weights: Path) -> None:
-    opened = open_bundle(with_model(base, tmp_path / "b", weights, inside=True))
-    assert Path(opened.pipeline.reranker.model) == tmp_path / "b/models/reranker"  # type: ignore[attr-defined]
-
-
-def test_a_model_in_an_archive_stays_as_long_as_the_bundle(base: Path, tmp_path: Path, weights: Path) -> None:
+@pytest.mark.parametrize("form", ["b", "b.tar.zst"])
+def test_a_model_inside_is_a_copy_that_stays_as_long_as_the_bundle(
+    base: Path, tmp_path: Path, weights: Path, form: str
+) -> None:
     pack(with_model(base, tmp_path / "b", weights, inside=True), tmp_path / "b.tar.zst")
-    opened = open_bundle(tmp_path / "b.tar.zst")
+    opened = open_bundle(tmp_path / form)
     folder = Path(opened.pipeline.reranker.model)  # type: ignore[attr-defined]
+    # Whoever may write to the bundle changes nothing that a library still has to read.
+    (tmp_path / "b/models/reranker/model.safetensors").write_bytes(b"Weights")
     assert (folder / "model.safetensors").read_bytes() == b"weights"
+    assert (folder / "1_Pooling/config.json").read_text("utf-8") == "{}"
+    assert folder.stat().st_uid == os.geteuid()
+    assert folder.parents[1].stat().st_mode & 0o077 == 0
     assert "models/reranker/model.safetensors" not in opened.files
     del opened
     assert not folder.exists()
+
+
+def test_a_model_that_is_exchanged_after_it_was_verified_is_not_read(
+    base: Path, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = with_model(base, tmp_path / "b", weights, inside=True)
+    check = opening.read_folder
+
+    def swapping(*given: Any) -> Any:
+        found = check(*given)
+        (made / "models/reranker/config.json").write_text('{"auto_map": {"AutoModel": "x.Y"}}', "utf-8")
+        return found
+
+    monkeypatch.setattr(opening, "read_folder", swapping)
+    opened = open_bundle(made)
+    folder = Path(opened.pipeline.reranker.model)  # type: ignore[attr-defined]
+    assert (folder / "config.json").read_text("utf-8") == '{"model_type": "bert"}'
+
+
+def test_no_room_for_a_model_is_told(base: Path, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = with_model(base, tmp_path / "b", weights, inside=True)
+    room = tmp_path / "room"
+    room.mkdir()
+    # Whatever cannot be written there: root may write to any folder.
+    (room / "models").write_text("", "utf-8")
+    monkeypatch.setattr(contents, "private", lambda manifest: SimpleNamespace(name=str(room)))
+    with pytest.raises(StoreError, match="TMPDIR"):
+        open_bundle(made)
 
 
 def test_a_model_that_is_named_must_be_given(base: Path, tmp_path: Path, weights: Path) -> None:

@@ -133,6 +133,16 @@ def test_the_same_bundle_stays_and_another_is_not_overwritten(there: Path, tmp_p
     assert (tmp_path / "b" / MANIFEST).stat().st_mtime_ns == before
 
 
+@pytest.mark.parametrize("damage", ["golden.jsonl", "config.yaml", MANIFEST])
+def test_a_damaged_bundle_is_not_taken_for_the_one_that_was_sealed(there: Path, tmp_path: Path, damage: str) -> None:
+    sealed = export("small", tmp_path / "b")
+    with (sealed.path / damage).open("ab") as file:
+        file.write(b"\n")
+    with pytest.raises(StoreError, match="remove it") as caught:
+        export("small", tmp_path / "b")
+    assert damage == MANIFEST or damage in caught.value.what
+
+
 def test_a_file_in_the_way_is_not_overwritten(there: Path, tmp_path: Path) -> None:
     (tmp_path / "b").write_text("mine", "utf-8")
     with pytest.raises(StoreError):

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -119,6 +120,28 @@ def test_another_gate_counts_where_one_is_named(at_home: Place, versions: Any) -
     assert found.bounds[0].value
     assert (found.verdict, found.exit_code) == ("FAIL", 1)
     assert aliased(versions, "notes")["champion"] == 1
+
+
+def test_bundles_are_kept_while_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Opened:
+        """A bundle whose models go when it does."""
+
+        def __init__(self, path: str) -> None:
+            self.pipeline = {"path": path, "models": True}
+
+        def __del__(self) -> None:
+            self.pipeline["models"] = False
+
+    def timed(*sides: Any) -> Any:
+        assert [side["models"] for side in sides[:2]] == [True, True]
+        return [side["path"] for side in sides[:2]]
+
+    monkeypatch.setattr(promotion, "open_bundle", Opened)
+    monkeypatch.setattr(promotion.clock, "timed", timed)
+    monkeypatch.setattr(promotion.clock, "of", lambda seconds: seconds)
+    pair = SimpleNamespace(golden=SimpleNamespace(examples=()))
+    before, after = SimpleNamespace(path="a"), SimpleNamespace(path="b")
+    assert promotion._ratio(pair, after, before) == ["a", "b"]  # type: ignore[arg-type, comparison-overlap]
 
 
 def test_what_nobody_measured_cannot_be_compared(at_home: Place, versions: Any, tmp_path: Path) -> None:
