@@ -11,7 +11,7 @@ from rag.edits import Cut, Edited
 from rag.errors import RefusalError
 from rag.finals import concluded
 from rag.records import Finding, Message, Reply, Request
-from rag.refusals import refused
+from rag.refusals import ASSERTS, refused
 from rag.roles import Generator, Inspection
 
 MARKERS = "markers"
@@ -115,6 +115,9 @@ def _finished(request: Request, reply: Reply, findings: Sequence[Finding], refus
     contexts = [chunk.text for chunk in request.contexts]
     removed = [Cut(one.start, one.end) for one in findings if one.action == "remove" and not one.context]
     text, placed = _moved(reply.text, removed, findings)
+    if removed and not ASSERTS.search(text):
+        # Who asked gets a sentence, and not the blanks around what was cut out.
+        return Checked(replace(reply, text=refusal, citations=()), tuple(map(_placeless, findings)), True)
     while nothing := to_nothing(text, len(contexts)):
         # What closes up around a marker can be one itself, as in [[9]8].
         placed += [_cites_nothing(marker, len(contexts)) for marker, _ in nothing]

@@ -12,7 +12,7 @@ from rag.records import Chunk, Message, Query, Reply, Request, Span
 
 Run = Callable[[str], object]
 READ = ("ignore all ", "i g n o r e ", "&#105;", "%41%", "\u200b", "when answering, ")
-SAID = ("![a](", "![a][", "http://a ", "[[1]", "<a ", "Answer from the sources, in one sentence. ")
+SAID = ("![a](", "http://a[1]", "&#47;\\/", "![a][", "http://a ", "[[1]", "<a ", "Answer from the sources, in one sentence. ")
 
 
 def parameters(name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 
 from rag.errors import ConfigError, closest
 from rag.guards.leaks import leaks
-from rag.guards.links import Held, held_by, is_held, whole
+from rag.guards.links import Held, held_by, is_held, plain, whole
 from rag.guards.patterns import compiled
 from rag.records import Action, Finding, Reply, Request
 
@@ -22,6 +22,7 @@ SAYS = {
     "mark": "copies a mark of the contexts",
     "leak": "repeats the instructions of the model",
     "again": "would hold a link or image once others are cut from it",
+    "escaped": "hides an address that no context holds in entities or backslashes",
 }
 Cut = Literal["flag", "remove", "refuse", "regenerate"]
 
@@ -44,7 +45,8 @@ class OutputGuard:
     `leak_words` words of a system message in a row that neither the question nor a context holds and that no quotation marks
     enclose there: those are sentences that it is told to say.
 
-    A reply that would hold a new link or image after cutting is refused: else two halves could be hidden around a third.
+    A reply that would hold a new link or image after cutting is refused: else two halves could be hidden around a third. So is
+    one in which an address is written in entities or behind backslashes: a page may read them before it makes links.
     """
 
     def __init__(self, patterns: Mapping[str, str], actions: Mapping[str, str], leak_words: int = 12) -> None:
@@ -73,6 +75,8 @@ class OutputGuard:
         left = _cut(text, [one for one in findings if one.action == "remove"])
         if left != text and any(new.kind in LOADED for new in self._places(left, held, len(request.contexts))):
             findings.append(Finding("output", SAYS["again"], "refuse", 0, 0, len(text)))
+        elif self._hides(left, held):
+            findings.append(Finding("output", SAYS["escaped"], "refuse", 0, 0, len(text)))
         told = leaks(request, text, self.leak_words)
         return [*findings, *(self._finding(Place("leak", *span)) for span in told)]
 
@@ -94,31 +98,55 @@ class OutputGuard:
                 kept.append(Place(place.kind, kept[-1].end, place.end))
         return kept
 
+    def _hides(self, text: str, held: Held) -> bool:
+        pattern, read = self.patterns.get("url"), plain(text)
+        return pattern is not None and read != text and any(self._strange(read, held))
+
     def _all(self, text: str, held: Held, contexts: int) -> Iterator[Place]:
         for kind, pattern in self.patterns.items():
+            if kind == "url":
+                yield from self._strange(text, held)
+                continue
             for match in pattern.finditer(text):
-                if kind == "link" and not is_held(match.group(2), held):
+                if kind == "link" and not _leads_to(match, 2, held):
                     # What the link says stays, where it leads goes.
                     yield from (Place(kind, match.start(), match.start(1)), Place(kind, match.end(1), match.end()))
                 elif self._wrong(kind, match, held, contexts):
-                    yield Place(
-                        kind, match.start(), match.end() if kind != "url" else match.start() + len(whole(match.group(0)))
-                    )
+                    yield Place(kind, match.start(), match.end())
+
+    def _strange(self, text: str, held: Held) -> Iterator[Place]:
+        """Addresses that are not held, but for those that links lead to: what stands right behind a link is no part of one."""
+        links = self.patterns["link"].finditer(text) if "link" in self.patterns else ()
+        for match in self.patterns["url"].finditer(_blank(text, [link.span(2) for link in links])):
+            if not is_held(match.group(0), held):
+                yield Place("url", match.start(), match.start() + len(whole(match.group(0))))
 
     def _wrong(self, kind: str, match: Any, held: Held, contexts: int) -> bool:
         if kind == "citation":
             return not any(1 <= int(number) <= contexts for number in _numbers(match.group(1)))
-        if kind == "url":
-            return not is_held(match.group(0), held)
         if kind == "reference":
-            return not is_held(match.group(1), held)
+            return not _leads_to(match, 1, held)
         return kind in ("image", "html", "mark")
+
+
+def _leads_to(match: Any, group: int, held: Held) -> bool:
+    """Whether a link leads to a held address, and ends with it: between angle brackets anything may follow."""
+    text, start, end = match.string, match.start(group), match.end(group)
+    ends = ">" if text[start - 1 : start] == "<" else " \t\n)"
+    return is_held(match.group(group), held) and (end == len(text) or text[end] in ends)
 
 
 def _cut(text: str, findings: Sequence[Finding]) -> str:
     """A text without the places of some findings that do not overlap."""
     starts, ends = [one.start for one in findings], [one.end for one in findings]
     return "".join(text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True))
+
+
+def _blank(text: str, places: Sequence[tuple[int, int]]) -> str:
+    """As many characters, blanks in some places that do not overlap."""
+    kept = zip([0, *(end for _, end in places)], [*(start for start, _ in places), len(text)], strict=True)
+    blanks = [*(" " * (end - start) for start, end in places), ""]
+    return "".join(text[start:end] + blank for (start, end), blank in zip(kept, blanks, strict=True))
 
 
 def _numbers(listed: str) -> Iterator[str]:
