@@ -17,6 +17,7 @@ from rag.registry import versions
 from rag.registry.judged import advisory
 from rag.registry.register import CHALLENGER, CHAMPION
 from rag.registry.service import registry
+from rag.registry.turns import alone
 from rag.registry.versions import Version
 from rag.verdicts import Side, questions_of
 
@@ -98,7 +99,12 @@ def promote(model: str, number: int | None = None, asked: Asked = Asked()) -> Pr
 
 
 def _move(client: "MlflowClient", found: Promotion) -> None:
-    """Point `champion` at the version; MLflow cannot compare and set, so look once more who it is."""
+    """Point `champion` at the version, if it is still whom it was compared with."""
+    with alone(client, found.challenger.model):
+        _move_alone(client, found)
+
+
+def _move_alone(client: "MlflowClient", found: Promotion) -> None:
     model, candidate = found.challenger.model, found.challenger
     known = versions.champion(client, model)
     if (known and int(known.version)) != (found.champion and found.champion.number):

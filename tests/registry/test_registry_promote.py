@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from rag.bundle.seal import seal
 from rag.errors import ConfigError, DataError, ServiceError
 from rag.gate.spec import Gate, Margin
 from rag.registry import promote as promotion
+from rag.registry import turns
 from rag.registry.judged import advisory
 from rag.registry.promote import Asked, promote
 from rag.registry.register import register
@@ -183,6 +185,40 @@ def test_an_alias_that_somebody_moved_meanwhile_stays(versions: Any, monkeypatch
     with pytest.raises(ServiceError, match="somebody moved it meanwhile"):
         promote("notes")
     assert "champion" not in aliased(versions, "notes")
+
+
+def test_of_two_who_promote_at_once_one_moves_the_alias(versions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "PAUSE", 0)
+    monkeypatch.setattr(turns, "TRIES", 2)
+    look, looks = promotion.versions.champion, []
+
+    def meanwhile(client: Any, model: str) -> Any:
+        known = look(client, model)
+        looks.append(known)
+        if len(looks) == 2:  # the first one is about to move the alias: whoever comes now must not
+            with pytest.raises(ServiceError, match="by somebody else at this moment"):
+                promotion._move(client, replace(found, challenger=replace(found.challenger, number=1)))
+        return known
+
+    monkeypatch.setattr(promotion.versions, "champion", meanwhile)
+    with registry("x") as client, fetched(challenger(client, "notes", 1)) as version:
+        found = promotion.held(version, None, Asked())
+    promote("notes")
+    assert len(looks) == 2
+    assert aliased(versions, "notes") == {"champion": 2}
+    assert not versions.get_registered_model("notes").tags
+
+
+def test_who_died_while_promoting_is_not_waited_for(versions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "PAUSE", 0)
+    for began, stops in ((time.time() + 60, True), (time.time() - turns.STALE - 60, False)):
+        versions.set_registered_model_tag("notes", f"{turns.CLAIM}other", f"{began:.0f}")
+        if stops:
+            with pytest.raises(ServiceError, match="at this moment"):
+                promote("notes")
+            assert not aliased(versions, "notes").get("champion")
+        else:
+            assert promote("notes").promoted
 
 
 def test_the_corpus_may_differ_where_that_is_said(at_home: Place, versions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
