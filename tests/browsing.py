@@ -5,7 +5,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
+
+# A page may take its time on a machine that has much to do; what never comes is found all the same.
+expect.set_options(timeout=60_000)
 
 CONTRAST = """() => {
   const parse = text => (text.match(/[\\d.]+/g) || []).map(Number);

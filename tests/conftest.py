@@ -1,5 +1,7 @@
 """What many tests work with: a golden set, an empty folder, a browser."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +14,10 @@ from small import write_golden
 # How fast a machine draws examples says nothing about what is tested.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+# A shell that runs something in the background lets it not hear Ctrl-C, nor what that starts: tests press it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from small import write_golden
 OVERRIDES = ("dataset=native", "dataset.path=golden", "embedder=hashing", "index=[bm25s]", "fusion=single", "k=2")
 MODEL = ("generator=openai", "generator.model=m", "generator.runtime.retries=0", "queries=concatenate")
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x07\r]")
-SECONDS = 60
+SECONDS = 180
 LONG = stream(*(["on ", "and "] * 300), wait=0.05)
 
 
@@ -65,7 +65,7 @@ class Terminal:
 
     def interrupt(self) -> None:
         """Ctrl-C at the prompt; again where it came between readline's looks at its signals, which then waits for a key."""
-        for _ in range(5):
+        for _ in range(20):
             self.type("\x03")
             with suppress(AssertionError):
                 self.expect("> ", 3)

@@ -272,7 +272,7 @@ class SlowEmbedder:
         stored = [path for path in Path(".rag/store/stages").rglob("[!.]*") if path.is_file()]
         if {"many": len(texts) > 20, "second": len(stored) >= 9, "never": False}[os.environ["SLOW"]]:
             Path("slow").touch()
-            time.sleep(60)
+            time.sleep(600)
         return self.embed_queries(texts)
 
     def embed_queries(self, texts):
@@ -304,16 +304,18 @@ def entries() -> int:
 
 def interrupted(
     command: list[str], environment: Mapping[str, str], stored: int
-) -> tuple[subprocess.CompletedProcess[str], float, int]:
-    """Start a sweep, wait until it hangs and has stored all else that it can, press Ctrl-C; what it said, and how soon."""
+) -> tuple[subprocess.CompletedProcess[str], int]:
+    """Start a sweep, wait until it hangs and has stored all else that it can, press Ctrl-C; what it said, and its group.
+
+    It hangs for ten minutes: it must end long before.
+    """
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
-    assert until(lambda: Path("slow").exists() and entries() >= stored, 60), entries()
-    began = time.monotonic()
+    assert until(lambda: Path("slow").exists() and entries() >= stored, 120), entries()
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    return subprocess.CompletedProcess(command, process.returncode, out, err), time.monotonic() - began, process.pid
+    out, err = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(command, process.returncode, out, err), process.pid
 
 
 def is_gone(group: int) -> bool:
@@ -333,22 +335,20 @@ def test_ctrl_c_shows_what_there_is_and_the_next_run_goes_on(here: Path, golden:
     (here / "study.yaml").write_text(study, "utf-8")
     environment = plugin(here / "installed")
     command = [sys.executable, "-m", "rag", "sweep", "study.yaml", "--no-track", f"execute={mode}"]
-    done, seconds, group = interrupted(command, {**environment, "SLOW": slow}, 10)
+    done, group = interrupted(command, {**environment, "SLOW": slow}, 10)
     assert done.returncode == 130, done.stderr
-    assert seconds < 10
     assert done.stderr == ""
     assert "Stopped on the way: the same command goes on" in done.stdout
     assert "not run" in done.stdout
     assert re.search(r"[1-9]\d* still to run", done.stdout)
     assert "nothing is concluded" in done.stdout
-    assert until(lambda: is_gone(group), 10), "a worker outlived its sweep"
+    assert until(lambda: is_gone(group), 60), "a worker outlived its sweep"
     again = subprocess.run(
         [*command, "execute=inline", "--json"], capture_output=True, text=True, env={**environment, "SLOW": "never"}, check=True
     )
     told: dict[str, Any] = json.loads(again.stdout)
     assert [trial["status"] for trial in told["trials"]] == ["done", "done"]
     assert told["stages"]["reused"] >= 10
-    print(f"Ctrl-C with execute={mode}: {seconds:.2f} s")  # noqa: T201 - shown by -s
 
 
 @pytest.mark.parametrize("arguments", [["search", "ferry", *GIVEN], [*RUN, "--json"]])

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from containers import composed, filled, said
 from databases import postgres
+from ports import free_port
 from small import write_golden
 
 from rag.answering import config_of
@@ -24,7 +24,7 @@ from rag.bundle.seal import seal
 from rag.serve.keys import hashed, new_key
 from rag.serve.settings import Settings
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds that a process has to start on a busy machine."""
 
 
@@ -32,12 +32,6 @@ PATIENCE = 60.0
 def compose() -> dict[str, Any]:
     """The compose file."""
     return composed()
-
-
-def _free() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @contextmanager
@@ -94,7 +88,7 @@ def test_the_server_of_the_compose_file(compose: dict[str, Any], database: Any, 
     chosen = ["dataset=native", "dataset.path=golden", "index=[bm25s]", "fusion=single", "embedder=hashing"]
     digest = seal(config_of([*chosen, "generator=extractive"]), here / "bundles" / "small")
     (here / "bundles/current").symlink_to("small")
-    service, port, key = compose["services"]["server"], _free(), new_key()
+    service, port, key = compose["services"]["server"], free_port(), new_key()
     told = {name: value for name, value in service["environment"].items() if name.startswith("RAG_") and value is not None}
     environment = {name: filled(value, {"RAG_API_KEYS": f"me:{hashed(key)}"}) for name, value in told.items()}
     environment |= dict(part.split("=", 1) for part in said("ENV")[-1].split() if part.startswith("RAG_"))
@@ -105,7 +99,7 @@ def test_the_server_of_the_compose_file(compose: dict[str, Any], database: Any, 
     with running(command, environment, tmp_path) as log:
         wait(at(port, service["healthcheck"]["test"], Settings.port), environment, log)
         assert healthy(json.loads(said("HEALTHCHECK")[0].partition("CMD ")[2]), environment)
-        assert not healthy(at(_free(), service["healthcheck"]["test"], Settings.port), environment)
+        assert not healthy(at(free_port(), service["healthcheck"]["test"], Settings.port), environment)
         url, body = f"http://127.0.0.1:{port}/chat", json.dumps({"question": "What does a bus ticket cost?"}).encode()
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
         with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=PATIENCE) as reply:
@@ -126,7 +120,7 @@ def test_a_container_without_keys_does_not_start(here: Path, tmp_path: Path) -> 
 
 def test_mlflow_of_the_compose_file(compose: dict[str, Any], database: Any, tmp_path: Path) -> None:
     """Its command and healthcheck as written, over PostgreSQL; it is reached by the name that the server knows it by."""
-    service, port = compose["services"]["mlflow"], _free()
+    service, port = compose["services"]["mlflow"], free_port()
     environment = {name: filled(value, {"POSTGRES_PASSWORD": "x"}) for name, value in service["environment"].items()}
     driver = environment["MLFLOW_BACKEND_STORE_URI"].partition("://")[0]
     environment["MLFLOW_BACKEND_STORE_URI"] = database.fresh().replace("postgresql://", f"{driver}://", 1)

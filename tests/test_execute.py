@@ -154,35 +154,49 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
 
 
 KILLER = """
-import os, random, signal, sys, time
-from rag import plan, sweep, workers
+# Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
+import os, random, signal, sys
+from rag import entries, execute, plan, store as storing, sweep
 from rag.experiment import load
-from rag.store import Store
 
-rng = random.Random(7)
-store = Store("store")
+kills, steps, rng = int(sys.argv[1]), int(sys.argv[2]), random.Random(7)
+store = storing.Store("store")
 made = plan.make(load("study.yaml"), store)
-for _ in range(int(sys.argv[1])):
-    hear, tell = os.pipe()
-    child = os.fork()
-    if not child:
-        os.write(tell, b"!")
-        sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None)
+places = {module.__file__ for module in (entries, execute, storing)}
+
+def swept(left, begun):
+    def step(frame, event, argument):
+        nonlocal left, begun
+        begun = begun or frame.f_code.co_name == "_write_local"
+        left -= begun and frame.f_code.co_filename in places
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def listen(key, outcome):
+        if outcome is None and not store.has(made.stages[key].entry):
+            sys.setprofile(step)
+
+    sweep.run(made, store, {"mode": "inline"}, listen)
+
+for number in range(kills):
+    # Every second one while it writes its first result: that takes some thirty steps.
+    begun = number % 2 == 0
+    left = rng.randrange(steps if begun else 30)
+    if not (child := os.fork()):
+        swept(left, begun)
         os._exit(0)
-    os.read(hear, 1)
-    time.sleep(rng.random() * 0.02)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL, "it ended before it was killed"
 """
 
 
-def test_fifty_kills_at_random_moments_leave_nothing_broken(tmp_path: Path) -> None:
+def test_fifty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path) -> None:
     golden = write_golden(tmp_path / "golden")
     write_experiment(tmp_path / "study.yaml", golden, AXES)
-    subprocess.run([sys.executable, "-c", KILLER, "50"], cwd=tmp_path, check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", KILLER, "50", "800"], cwd=tmp_path, check=True, timeout=600)
     store = store_at(tmp_path / "store")
-    assert 0 < len(store.keys("stages")) < 49, "the kills must hit a sweep on its way"
+    assert 10 < len(store.keys("stages")) < 49, "the kills must hit a sweep on its way"
     assert [key for key in store.keys("stages") if store.read(key) is None] == []
+    assert list(Path(store.base).rglob("*.tmp")), "and some of them a write"
     store.clear_orphans()
     assert not list(Path(store.base).rglob("*.tmp"))
     done = swept(made(tmp_path, store), store)

@@ -207,7 +207,7 @@ OVERRIDES += [
 bundles = st.lists(st.sampled_from(OVERRIDES), min_size=1, max_size=2).map(tuple)
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.lists(bundles, min_size=1, max_size=2), max_size=3))
 def test_any_experiment_composes_as_if_each_trial_were_alone(here: Path, axes: list[list[tuple[str, ...]]]) -> None:
     assert_equals_one_by_one(declared([], **{f"axis{number}": choices for number, choices in enumerate(axes)}))

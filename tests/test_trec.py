@@ -14,7 +14,7 @@ from rag.trec import read_qrels, read_run, write_qrels, write_run
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\f\v\0"), min_size=1, max_size=8)
 SCORES = st.floats(width=32, min_value=-(2.0**99), max_value=2.0**99, allow_subnormal=False)
 RANKINGS = st.dictionaries(NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=8).map(lambda hits: list(hits.items())))
-IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 
 
 @IN_ONE_FOLDER

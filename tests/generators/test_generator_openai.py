@@ -63,9 +63,12 @@ def test_null_leaves_a_field_out(script: Script) -> None:
 
 def test_replies_come_in_order_with_four_requests_under_way(script: Script) -> None:
     def repeat(exchange: Any) -> None:
+        if int(exchange.question) < 4:
+            together.wait()
         time.sleep(0.05 if int(exchange.question) % 2 else 0.02)
         say(exchange.question)(exchange)
 
+    together = threading.Barrier(4, timeout=60)
     script.steps = [repeat]
     replies = generator(script, concurrency=4).generate([request(str(number)) for number in range(20)])
     assert [reply.text for reply in replies] == [str(number) for number in range(20)]
@@ -203,7 +206,7 @@ def test_a_piece_arrives_before_the_next_is_written(script: Script) -> None:
     def halting(exchange: Exchange) -> None:
         stream("first", ending=b"")(exchange)
         exchange.wfile.flush()
-        assert gate.wait(5)
+        assert gate.wait(60)
         exchange.wfile.write(b'data: {"choices":[{"delta":{"content":"last"},"finish_reason":"stop"}]}\n\n')
 
     script.steps = [halting]

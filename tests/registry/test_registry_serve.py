@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from ports import free_port
 
 from rag.answering import told
 from rag.records import Query
@@ -22,14 +22,8 @@ from rag.registry.promote import promote
 from rag.registry.register import register
 
 QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds that a process has to start on a busy machine."""
-
-
-def _free() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @contextmanager
@@ -40,7 +34,7 @@ def running(*arguments: str, folder: Path, ping: str, tracking: str = "") -> Ite
     environment = kept | told | ({"MLFLOW_TRACKING_URI": tracking} if tracking else {})
     # MLflow starts uvicorn by its name.
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    port, log = _free(), folder / "log"
+    port, log = free_port(), folder / "log"
     command = [sys.executable, "-m", "mlflow", *arguments, "--host", "127.0.0.1", "--port", str(port)]
     with log.open("wb") as file:
         process = subprocess.Popen(command, env=environment, cwd=folder, stdout=file, stderr=file, start_new_session=True)

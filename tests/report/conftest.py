@@ -48,7 +48,7 @@ def opened(browser: Browser) -> Iterator[Callable[..., Opened]]:
         found.page.on("request", lambda request: found.requests.append(request.url))
         found.page.goto(path.as_uri())
         if wait:
-            found.page.wait_for_selector("html[data-ready]", state="attached", timeout=30_000)
+            found.page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
         return found
 
     yield open_page

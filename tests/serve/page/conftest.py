@@ -32,7 +32,7 @@ def opened(browser: Browser, server: Served) -> Iterator[Callable[..., Opened]]:
         found.page.on("console", lambda said: found.errors.append(said.text) if said.type in ("error", "warning") else None)
         found.page.on("pageerror", lambda error: found.errors.append(str(error)))
         found.page.on("request", lambda request: found.requests.append(request.url))
-        found.page.set_default_timeout(30_000)
+        found.page.set_default_timeout(60_000)
         found.page.goto(at.url)
         if wait:
             found.page.wait_for_selector("html[data-ready]", state="attached")

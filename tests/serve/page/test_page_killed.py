@@ -1,7 +1,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ import pytest
 import scripted_server
 from page_server import FERRY, LEAVE, Gate, Opened, Served, say, sealed
 from playwright.sync_api import expect
+from ports import free_port
 from running_server import Running
 from scripted_server import Script
 
@@ -21,11 +21,6 @@ from scripted_server import Script
 def script() -> Iterator[Script]:
     with scripted_server.serving(Gate("Up to five days ", "more.")) as found:
         yield found
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 @pytest.fixture
