@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from rag.serve.promised import Told
 
@@ -30,6 +30,7 @@ class Offered(Told):
     created: int
     owned_by: str
     bundle: str
+    follows: bool = Field(description="Whether what was said before counts in what is searched for.")
 
 
 class Offers(Told):

@@ -49,6 +49,11 @@ class Model:
         """As it is listed."""
         return self.bundle.name
 
+    @property
+    def follows(self) -> bool:
+        """Whether what was said before counts in what is searched for; otherwise it is looked for as it was typed."""
+        return not getattr(self.bundle.pipeline.queries, "changes_nothing", False)
+
     @cached_property
     def documents(self) -> dict[str, Document]:
         """The documents by doc_id."""

@@ -109,6 +109,7 @@ def test_what_steers_a_model_is_taken_and_not_used(client: openai.OpenAI, model:
 def test_models_are_listed(client: openai.OpenAI, server: Live) -> None:
     (found,) = client.models.list().data
     assert (found.id, found.owned_by) == (server.served.models[0].name, "assay")
+    assert found.model_dump()["follows"] is True
     assert client.models.retrieve(found.id).id == found.id
     assert client.chat.completions.create(model=found.id, messages=[user(QUESTION)]).model == found.id
 

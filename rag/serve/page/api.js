@@ -55,11 +55,13 @@ async function reached(path, method, body, signal) {
 }
 
 async function problem(response) {
-  let said = {};
   try {
-    said = await response.json();
-  } catch { /* a proxy in between may answer in HTML */ }
-  return problemOf(said, response.status, response);
+    return problemOf(await response.json(), response.status, response);
+  } catch {
+    // What is no JSON is none of ours: a proxy in between speaks of itself.
+    const title = (response.status < 500 && TITLES[response.status]) || "The server cannot be reached";
+    return new Problem(response.status, title, `Something between this page and the server answered ${response.status} in its place.`, "Try again in a moment.");
+  }
 }
 
 function problemOf(said, status, response) {

@@ -2,6 +2,7 @@
 
 import { request } from "./api.js";
 import { find, icon, make } from "./dom.js";
+import * as narrow from "./narrow.js";
 import { openDocument } from "./reader.js";
 import * as scope from "./scope.js";
 import { count, several, short } from "./text.js";
@@ -21,6 +22,7 @@ export async function load(model) {
     documents = found;
     shown = SHOWN;
     scope.setDocuments(documents);
+    narrow.offer(documents);
     draw();
   } catch (problem) {
     if (turn === asked) failed(problem, model);
@@ -36,7 +38,7 @@ async function fetched(model, stale) {
     if (model) query.set("model", model);
     const answer = await request(`documents?${query}`);
     const page = answer.documents;
-    found.push(...page.map(one => ({ id: one.id, title: titled(one) })));
+    found.push(...page.map(one => ({ ...one, title: titled(one) })));
     total = answer.total;
     if (!page.length) break;
   } while (found.length < Math.min(total, MOST) && !stale());
@@ -97,6 +99,7 @@ function row(one) {
 
 export function start() {
   scope.changed.on(draw);
+  narrow.start();
   find("#documents-filter").addEventListener("input", () => { shown = SHOWN; draw(); });
   find("#documents-all").addEventListener("change", event => scope.turn(matching().map(one => one.id), event.target.checked));
 }

@@ -11,15 +11,15 @@ const DROPPED = 20;
 
 /** Open the panel at an answer: `first` is the tab that is shown, `place` the passage that its document opens at. */
 export function openEvidence(answer, first = "passages", place = null) {
-  const tabs = [];
+  const tabs = [], heading = clipped(answer.question, 80);
   const at = place ?? placeOf(answer, answer.contexts?.[0]);
-  if (at) tabs.push({ name: "document", title: "Document", fill: body => fill(body, at) });
-  tabs.push({ name: "passages", title: "Passages", fill: body => passages(body, answer) });
+  if (at) tabs.push({ name: "document", title: "Document", heading: scope.titleOf(at.doc_id), fill: body => fill(body, at) });
+  tabs.push({ name: "passages", title: "Passages", heading, fill: body => passages(body, answer) });
   const findings = answer.findings ?? [];
-  tabs.push({ name: "checks", title: findings.length ? `Checks (${findings.length})` : "Checks", fill: body => checks(body, answer) });
-  if (answer.prompt) tabs.push({ name: "prompt", title: "Prompt", fill: body => prompt(body, answer) });
-  if (answer.timings) tabs.push({ name: "cost", title: "Cost", fill: body => cost(body, answer) });
-  panel.open(first === "document" ? scope.titleOf(at.doc_id) : clipped(answer.question, 80), tabs, first);
+  tabs.push({ name: "checks", title: findings.length ? `Checks (${findings.length})` : "Checks", heading, fill: body => checks(body, answer) });
+  if (answer.prompt) tabs.push({ name: "prompt", title: "Prompt", heading, fill: body => prompt(body, answer) });
+  if (answer.timings) tabs.push({ name: "cost", title: "Cost", heading, fill: body => cost(body, answer) });
+  panel.open(tabs, first);
 }
 
 /** Where a context stands, with the quote that a citation names in it. */

@@ -13,6 +13,7 @@ export function thumbs(answer) {
   async function rate(rating) {
     buttons.forEach((button, number) => button.setAttribute("aria-pressed", String((number ? -1 : 1) === rating)));
     place.replaceChildren(form(rating));
+    place.scrollIntoView({ block: "nearest" });
     await sent(rating, "", "Noted. A reviewer can make a golden question of it.");
   }
 

@@ -10,19 +10,27 @@ import * as scope from "./scope.js";
 import { told } from "./text.js";
 import * as turns from "./turns.js";
 
-let models = [];
+let models = [], alone = new Set();
 const asked = [];
 let recalled = 0;
 
 const field = find("#question"), first = find("#first"), second = find("#second");
 const chosen = () => [first.value || null, ...(second.value ? [second.value] : [])];
 
+/** Which pipelines there are, and which of them search for every question as it is typed. */
+async function offers() {
+  const found = (await request("v1/models")).data;
+  models = found.map(one => one.id);
+  alone = new Set(found.filter(one => !one.follows).map(one => one.id));
+}
+
 async function begin() {
   find("#failed")?.remove();
   try {
-    models = (await request("v1/models")).data.map(one => one.id);
+    await offers();
   } catch (problem) {
     find("#empty").hidden = find("#composer").hidden = true;
+    find("#documents-list").replaceChildren();
     const again = make("button.strong", { type: "button", onclick: begin }, "Try again");
     return find("main").prepend(make("div.nowhere", { id: "failed", role: "alert" }, make("h2", {}, `${problem.title ?? "Something went wrong"}.`), make("p", {}, told(problem)), again));
   }
@@ -36,7 +44,7 @@ async function begin() {
 /** The server answers from other bundles now: show these, and their documents. */
 async function changedOver(answer) {
   const before = [first.value, second.value];
-  models = (await request("v1/models")).data.map(one => one.id);
+  await offers();
   const [left, right] = before.map(name => (!name || models.includes(name) ? name : answer.model));
   offered(left);
   if (right && right !== left) second.value = right;
@@ -59,6 +67,14 @@ function choose() {
   second.replaceChildren(make("option", { value: "" }, "no comparison"), ...models.filter(id => id !== first.value).map(id => make("option", { value: id }, id)));
   if (before !== first.value && models.includes(before)) second.value = before;
   readFrom(first.value || null);
+  standing();
+}
+
+/** Nobody should ask "and when?" where that is all that is searched for. */
+function standing() {
+  const names = chosen().filter(name => alone.has(name)), all = names.length === chosen().length;
+  find("#alone").hidden = !names.length;
+  find("#alone").textContent = `${all ? "Every question is searched for" : `${names[0]} searches for every question`} as it is typed: ask in full.`;
 }
 
 function drawScope() {
@@ -133,6 +149,7 @@ find("#composer").addEventListener("submit", submit);
 field.addEventListener("keydown", typed);
 field.addEventListener("input", grow);
 first.addEventListener("change", () => { choose(); documents.load(first.value); });
+second.addEventListener("change", standing);
 find("#new").addEventListener("click", async () => { panel.close(); field.focus(); await turns.forget(); button(); say("A new conversation."); });
 document.addEventListener("keydown", keys);
 scope.changed.on(drawScope);

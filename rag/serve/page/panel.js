@@ -7,12 +7,11 @@ let opener = null, tabs = [];
 
 export const isOpen = () => !find("#panel").hidden;
 
-/** Open the panel with tabs `[{ name, title, fill(element) }]`, `first` of them shown; Escape brings focus back. */
-export function open(heading, wanted, first) {
+/** Open the panel with tabs `[{ name, title, heading, fill(element) }]`, `first` of them shown; Escape brings focus back. */
+export function open(wanted, first) {
   const panel = find("#panel");
   if (panel.hidden || !panel.contains(document.activeElement)) opener = document.activeElement;
   tabs = wanted;
-  find("#panel-title").textContent = heading;
   const list = find("#panel-tabs");
   list.hidden = tabs.length < 2;
   list.replaceChildren(...tabs.map(tab => make("button", { type: "button", role: "tab", id: `tab-${tab.name}`, "aria-controls": "panel-body", onclick: () => show(tab.name) }, tab.title)));
@@ -38,11 +37,12 @@ function show(name) {
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
   }
-  const body = find("#panel-body");
+  const tab = tabs.find(one => one.name === name), body = find("#panel-body");
+  find("#panel-title").textContent = tab.heading;
   body.setAttribute("aria-labelledby", tabs.length > 1 ? `tab-${name}` : "panel-title");
   body.replaceChildren();
   body.scrollTop = 0;
-  tabs.find(tab => tab.name === name).fill(body);
+  tab.fill(body);
 }
 
 export function close() {

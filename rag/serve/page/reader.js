@@ -18,7 +18,7 @@ export function readFrom(name) {
 
 /** Open a document, with the passage [start, end) and the `quote` {start, end} in it marked, both in code points. */
 export function openDocument(place) {
-  panel.open(scope.titleOf(place.doc_id), [{ name: "document", title: "Document", fill: body => fill(body, place) }]);
+  panel.open([{ name: "document", title: "Document", heading: scope.titleOf(place.doc_id), fill: body => fill(body, place) }]);
 }
 
 /** Fill an element with a document; what another panel uses too. */

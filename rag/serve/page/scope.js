@@ -6,6 +6,8 @@ import { count, several, short } from "./text.js";
 export const changed = signal();
 const titles = new Map();
 let all = [], off = new Set(), whole = new Set(), range = null;
+/** By tag its value; by the empty name a heading. */
+let under = new Map();
 
 /** The documents that there are now; choices of documents that are gone go with them. */
 export function setDocuments(documents) {
@@ -18,6 +20,12 @@ export function setDocuments(documents) {
   const known = new Set(all);
   off = new Set([...off].filter(id => known.has(id)));
   whole = new Set([...whole].filter(id => known.has(id)));
+  changed.tell();
+}
+
+/** Which headings and tags there are now: a choice of one that is gone goes with it. */
+export function setNarrow(headings, tags) {
+  under = new Map([...under].filter(([name, value]) => (name ? tags.get(name) ?? [] : headings).includes(value)));
   changed.tell();
 }
 
@@ -49,7 +57,17 @@ export function select(wanted) {
   changed.tell();
 }
 
+/** Search only under a heading, which has the empty name, or where a tag has this value; an empty value lifts it. */
+export function narrow(name, value) {
+  if (value === narrowed(name)) return;
+  if (value) under.set(name, value); else under.delete(name);
+  changed.tell();
+}
+
+export const narrowed = name => under.get(name) ?? "";
+
 export function clear() {
+  under.clear();
   off.clear();
   whole.clear();
   range = null;
@@ -60,8 +78,9 @@ export function clear() {
 export function within() {
   if (whole.size) return { whole: [...whole] };
   if (range) return { range: { doc_id: range.doc_id, start: range.start, end: range.end } };
-  if (off.size) return { documents: all.filter(isOn) };
-  return null;
+  const heading = narrowed(""), tags = [...under].filter(([name]) => name).map(([name, value]) => [name, [value]]);
+  const wanted = { ...(off.size && { documents: all.filter(isOn) }), ...(heading && { sections: [heading] }), ...(tags.length && { tags: Object.fromEntries(tags) }) };
+  return Object.keys(wanted).length ? wanted : null;
 }
 
 /** Why nothing can be asked now; empty if something can. */
@@ -75,10 +94,16 @@ export function described(wanted) {
   if (!wanted) return "";
   if (wanted.whole) return `Read whole, without a search: ${listed(wanted.whole)}`;
   if (wanted.range) return `Only characters ${count(wanted.range.start)}–${count(wanted.range.end)} of ${titleOf(wanted.range.doc_id)}`;
-  if (!wanted.documents.length) return "None of the documents";
-  const on = new Set(wanted.documents), without = all.filter(id => !on.has(id));
+  const tags = Object.entries(wanted.tags ?? {}).map(([name, values]) => `Only ${name}: ${values.join(", ")}`);
+  const sections = (wanted.sections ?? []).map(heading => `Only under “${heading}”`);
+  return [...(wanted.documents ? [among(wanted.documents)] : []), ...tags, ...sections].join(" · ");
+}
+
+function among(ids) {
+  if (!ids.length) return "None of the documents";
+  const on = new Set(ids), without = all.filter(id => !on.has(id));
   if (without.length && without.length < 3 && without.length < on.size) return `All but ${listed(without)}`;
-  return wanted.documents.length > 2 ? `Only ${count(wanted.documents.length)} of ${several(all.length, "document")}` : `Only ${listed(wanted.documents)}`;
+  return ids.length > 2 ? `Only ${count(ids.length)} of ${several(all.length, "document")}` : `Only ${listed(ids)}`;
 }
 
 function listed(ids) {

@@ -71,4 +71,5 @@ async def model(model: str, request: Request) -> Response:
 
 
 def _listed(model: Model) -> dict[str, object]:
-    return {"id": model.name, "object": "model", "created": model.opened, "owned_by": "assay", "bundle": model.bundle.digest}
+    ours = {"bundle": model.bundle.digest, "follows": model.follows}
+    return {"id": model.name, "object": "model", "created": model.opened, "owned_by": "assay"} | ours

@@ -206,6 +206,47 @@ def test_an_answer_too_many_tells_when_to_ask_again(page: Opened) -> None:
     assert "Try again in 7 seconds." in turn.get_by_role("alert").inner_text()
 
 
+def test_what_a_proxy_answers_is_not_taken_for_the_servers_words(page: Opened) -> None:
+    page.page.route("**/chat", lambda route: route.fulfill(status=502, content_type="text/html", body="<h1>Bad Gateway</h1>"))
+    said = page.ask(FERRY).get_by_role("alert").inner_text()
+    assert said.startswith(
+        "The server cannot be reached. Something between this page and the server answered 502 in its place."
+    )
+
+
+def test_a_window_as_low_as_a_line_scrolls_as_a_whole(opened: Open) -> None:
+    found = opened(viewport={"width": 320, "height": 256})
+    found.server.plays(say("Up to five days may be carried over [1]."))
+    turn = found.ask(LEAVE)
+    sizes = "[document.documentElement.scrollWidth, document.querySelector('#turns').clientHeight]"
+    width, height = found.page.evaluate(sizes)
+    assert width <= 320
+    assert height + 1 > turn.bounding_box()["height"]  # type: ignore[index]
+    turn.locator(".cite").click()
+    expect(found.page.locator("mark.quote").first).to_be_in_viewport()
+    found.page.keyboard.press("Escape")
+    found.page.keyboard.press("/")
+    expect(found.page.locator("#question")).to_be_in_viewport()
+
+
+def test_with_forced_colours_a_quote_and_what_is_chosen_still_differ(opened: Open) -> None:
+    found = opened(forced_colors="active")
+    found.server.plays(say("Up to five days may be carried over [1]."))
+    turn = found.ask(LEAVE)
+    turn.locator(".cite").click()
+    found.page.locator("mark.quote").first.wait_for()
+    colour = "(all, name) => [...new Set(all.map(one => getComputedStyle(one)[name]))]"
+    quote, passage = (
+        found.page.locator(f"mark.{kind}").evaluate_all(colour, "backgroundColor") for kind in ("quote", "passage:not(.quote)")
+    )
+    assert not set(quote) & set(passage)
+    chosen, other = (
+        found.page.locator(f"[role=tab][aria-selected={state}]").evaluate_all(colour, "borderBottomColor")
+        for state in ("true", "false")
+    )
+    assert not set(chosen) & set(other)
+
+
 def test_a_bundle_that_only_searches_shows_what_it_found(tmp_path: Path, opened: Open) -> None:
     with (
         serving(say("Nobody asks.")) as script,

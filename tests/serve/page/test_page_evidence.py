@@ -51,11 +51,15 @@ def test_passages_stand_with_the_ranks_that_the_server_tells(page: Opened) -> No
         }
         assert row.locator(".number").all_inner_texts() == ([str(one["number"])] if one["kept"] else [])
         assert row.locator(".why").all_inner_texts() == ([] if one["kept"] else [one["why"]])
+    expect(page.page.locator("#panel-title")).to_have_text(LEAVE)
     dropped = page.page.locator("#panel .passages > li.dropped").first
     dropped.locator("summary").click()
     expect(dropped.locator(".excerpt")).to_be_visible()
     dropped.locator(".open").click()
     expect(page.page.locator("article.document mark.passage").first).to_be_in_viewport()
+    expect(page.page.locator("#panel-title")).not_to_have_text(LEAVE)
+    page.page.get_by_role("tab", name="Passages").click()
+    expect(page.page.locator("#panel-title")).to_have_text(LEAVE)
 
 
 def test_the_prompt_is_exactly_what_the_model_was_sent(page: Opened) -> None:

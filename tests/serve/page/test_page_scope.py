@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from page_server import FERRY, HOSTILE, LEAVE, TEXTS, Opened, say
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 
 @pytest.fixture(autouse=True)
@@ -105,4 +105,51 @@ def test_a_section_is_chosen_with_the_keyboard(page: Opened) -> None:
     assert TEXTS["staff/leave.md"][within["start"] : within["end"]].startswith("## Asking")
     assert within["end"] == len(TEXTS["staff/leave.md"])
     page.page.get_by_label("Ask all documents again").click()
+    assert sent(page, LEAVE)["within"] is None
+
+
+def test_a_heading_restricts_the_search_to_what_stands_under_it(page: Opened) -> None:
+    field = page.page.get_by_label("Search only under a heading")
+    assert page.page.locator("#headings option").evaluate_all("all => all.map(one => one.value)") == ["Asking", "Carrying over"]
+    field.fill("carrying")
+    assert sent(page, LEAVE)["within"] is None
+    page.page.locator("#question").focus()
+    field.fill("nowhere")
+    field.press("Enter")
+    expect(page.page.get_by_role("alert")).to_have_text("No document has this heading.")
+    field.fill("carrying over")
+    expect(page.page.get_by_role("alert")).to_have_count(0)
+    expect(page.page.locator("#scope")).to_have_text("Only under “Carrying over”")
+    assert sent(page, LEAVE)["within"] == {"sections": ["Carrying over"]}
+    sources = prompted(page).partition("Question:")[0]
+    assert "Up to five days" in sources
+    assert "25 days" not in sources
+    assert "ferry" not in sources
+    page.page.get_by_label("Search in ferry.txt").uncheck()
+    assert sent(page, LEAVE)["within"] == {
+        "documents": sorted(TEXTS.keys() - {"harbour/ferry.txt"}),
+        "sections": ["Carrying over"],
+    }
+    page.page.get_by_label("Ask all documents again").click()
+    expect(field).to_have_value("")
+    assert sent(page, LEAVE)["within"] is None
+
+
+def test_tags_that_documents_share_restrict_the_search(page: Opened) -> None:
+    def tagged(route: Route) -> None:
+        told = route.fetch().json()
+        for number, one in enumerate(told["documents"]):
+            one["metadata"] |= {"edition": 2024 + number % 2, "source": f"page {number}"}
+        route.fulfill(json=told)
+
+    page.page.route("**/documents?*", tagged)
+    page.page.reload()
+    field = page.page.get_by_label("Search only where edition is")
+    field.wait_for()
+    assert field.locator("option").all_inner_texts() == ["Any edition", "2024", "2025"]
+    assert page.page.locator("#narrow select").count() == 1, "what every document has of its own brings no two together"
+    field.select_option("2025")
+    expect(page.page.locator("#scope")).to_have_text("Only edition: 2025")
+    assert sent(page, LEAVE)["within"] == {"tags": {"edition": ["2025"]}}
+    field.select_option("")
     assert sent(page, LEAVE)["within"] is None

@@ -1,9 +1,11 @@
 from collections.abc import Callable
+from pathlib import Path
 
-from page_server import FERRY, LEAVE, Gate, Opened, say
+from page_server import FERRY, LEAVE, Gate, Opened, page_server, say
 from playwright.sync_api import expect
 from scripted_server import broken
 
+Open = Callable[..., Opened]
 SESSION = "Object.values(JSON.parse(sessionStorage.getItem('assay.sessions')))[0]"
 ANSWER = "Up to **five days** may be carried over [1]. They are taken by 31 March [1, 2]."
 
@@ -38,6 +40,21 @@ def test_a_question_follows_up_unless_it_is_to_stand_alone(page: Opened) -> None
     turn = page.ask("And where is the form?")
     assert LEAVE not in str(page.server.script.asked[2]["messages"])
     assert turn.locator(".within").inner_text() == "Asked on its own"
+
+
+def test_a_pipeline_that_searches_for_what_is_typed_says_so_before_a_follow_up(tmp_path: Path, opened: Open) -> None:
+    with page_server(tmp_path, beside=("queries=carry_over",)) as server:
+        server.plays(say(ANSWER))
+        found = opened(server)
+        alone = found.page.locator("#alone")
+        expect(alone).to_be_hidden()
+        found.ask(LEAVE)
+        expect(alone).to_have_text("Every question is searched for as it is typed: ask in full.")
+        first, second = found.page.locator("#first option").all_inner_texts()
+        found.page.select_option("#second", second)
+        expect(alone).to_have_text(f"{first} searches for every question as it is typed: ask in full.")
+        found.page.select_option("#first", second)
+        expect(alone).to_be_hidden()
 
 
 def test_a_reload_shows_the_conversation_again_and_goes_on_with_it(page: Opened) -> None:
