@@ -7,7 +7,7 @@ Reimers & Gurevych 2019, "Sentence-BERT"; Wang et al. 2020, "MiniLM". `transform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ class MiniLmEmbedder:
     device: str = "cpu"
     threads: int | None = None
     batch_size: int = 16
+    parallel: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_within("embedder.runtime.threads", self.threads, 1)

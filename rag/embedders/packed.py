@@ -2,31 +2,25 @@
 
 The matrix products run over the tokens of all texts together, which reads the weights once for all of them; attention runs
 text by text. So a text has the same states, to the last bit, whatever stands beside it (measured with torch 2.13, with oneDNN
-and with MKL).
+and with MKL). The layers are walked here: what transformers does around each of them, a text alone waits for as long as for
+its products.
 """
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-ATTENTION = "assay_packed"
-MIN_ROWS = 16
-"""Texts of fewer tokens are padded: MKL splits the matrix products of 5 to 11 rows by the number of threads, and the states of
-a short text alone then differ in their last bits between one thread and two (measured with torch 2.13)."""
-STEPS = ((128, 16), (512, 64), (1 << 62, 256))
+STEPS = ((128, 16), (512, 32), (1 << 62, 256))
 """Up to so many rows, their number is raised to a multiple of so many: oneDNN keeps code of some 2 MB for every number of rows
-that it has met, up to a thousand of them."""
+that it has met, up to a thousand of them, and MKL splits products of 5 to 11 rows by the number of threads, which changes
+the last bits of the states (measured with torch 2.13)."""
 
 
 def prepared(model: Any) -> Any:
-    """A BERT model whose attention stays inside each of the texts that `states` gives it; it is changed, and given back."""
-    from transformers import AttentionInterface
-
-    AttentionInterface.register(ATTENTION, _attention)
-    model.set_attn_implementation(ATTENTION)
+    """A BERT model that `states` is fast with; it is changed, and given back."""
     _laid_out(model)
     return model
 
@@ -35,20 +29,16 @@ def states(model: Any, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]
     """The last hidden states of token sequences, shape (tokens, dimensions) each, of a model that is `prepared`."""
     import torch
 
-    pieces = [piece for row in ids for piece in (len(row), max(0, MIN_ROWS - len(row)))]
-    pieces.append(_raised(sum(pieces)) - sum(pieces))
-    tokens, places = [0] * sum(pieces), [0] * sum(pieces)
-    ends = list(accumulate(pieces, initial=0))
-    for row, start in zip(ids, ends[:-1:2], strict=False):
-        tokens[start : start + len(row)], places[start : start + len(row)] = row, range(len(row))
+    sizes = [len(row) for row in ids]
     # What fills up is a text of its own, which nobody reads.
-    edges = [(start, end) for start, end in pairwise(ends) if end > start]
-    given = {"input_ids": tokens, "position_ids": places}
+    if filling := _raised(sum(sizes)) - sum(sizes):
+        sizes.append(filling)
+    tokens = [token for row in ids for token in row] + [0] * filling
+    places = [place for size in sizes for place in range(size)]
     with torch.inference_mode():
-        tensors = {name: torch.tensor([values], device=model.device) for name, values in given.items()}
-        everything = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=model.device)  # edges are the mask
-        rows = model(**tensors, attention_mask=everything, edges=edges).last_hidden_state[0].float().cpu().numpy()
-    return [rows[start : start + len(row)] for row, start in zip(ids, ends[:-1:2], strict=False)]
+        given = (torch.tensor(values, device=model.device) for values in (tokens, places))
+        rows = _walked(model, *given, sizes).float().cpu().numpy()
+    return [rows[end - len(row) : end] for row, end in zip(ids, accumulate(sizes), strict=False)]
 
 
 def _raised(rows: int) -> int:
@@ -56,16 +46,28 @@ def _raised(rows: int) -> int:
     return -(-rows // step) * step
 
 
-def _attention(
-    module: Any, query: Any, key: Any, value: Any, mask: Any, *, edges: Sequence[tuple[int, int]], scaling: float, **_: Any
-) -> tuple[Any, None]:
-    """Attention as transformers asks for it, from each text to itself."""
+def _walked(model: Any, tokens: Any, places: Any, sizes: Sequence[int]) -> Any:
+    """The model's last states of tokens at their places in texts of these sizes, shape (tokens, dimensions)."""
+    first = model.embeddings
+    kinds = first.token_type_embeddings(tokens.new_zeros(tokens.shape))
+    rows = first.LayerNorm(first.word_embeddings(tokens) + kinds + first.position_embeddings(places))
+    for layer in model.encoder.layer:
+        seen, wide = layer.attention, layer.intermediate
+        rows = seen.output.LayerNorm(seen.output.dense(_attended(seen.self, rows, sizes)) + rows)
+        rows = layer.output.LayerNorm(layer.output.dense(wide.intermediate_act_fn(wide.dense(rows))) + rows)
+    return rows
+
+
+def _attended(attention: Any, rows: Any, sizes: Sequence[int]) -> Any:
+    """What every token sees of the text that it stands in."""
     import torch
     from torch.nn.functional import scaled_dot_product_attention as attend
 
-    texts = (tuple(tensor[:, :, start:end] for tensor in (query, key, value)) for start, end in edges)
-    seen = [attend(asked, known, said, scale=scaling) for asked, known, said in texts]
-    return torch.cat(seen, 2).transpose(1, 2), None
+    layers = (attention.query, attention.key, attention.value)
+    heads = (1, len(rows), attention.num_attention_heads, -1)
+    texts = zip(*(layer(rows).view(heads).transpose(1, 2).split(sizes, 2) for layer in layers), strict=True)
+    seen = [attend(*text, scale=attention.scaling) for text in texts]
+    return torch.cat(seen, 2).transpose(1, 2).reshape(len(rows), -1)
 
 
 def _laid_out(model: Any) -> None:

@@ -4,7 +4,8 @@ Constructors check their parameters, are cheap, and load nothing: a plan builds 
 loaded at the first call. Batches go in and come out; one question is a batch of one.
 
 Class attributes that any component may set: `changes_nothing = True` marks the choice `none` of a role, which has no stage of
-its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). A Fusion
+its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). An Embedder
+that several threads may ask at once sets `parallel = True`, and a server then does. A Fusion
 may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
 sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars). It may
 also have `expected(request)`, the same for one request, by which a budget is kept; `sent(request)`, everything that its server

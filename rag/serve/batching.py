@@ -1,4 +1,4 @@
-"""Questions that wait at the same time are searched for together, by the one thread that searches."""
+"""Questions that wait at the same time are searched for together, by a thread that searches, or two that take turns."""
 
 import asyncio
 import os
@@ -6,13 +6,14 @@ import sys
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.clock import Clock
 from rag.pipeline import Pipeline, Trace
-from rag.records import Query
+from rag.records import Query, Vectors
+from rag.roles import Embedder
 from rag.scope import EVERYTHING, Scope, narrowed
 
 
@@ -43,8 +44,34 @@ class _Waiting:
     since: float
 
 
+@dataclass(frozen=True)
+class _Aside:
+    """An embedder whose work leaves the turn to another thread."""
+
+    embedder: Embedder
+    turn: threading.Lock
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """As the embedder does; whoever asks has the turn before and afterwards."""
+        return self._asked(self.embedder.embed_documents, texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """The same."""
+        return self._asked(self.embedder.embed_queries, texts)
+
+    def _asked(self, embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> Vectors:
+        self.turn.release()
+        try:
+            return embed(texts)
+        finally:
+            self.turn.acquire()
+
+
 class Batcher:
-    """Searches for questions in batches of up to `most`, in a thread of its own; `close` ends it.
+    """Searches for questions in batches of up to `most`, in threads of its own; `close` ends them.
+
+    Of an embedder with `parallel = True`, which several threads may ask at once, two threads ask, each for a batch; all other
+    steps are taken by one thread at a time, whatever they are made of.
 
     Nobody waits for a batch to fill: while one is searched for the next one gathers, so that batches grow with the load and a
     question alone is answered at once. What is found does not depend on the questions beside it. Those with a scope are
@@ -56,8 +83,11 @@ class Batcher:
         self._queue: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name="search", daemon=True)
-        self._thread.start()
+        self._turn = threading.Lock()
+        several = any(pipeline.uses_vectors.values()) and getattr(pipeline.embedder, "parallel", False)
+        self._threads = [threading.Thread(target=self._work, name="search", daemon=True) for _ in range(2 if several else 1)]
+        for thread in self._threads:
+            thread.start()
 
     async def trace(self, query: Query, scope: Scope = EVERYTHING) -> Trace:
         """What the pipeline, narrowed to a scope, finds; errors as `Pipeline.trace` and `narrowed` raise them."""
@@ -83,15 +113,18 @@ class Batcher:
         """Search for what waits, then end: nothing is taken any more."""
         with self._changed:
             self._closed = True
-            self._changed.notify()
-        # Whoever let go of the last reference may be the one who searched.
-        if self._thread is not threading.current_thread():
-            self._thread.join()
+            self._changed.notify_all()
+        for thread in self._threads:
+            # Whoever let go of the last reference may be the one who searched.
+            if thread is not threading.current_thread():
+                thread.join()
 
     def _work(self) -> None:
-        _leave_room()
+        _leave_room(len(self._threads))
         while batch := self._next():
-            self._settle(batch, self._searched(batch))
+            with self._turn:
+                outcomes = self._searched(batch)
+            self._settle(batch, outcomes)
 
     def _next(self) -> list[_Waiting]:
         """What is searched for together now; nothing when it is time to end."""
@@ -117,7 +150,8 @@ class Batcher:
         began, clock = time.perf_counter(), Clock()
         try:
             pipeline = narrowed(self.pipeline, batch[0].scope)
-            traces = pipeline.traces([one.query for one in batch], clock)
+            searching = replace(pipeline, embedder=_Aside(pipeline.embedder, self._turn))
+            traces = searching.traces([one.query for one in batch], clock)
         except Exception as error:  # whoever asked is told, whatever it is
             return [error] if len(batch) == 1 else [outcome for one in batch for outcome in self._searched([one])]
         rows = zip(batch, traces, strict=True)
@@ -137,8 +171,8 @@ SWITCH = 1e-4
 """Seconds after which Python takes the interpreter from a thread that another one waits for, instead of 0.005."""
 
 
-def _leave_room() -> None:
-    """Let this thread calculate on half of the processors, and let those who serve interrupt it often.
+def _leave_room(threads: int) -> None:
+    """Let so many threads calculate on half of the processors together, and let those who serve interrupt them often.
 
     Threads that wait for each other are slow where others work. An event loop gives up the interpreter whenever it reads,
     writes or logs, and would wait for the search each time. Measured on two processors with 16 clients, beside other work:
@@ -146,7 +180,7 @@ def _leave_room() -> None:
     """
     sys.setswitchinterval(SWITCH)
     if torch := sys.modules.get("torch"):  # whoever needs it has loaded it by now
-        torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2 // threads))
 
 
 def _tell(pairs: Sequence[tuple[asyncio.Future[Found], Outcome]]) -> None:

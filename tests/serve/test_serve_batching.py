@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 from small import write_golden
 
 from rag.answering import config_of, open_config
+from rag.embedders.hashing import HashingEmbedder
 from rag.errors import UserError
 from rag.pipeline import Pipeline
 from rag.queries.none import AsTyped
-from rag.records import Query, Sought
+from rag.rankings import Rankings
+from rag.records import Query, Sought, Vectors
+from rag.roles import Fusion
 from rag.scope import Scope
 from rag.serve.batching import Batcher, Found
 
@@ -158,6 +162,67 @@ def test_closing_answers_what_waits_and_takes_nothing_more(pipeline: Pipeline) -
         batcher.close()
 
     gated(pipeline, ask)
+
+
+class Embedding:
+    """An embedder that waits until two batches are with it, where it bears that, and notes who asked."""
+
+    def __init__(self, parallel: bool) -> None:
+        self.parallel = parallel
+        self.both, self.threads = threading.Barrier(2 if parallel else 1), set[int]()
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.threads.add(threading.get_ident())
+        self.both.wait(SOON)
+        return HashingEmbedder().embed_queries(texts)
+
+    embed_queries = embed_documents
+
+
+class Alone:
+    """A fusion that fails where two threads are in it."""
+
+    def __init__(self, fusion: Fusion) -> None:
+        self.fusion, self.inside = fusion, threading.Lock()
+
+    def fuse(self, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
+        assert self.inside.acquire(blocking=False), "two threads fuse at once"
+        time.sleep(0.01)
+        self.inside.release()
+        return self.fusion.fuse(rankings, depth)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_two_batches_are_embedded_at_once_where_the_embedder_bears_it(pipeline: Pipeline, parallel: bool) -> None:
+    embedder, queries = Embedding(parallel), asked("the ferry", "the bus", "dogs", "a ticket")
+    batcher = Batcher(replace(pipeline, embedder=embedder, fusion=Alone(pipeline.fusion)), most=1)
+
+    async def ask() -> list[Found]:
+        return await asyncio.gather(*map(batcher.found, queries))
+
+    found = asyncio.run(asyncio.wait_for(ask(), SOON))
+    batcher.close()
+    assert len(embedder.threads) == 1 + parallel
+    assert [one.trace.selected.row(0) for one in found] == [pipeline.trace(query).selected.row(0) for query in queries]
+
+
+def test_a_question_fails_alone_where_two_threads_search(pipeline: Pipeline) -> None:
+    class Failing(HashingEmbedder):
+        parallel = True
+
+        def embed_queries(self, texts: Sequence[str]) -> Vectors:
+            if "broken" in texts:
+                raise ZeroDivisionError
+            return super().embed_queries(texts)
+
+    async def ask(batcher: Batcher) -> list[Found | BaseException]:
+        questions = map(batcher.found, asked("good", "broken", "other", "broken", "last"))
+        return await asyncio.gather(*questions, return_exceptions=True)
+
+    batcher = Batcher(replace(pipeline, embedder=Failing()))
+    outcomes = asyncio.run(asyncio.wait_for(ask(batcher), SOON))
+    batcher.close()
+    assert [type(outcome) for outcome in outcomes] == [Found, ZeroDivisionError, Found, ZeroDivisionError, Found]
 
 
 def test_several_event_loops_may_ask(pipeline: Pipeline) -> None:
