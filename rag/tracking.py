@@ -92,8 +92,11 @@ def attach(record: SweepRecord, files: Mapping[str, str], uri: str | None, folde
 
 
 def reap(uri: str, experiment: str) -> int:
-    """Mark runs as KILLED that a process of this machine began and did not live to end; how many there were."""
-    with _told(uri, experiment):
+    """Mark runs as KILLED that a process of this machine began and did not live to end; how many there were.
+
+    Such a run may be taken up by who sends its sweep again, so nobody sends to the same database file meanwhile.
+    """
+    with _told(uri, experiment), tracked.alone(uri):
         client = _client(uri)
         known = client.get_experiment_by_name(experiment)
         running = _runs(client, known.experiment_id, "attributes.status = 'RUNNING'") if known else ()

@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -247,6 +248,34 @@ def test_a_run_that_ended_while_runs_were_listed_stays_as_it_ended(folder: Path,
 
     monkeypatch.setattr(tracked, "is_orphan", looked_at_later)
     assert tracking.reap(uri, "study") == 0
+    assert client.get_run(run.info.run_id).info.status == "FINISHED"
+
+
+def test_a_run_that_another_process_takes_up_again_stays_as_that_ends_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow import MlflowClient
+
+    uri = tracking.prepare(None, folder)
+    client = MlflowClient(tracking_uri=uri)
+    tags = {"assay.pid": str(GONE), "assay.host": socket.gethostname()}
+    run = client.create_run(client.create_experiment("study"), tags=tags)
+    found, ended, get = threading.Event(), threading.Event(), MlflowClient.get_run
+
+    def slowly(self: MlflowClient, run_id: str) -> Any:
+        looked_at = get(self, run_id)
+        found.set()
+        ended.wait(60)
+        return looked_at
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "get_run", slowly)
+        reaping = threading.Thread(target=tracking.reap, args=(uri, "study"))
+        with tracked.alone(uri):
+            reaping.start()
+            found.wait(1)  # it must not come to that yet
+            client.set_terminated(run.info.run_id, "FINISHED")
+            ended.set()
+        reaping.join(60)
+    assert not reaping.is_alive()
     assert client.get_run(run.info.run_id).info.status == "FINISHED"
 
 
