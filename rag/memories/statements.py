@@ -44,7 +44,7 @@ def said(text: str, stemmer: str) -> Said:
     """What a text says, as far as words tell; numbers and names are values and no part of the topic."""
     stems, values = set(), set()
     for word in WORD.finditer(text):
-        plain = word[0].lower().replace("’", "'")
+        plain = _plain(word[0])
         if is_value(text, word):
             values.add(plain)
         elif len(plain) > 1 and plain not in _stop_words():
@@ -57,7 +57,13 @@ def is_value(text: str, word: re.Match[str]) -> bool:
     if any(letter.isdigit() for letter in word[0]):
         return True
     first = word.start() == 0 or SENTENCE_ENDS.search(text[: word.start()])
-    return word[0][0].isupper() and not first and word[0].lower().replace("’", "'") not in _stop_words()
+    return word[0][0].isupper() and not first and _plain(word[0]) not in _stop_words()
+
+
+def _plain(word: str) -> str:
+    """In small letters; without a possessive ending, for Holm's gate and the gate at Holm are in one place."""
+    plain = word.lower().replace("’", "'")
+    return plain if plain in _stop_words() else plain.removesuffix("'s")
 
 
 @lru_cache(maxsize=8)

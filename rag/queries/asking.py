@@ -17,6 +17,8 @@ FILLED = re.compile(r"\{(?:history|question)\}")
 FENCES = re.compile(r"^\s*`{3,}.*$", re.MULTILINE)
 LISTED = re.compile(r"^(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’„«»`*"
+ASKS, STATES = ("?", "？", "؟"), (".", "!", "。")
+"""How a sentence ends that asks, and one that states."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,21 @@ class Asking:
         parts: Mapping[str, str] = {"{role}": turn.role, "{text}": " ".join(turn.text.split())[: self.turn_chars]}
         return re.sub(r"\{role\}|\{text\}", lambda found: parts[found[0]], self.turn_format)
 
-    def lines(self, reply: Given) -> list[str]:
-        """The different lines of a reply that can be questions, without fences, list markers, quotes and the label."""
+    def lines(self, query: Query, reply: Given) -> list[str]:
+        """The different lines of a reply that can be questions, without fences, list markers, quotes and the label.
+
+        Small models answer instead, or repeat what they were shown. A line that states something where something was asked is
+        not used, nor one that stands in the examples of the prompt or was answered before.
+        """
         lines = map(self.bare, [] if isinstance(reply, str) else FENCES.sub("", reply.text).splitlines())
-        return [line for line in dict.fromkeys(lines) if SHORTEST <= len(line) <= self.longest]
+        shown = self._shown(query)
+        fitting = (line for line in dict.fromkeys(lines) if SHORTEST <= len(line) <= self.longest and line not in shown)
+        return [line for line in fitting if not (query.text.rstrip().endswith(ASKS) and line.endswith(STATES))]
+
+    def _shown(self, query: Query) -> set[str]:
+        """The lines of the prompt and the answers of the history, without the question itself."""
+        said = (turn.text for turn in query.history if turn.role == "assistant")
+        return {self.bare(text) for text in (*self.prompt.splitlines(), *said)} - {self.bare(query.text)}
 
     def bare(self, text: str) -> str:
         """A text without a list marker, the label and quotes around it."""

@@ -24,7 +24,7 @@ class ModelRewrite(Asking):
         return [self._sought(query, next(replies)) if query.history else as_typed(query) for query in queries]
 
     def _sought(self, query: Query, reply: Given) -> Sought:
-        lines = self.lines(reply)[:1]
+        lines = self.lines(query, reply)[:1]
         if not lines:
             return as_typed(query, reply)
         texts = dict.fromkeys([query.text, *lines] if self.beside else lines)

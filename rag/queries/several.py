@@ -31,7 +31,7 @@ class ModelQuestions(Asking):
         return [self._sought(query, reply) for query, reply in rows]
 
     def _sought(self, query: Query, reply: Given) -> Sought:
-        lines = self.lines(reply)[: self.most]
+        lines = self.lines(query, reply)[: self.most]
         if not lines:
             return as_typed(query, reply)
         texts = dict.fromkeys([query.text, *lines] if self.beside else lines)

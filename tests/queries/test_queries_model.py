@@ -78,6 +78,39 @@ def test_a_reply_that_is_too_long_is_an_answer_and_no_question() -> None:
     assert found.tokens == 14
 
 
+EXAMPLES = "Question: How do I renew a permit?\nSearch questions:\nWhere are permits renewed?\n\nQuestion: {question}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "In 1981.",
+        "It was built in 1981!",
+        "A firm of builders",
+        "- Where are permits renewed?",
+        "How do I renew a permit?",
+        "Search questions:",
+    ],
+    ids=["stated", "exclaimed", "answered before", "example", "question of the example", "label"],
+)
+def test_what_a_small_model_says_instead_is_not_searched_for(reply: str) -> None:
+    said = (Turn("user", "Who built it?"), Turn("assistant", "A firm of builders"))
+    query = Query("q", "When was it built?", said)
+    for label in ("Question:", ""):
+        made = ModelQuestions(Says(f"{reply}\nWhen was the bridge built?"), "", EXAMPLES.replace("Question:", label), label)
+        assert made.rewrite([query])[0].texts == ("When was the bridge built?",)
+    (alone,) = ModelRewrite(Says(reply), "", EXAMPLES, "Question:").rewrite([query])
+    assert alone.texts == (query.text,)
+    assert "of no use" in alone.note
+
+
+@pytest.mark.parametrize("text", ["Where are permits renewed?", "tell me more about permits", "Permits, at once!"])
+def test_a_question_that_is_repeated_or_states_something_itself_is_searched_for(text: str) -> None:
+    reply = text if text.endswith("?") else "Renewal of permits, in detail."
+    (found,) = ModelQuestions(Says(reply), "", EXAMPLES, "Question:").rewrite([Query("q", text, HISTORY)])
+    assert (found.texts, found.note) == ((reply,), "")
+
+
 def test_the_question_as_typed_can_be_searched_for_beside_it() -> None:
     assert rewritten("When was it built?", beside=True) == (QUERY.text, "When was it built?")
     assert rewritten(QUERY.text, beside=True) == (QUERY.text,)
