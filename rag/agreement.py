@@ -11,6 +11,12 @@ from rag.resampling import AT_ONCE, DRAWS, effective, expanded
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 TAIL = 0.025
+WILSON = 1.959964**2
+"""The square of the normal deviate that TAIL lies beyond."""
+ROWS = 256
+"""Cases that are held against all others at once."""
+CELLS = 1 << 21
+"""Weights that are drawn at once, cases times draws."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,28 @@ class Resampled:
     def values(self, statistic: "Statistic") -> Floats:
         """A statistic on the cases themselves, then on every draw: shape (1 + draws,). The same draws for every statistic."""
         random = np.random.default_rng([self._seed, 3])
-        groups = len(self._counts)
+        groups, at_once = len(self._counts), min(AT_ONCE, max(1, CELLS // len(self._cluster)))
         found = [statistic(np.ones((1, len(self._cluster))))]
-        for first in range(0, self._draws, AT_ONCE):
-            rows = min(AT_ONCE, self._draws - first)
+        for first in range(0, self._draws, at_once):
+            rows = min(at_once, self._draws - first)
             drawn = random.multinomial(groups, np.full(groups, 1 / groups), rows).astype(np.float64)
             found.append(statistic(drawn[:, self._cluster]))
         return np.concatenate(found)
+
+    def measured(self, statistic: "Statistic") -> Estimate:
+        """A statistic with its interval, that of Wilson (1927) where it is 0 or 1 and no draw knows otherwise.
+
+        Of four texts that are all right the bootstrap would make [1, 1]. Texts of one cluster count as less than that many
+        (`effective`); away from what chance alone gives, the interval is as much longer.
+        """
+        values = self.values(statistic)
+        found, end = self.estimate(values), float(values[0])
+        known = values[~np.isnan(values)]
+        if len(self._counts) < 2 or end not in statistic.ends or (known != end).any():
+            return found
+        equal = effective(np.bincount(self._cluster[statistic.cases]).astype(np.float64)[:, None])[0]
+        reach = float(WILSON / (equal + WILSON)) / (1 - statistic.chance)
+        return Estimate(end, end - reach, end) if end else Estimate(end, end, end + reach)
 
     def estimate(self, values: Floats) -> Estimate:
         """The percentile interval, expanded for few clusters (Hesterberg, The American Statistician 69, 2015)."""
@@ -58,16 +79,27 @@ class Resampled:
         return Estimate(float(values[0]), float(low), float(high))
 
     def difference(self, ours: Floats, theirs: Floats) -> Difference:
-        """Of two statistics of the same draws: twice the smaller share of draws on one side of 0, never below 1 / draws."""
+        """Of two statistics of the same draws: twice the smaller share of draws on one side of 0.
+
+        It is never below 1 / draws, nor below what swapping the two in whole clusters could give at best, 2 / 2^clusters.
+        """
         values = ours - theirs
         found, draws = self.estimate(values), values[1:][~np.isnan(values[1:])]
         beyond = min(int((draws <= 0).sum()), int((draws >= 0).sum()))
-        p = min(1.0, 2 * (1 + beyond) / (1 + len(draws))) if len(self._counts) > 1 else float("nan")
+        least = 2.0 ** (1 - len(self._counts))
+        p = max(least, min(1.0, 2 * (1 + beyond) / (1 + len(draws)))) if len(self._counts) > 1 else float("nan")
         return Difference(found.value, found.low, found.high, p)
 
 
 class Statistic:
-    """A function of weights, shape (draws, cases), to one value per draw."""
+    """A function of weights, shape (draws, cases), to one value per draw.
+
+    At one of its `ends` it is the share of some `cases`, beyond what `chance` would give.
+    """
+
+    ends: tuple[float, ...] = ()
+    cases: Bools
+    chance: float = 0.0
 
     def __call__(self, weights: Floats) -> Floats:
         """Shape (draws,)."""
@@ -82,6 +114,8 @@ class Auc(Statistic):
         ordered = scores[self._order]
         self._starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
         self._labels = labels[self._order]
+        self.ends = (0.0, 1.0)
+        self.cases = labels if labels.sum() * 2 <= len(labels) else ~labels
 
     def __call__(self, weights: Floats) -> Floats:
         """NaN for draws with labels of one kind only."""
@@ -99,6 +133,9 @@ class Decisions(Statistic):
     def __init__(self, said: Bools, labels: Bools, name: str) -> None:
         self._cells = [said & labels, said & ~labels, ~said & labels, ~said & ~labels]
         self._name = name
+        self.ends = (1.0,) if name == "kappa" else (0.0, 1.0)
+        self.cases = {"sensitivity": labels, "specificity": ~labels}.get(name, np.ones(len(labels), np.bool_))
+        self.chance = float(labels.mean() ** 2 + (1 - labels.mean()) ** 2) if name == "kappa" else 0.0
 
     def __call__(self, weights: Floats) -> Floats:
         """NaN where the denominator is 0."""
@@ -115,22 +152,54 @@ class Decisions(Statistic):
 
 
 class RankCorrelation(Statistic):
-    """How alike two scores order the cases, ties counted half: `spearman` (1904) or `kendall`, tau-b (1945)."""
+    """How alike two scores order the cases, ties counted half: `spearman` (1904) or `kendall`, tau-b (1945).
 
-    def __init__(self, ours: Floats, theirs: Floats, name: str) -> None:
-        self._signs = [np.sign(scores[:, None] - scores[None, :]) for scores in (ours, theirs)]
-        self._name = name
+    Cases of one of the `clusters` have the same weight in every draw; without clusters each case is one.
+    """
+
+    def __init__(self, ours: Floats, theirs: Floats, name: str, clusters: Sequence[str] | None = None) -> None:
+        names = np.arange(len(ours)) if clusters is None else np.array(clusters, np.str_)
+        _, self._first, self._cluster = np.unique(names, return_index=True, return_inverse=True)
+        self._scores = ours, theirs
+        self._ties = [np.unique(scores, return_inverse=True)[1] for scores in self._scores]
+        self._pairs = self._concordant() if name == "kendall" else None
+
+    def _concordant(self) -> Floats:
+        """Pairs that both scores order alike, less those that they order otherwise, by the clusters of the two cases."""
+        order = np.argsort(self._cluster, kind="stable")
+        starts = np.flatnonzero(np.diff(self._cluster[order], prepend=-1))
+        held = np.zeros((len(starts), len(starts)))
+        for first in range(0, len(order), ROWS):
+            rows = order[first : first + ROWS]
+            alike = np.prod([np.sign(scores[rows, None] - scores[order]) for scores in self._scores], axis=0)
+            np.add.at(held, self._cluster[rows], np.add.reduceat(alike, starts, axis=1))
+        return held
 
     def __call__(self, weights: Floats) -> Floats:
         """NaN for draws in which one of the scores is the same everywhere."""
-        ours, theirs = self._signs
-        if self._name == "kendall":
-            both, one, other = (((weights @ table) * weights).sum(axis=1) for table in (ours * theirs, ours**2, theirs**2))
-            return _ratio(both, np.sqrt(one * other))
-        # What a case stands above, less what it stands below, is its rank, but for scale and origin.
-        first, second = (weights @ table.T for table in (ours, theirs))
-        both, one, other = ((weights * product).sum(axis=1) for product in (first * second, first**2, second**2))
+        if self._pairs is None:
+            first, second = (_above(weights, ties) for ties in self._ties)
+            both, one, other = ((weights * product).sum(axis=1) for product in (first * second, first**2, second**2))
+        else:
+            counts = weights[:, self._first]
+            both = ((counts @ self._pairs) * counts).sum(axis=1)
+            one, other = (weights.sum(axis=1) ** 2 - (_tied(weights, ties) ** 2).sum(axis=1) for ties in self._ties)
         return _ratio(both, np.sqrt(one * other))
+
+
+def _tied(weights: Floats, ties: NDArray[np.int64]) -> Floats:
+    """The weight of each distinct score, in ascending order: shape (draws, scores)."""
+    order = np.argsort(ties, kind="stable")
+    summed: Floats = np.add.reduceat(weights[:, order], np.flatnonzero(np.diff(ties[order], prepend=-1)), axis=1)
+    return summed
+
+
+def _above(weights: Floats, ties: NDArray[np.int64]) -> Floats:
+    """What each case stands above, less what it stands below: its rank, but for scale and origin."""
+    own = _tied(weights, ties)
+    below = np.cumsum(own, axis=1) - own
+    ranks: Floats = (2 * below + own - own.sum(axis=1, keepdims=True))[:, ties]
+    return ranks
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

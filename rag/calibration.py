@@ -138,9 +138,10 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
     clusters = [cluster for cluster, one in zip(labelled.clusters, known, strict=True) if one]
     drawn = Resampled(clusters, draws)
     rows = {"auc": scores[known], "overlap_auc": _overlaps(kept), "length_auc": -np.array([len(case.text) for case in kept])}
-    aucs = {name: drawn.values(Auc(np.asarray(row, np.float64), labels)) for name, row in rows.items()}
+    aucs = {name: Auc(np.asarray(row, np.float64), labels) for name, row in rows.items()}
+    values = {name: drawn.values(auc) for name, auc in aucs.items()}
     said = scores[known] >= judge.threshold
-    made = {name: drawn.estimate(drawn.values(Decisions(said, labels, name))) for name in DECISIONS}
+    made = {name: drawn.measured(Decisions(said, labels, name)) for name in DECISIONS}
     return Card(
         judge=identity,
         data=labelled.name,
@@ -152,9 +153,9 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
         failed=failed,
         folds=folds,
         threshold=judge.threshold,
-        over_overlap=drawn.difference(aucs["auc"], aucs["overlap_auc"]),
-        over_length=drawn.difference(aucs["auc"], aucs["length_auc"]),
-        **{name: drawn.estimate(values) for name, values in aucs.items()},
+        over_overlap=drawn.difference(values["auc"], values["overlap_auc"]),
+        over_length=drawn.difference(values["auc"], values["length_auc"]),
+        **{name: drawn.measured(auc) for name, auc in aucs.items()},
         **made,
     )
 
@@ -162,8 +163,10 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
 def _scores(judge: Judge, labelled: Labelled) -> tuple[Floats, int, int, int]:
     """One score per text, NaN for none; how many abstained, how many failed, and in how many folds they were made."""
     if isinstance(judge, Fitted) and judge.fitted_on == labelled.digest:
-        scores = out_of_fold(judge, judge.measure(labelled.cases), labelled)
-        return scores, int(np.isnan(scores).sum()), 0, FOLDS
+        measures = judge.measure(labelled.cases)
+        scores = out_of_fold(judge, measures, labelled)
+        silent = sum(not len(rows) for rows in measures)
+        return scores, silent, int(np.isnan(scores).sum()) - silent, FOLDS
     verdicts = judge.judge(labelled.cases)
     failed = [verdict.failures > 0 for verdict in verdicts]
     scores = np.array([math.nan if lost else verdict.weakest for lost, verdict in zip(failed, verdicts, strict=True)])

@@ -74,6 +74,7 @@ def _rows(one: PlannedTrial, other: PlannedTrial, made: Plan, store: Store) -> I
 def _concordance(first: str, second: str, rows: Sequence[Row], draws: int) -> Concordance:
     ours, theirs = (np.array([row[place] for row in rows], np.float64) for place in (0, 1))
     said, also = (np.array([row[place] for row in rows], np.bool_) for place in (2, 3))
-    drawn = Resampled([row[4] for row in rows], draws)
-    order = {name: drawn.estimate(drawn.values(RankCorrelation(ours, theirs, name))) for name in ("spearman", "kendall")}
-    return Concordance(first, second, len(rows), **order, kappa=drawn.estimate(drawn.values(Decisions(said, also, "kappa"))))
+    clusters = [row[4] for row in rows]
+    drawn = Resampled(clusters, draws)
+    order = {name: drawn.measured(RankCorrelation(ours, theirs, name, clusters)) for name in ("spearman", "kendall")}
+    return Concordance(first, second, len(rows), **order, kappa=drawn.measured(Decisions(said, also, "kappa")))

@@ -48,6 +48,13 @@ def test_weights_are_repetitions(scores: tuple[Any, Any]) -> None:
     assert RankCorrelation(*scores, "kendall")(weights) == pytest.approx([kendalltau(*pair).statistic for pair in repeated])
 
 
+def test_pairs_may_be_counted_by_cluster(scores: tuple[Any, Any]) -> None:
+    clusters = [str(number % 7) for number in range(60)]
+    drawn = Resampled(clusters, 200)
+    plain, grouped = (drawn.values(RankCorrelation(*scores, "kendall", by)) for by in (None, clusters))
+    assert grouped == pytest.approx(plain)
+
+
 def test_one_value_for_all_orders_nothing(scores: tuple[Any, Any]) -> None:
     for name in ("spearman", "kendall"):
         assert math.isnan(RankCorrelation(scores[0], np.ones(60), name)(ONCE)[0])

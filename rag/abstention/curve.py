@@ -101,7 +101,7 @@ def area(cases: Cases, draws: int = 10_000) -> Area:
         resampled.estimate(resampled.values(Aurc(cases.confidence, cases.losses))),
         float(Aurc(-cases.losses, cases.losses)(once)[0]),
         float(cases.losses.mean()),
-        resampled.estimate(resampled.values(Auc(cases.confidence, cases.answerable))) if both else Estimate(nan, nan, nan),
+        resampled.measured(Auc(cases.confidence, cases.answerable)) if both else Estimate(nan, nan, nan),
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score, recall_score, roc_auc_score
 
 from rag.agreement import DECISIONS, Auc, Decisions, Resampled
@@ -42,6 +43,44 @@ def test_intervals_of_a_proportion_are_those_of_the_textbook() -> None:
     found = drawn.estimate(drawn.values(Decisions(said, labels, "sensitivity")))
     reach = 1.96 * np.sqrt(0.75 * 0.25 / 400)
     assert (found.value, found.low, found.high) == pytest.approx((0.75, 0.75 - reach, 0.75 + reach), abs=0.006)
+
+
+@pytest.mark.parametrize("texts", [4, 20])
+def test_where_all_texts_are_right_the_interval_is_that_of_wilson(texts: int) -> None:
+    labels = np.arange(2 * texts) < texts
+    drawn = Resampled([str(number) for number in range(2 * texts)], 200)
+    wilson = binomtest(texts, texts).proportion_ci(method="wilson").low
+    assert wilson < 0.9
+    for statistic in (
+        Decisions(labels, labels, "sensitivity"),
+        Decisions(labels, labels, "specificity"),
+        Auc(labels * 1.0, labels),
+    ):
+        found = drawn.measured(statistic)
+        assert (found.value, found.low, found.high) == pytest.approx((1, wilson, 1))
+    nothing = drawn.measured(Decisions(~labels, labels, "sensitivity"))
+    assert (nothing.value, nothing.low, nothing.high) == pytest.approx((0, 0, 1 - wilson))
+    all_right, agreed = (drawn.measured(Decisions(labels, labels, name)) for name in ("accuracy", "kappa"))
+    # Chance agrees with half of them: what is lost of accuracy counts twice.
+    assert agreed.low == pytest.approx(1 - 2 * (1 - all_right.low))
+    in_pairs = Resampled([str(number // 2) for number in range(2 * texts)], 200)
+    halved = binomtest(texts // 2, texts // 2).proportion_ci(method="wilson").low
+    assert in_pairs.measured(Decisions(labels, labels, "sensitivity")).low == pytest.approx(halved)
+
+
+def test_a_judge_that_says_the_same_of_all_is_certain_to_know_nothing() -> None:
+    labels = np.arange(20) < 10
+    drawn = Resampled([str(number) for number in range(20)], 200)
+    for statistic, value in ((Decisions(labels | True, labels, "kappa"), 0.0), (Auc(np.ones(20), labels), 0.5)):
+        found = drawn.measured(statistic)
+        assert (found.value, found.low, found.high) == (value, value, value)
+
+
+def test_few_clusters_cannot_be_sure() -> None:
+    labels = np.arange(8) < 4
+    good, bad = labels * 1.0, (~labels) * 1.0
+    drawn = Resampled([str(number % 4) for number in range(8)], 1000)
+    assert drawn.difference(*(drawn.values(Auc(scores, labels)) for scores in (good, bad))).p == 2 / 2**4
 
 
 def test_cases_of_one_cluster_are_drawn_together() -> None:
