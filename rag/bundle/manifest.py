@@ -35,7 +35,8 @@ class Listed:
 class Model:
     """A model behind a role: where it comes from, and the fingerprint of its weights; `inside` is its folder in the bundle.
 
-    `role` is the place of the component in the config, for example `reranker` or `guard.scan.embedder`.
+    `role` is the place of the component in the config, for example `reranker` or `guard.scan.embedder`. `weights` are the
+    sha256 of the weights of a model on the hub, by file, as they lay in its cache when the bundle was sealed.
     """
 
     role: str
@@ -43,6 +44,7 @@ class Model:
     fingerprint: str
     revision: str | None = None
     inside: str | None = None
+    weights: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

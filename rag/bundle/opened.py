@@ -18,7 +18,7 @@ from rag.bundle.plain import json_of, lines_of, yaml_of
 from rag.bundle.refusal import BundleError, refused
 from rag.bundle.tables import corpus_of, documents_of, index_of
 from rag.bundle.trust import check_config, check_roles
-from rag.bundle.weights import check_fingerprints, placed
+from rag.bundle.weights import check_fingerprints, check_weights, placed
 from rag.compose import plugins
 from rag.corpus import Corpus
 from rag.entries import Entry
@@ -81,6 +81,7 @@ def open_bundle(
     corpus, indexes = _tables(found, config, where)
     with _refusing(where):
         pipeline = open_pipeline(nodes_of(config, components), values_of(config), corpus, indexes, components)
+        check_weights(config, components, found.manifest.models, where)
     return Bundle(path, found.digest, found.manifest, config, pipeline, found.files, found.held)
 
 

@@ -32,21 +32,56 @@ class Referenced:
 def referenced(config: Mapping[str, Any], components: Components, with_models: bool = False) -> Referenced:
     """Name the models of a config; with `with_models`, those that are files of their own are to go into the bundle.
 
-    What comes with an installed package stays a reference: nothing could read it from a bundle.
+    What comes with an installed package stays a reference: nothing could read it from a bundle. Of what nothing asks a folder
+    alone is named: the config cannot say where it lies.
     """
     models: list[Model] = []
     folders: dict[str, Path] = {}
     places: dict[tuple[str, str | None], str] = {}
+    unasked = idle(config, components)
     for role, node in _modelled(config, components, ""):
         component = components.build(node, role)
-        source = getattr(component, "source", None)
-        if not isinstance(source, PinnedModel) or not (source.is_folder or with_models):
-            models.append(Model(role, _name(node), fingerprint(component), _revision(node)))
+        source = hub_or_folder(component)
+        if role.partition(".")[0] in unasked and not (source and source.is_folder):
+            continue
+        if source is None or not (source.is_folder or with_models):
+            known = weights(_cached(source)) if source else {}
+            models.append(Model(role, _name(node), fingerprint(component), _revision(node), weights=known))
         elif (_name(node), _revision(node)) not in places:
             place = places[_name(node), _revision(node)] = f"{MODELS}{role}"
             folders |= {place: source.folder} if with_models else {}
             models.append(_folder(role, source, place if with_models else None))
     return Referenced(_placed(config, places), tuple(sorted(models, key=lambda model: model.role)), folders)
+
+
+def idle(config: Mapping[str, Any], components: Components) -> frozenset[str]:
+    """The roles that nothing asks when a bundle answers: its documents are cut, and words alone need no vectors."""
+    uses_vectors = any(components.role("index", node, f"index.{name}").uses_vectors for name, node in config["index"].items())
+    return frozenset(("chunker",) if uses_vectors else ("chunker", "embedder"))
+
+
+def hub_or_folder(component: Any) -> PinnedModel | None:
+    """Where the files of a component's model are, None for one that has none of its own."""
+    source = getattr(component, "source", None)
+    return source if isinstance(source, PinnedModel) else None
+
+
+def _cached(source: PinnedModel) -> Path | None:
+    """The files of a model on the hub, if they are here: nothing is fetched to seal a bundle."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        found = snapshot_download(source.model, revision=source.revision, cache_dir=source.cache, local_files_only=True)
+    except LocalEntryNotFoundError:
+        return None
+    return Path(found)
+
+
+def weights(folder: Path | None) -> dict[str, str]:
+    """The sha256 of every file of weights in a folder, by name, as the hub shows it; nothing for no folder."""
+    found = sorted(folder.rglob("*.safetensors")) if folder else []
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in found if folder}
 
 
 def _folder(role: str, source: PinnedModel, inside: str | None) -> Model:

@@ -11,6 +11,7 @@ from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
 from rag.bundle.plain import json_of
 from rag.bundle.presets import components_in
+from rag.bundle.references import hub_or_folder, idle, weights
 from rag.bundle.refusal import refused
 from rag.errors import ConfigError, closest
 from rag.models import HUB_ID
@@ -68,7 +69,11 @@ def _placed(node: Any, known: Mapping[str, str], where: str, place: str) -> Any:
     if model.startswith(MODELS):
         if model not in known:
             role = model.removeprefix(MODELS)
-            raise refused(f"{where}: {place}.model", "is a folder that is not in the bundle", f"--model {role}=<folder>")
+            raise refused(
+                f"{where}: {place}.model",
+                "is a folder that is not in the bundle",
+                f"--model {role}=<folder>, or rag export --with-models",
+            )
         return {**parts, "model": known[model]}
     if not HUB_ID.fullmatch(model) or ".." in model or model.startswith("."):
         raise refused(f"{where}: {place}.model", f"is {model!r}", "owner/name on the hub, with a revision")
@@ -120,15 +125,39 @@ def check_fingerprints(config: Mapping[str, Any], components: Components, models
     """Raise BundleError for a model that is not the one that the manifest names; nothing is loaded for that."""
     known = {model.fingerprint for model in models}
     for model in models:
-        node: Any = config
-        for part in model.role.split("."):
-            node = node.get(part) if isinstance(node, Mapping) else None
+        node = _node(config, model.role)
         if not isinstance(node, Mapping) or TARGET not in node:
             raise refused(f"{where}: models: {model.role}", "is the model of nothing in the config")
         found = fingerprint(components.build(node, model.role))
         if found != model.fingerprint:
             what = f"has the fingerprint {found or 'of no model'}, and the manifest says {model.fingerprint}"
             raise refused(f"{where}: {model.role}", what, "give the model that was measured")
-    for node in _mappings(config):
+    unasked = idle(config, components)
+    for node in _mappings({role: part for role, part in config.items() if role not in unasked}):
         if TARGET in node and _is_pinned(node) and (found := fingerprint(components.build(node, ""))) not in known:
             raise refused(f"{where}: models", f"lists no model with the fingerprint {found}")
+
+
+def check_weights(config: Mapping[str, Any], components: Components, models: tuple[Model, ...], where: str) -> None:
+    """Raise BundleError for weights of a model on the hub that are not those of the manifest, ServiceError for none to be had.
+
+    They are fetched where they are not here: whoever answers needs them, and what came is looked at before it is loaded.
+    """
+    for model in models:
+        if not model.weights or model.inside:
+            continue
+        source = hub_or_folder(components.build(_node(config, model.role), model.role))
+        found = weights(source.folder) if source else {}
+        for name, expected in model.weights.items():
+            if found.get(name) != expected:
+                what = f"has sha256 {found.get(name, 'of no file')} at {name}, and the manifest says {expected}"
+                raise refused(
+                    f"{where}: {model.role}", what, "give the model that was measured: remove it from the hub's cache"
+                )
+
+
+def _node(config: Any, role: str) -> Any:
+    """What stands at the place of a model in the config, None for nothing."""
+    for part in role.split("."):
+        config = config.get(part) if isinstance(config, Mapping) else None
+    return config

@@ -26,7 +26,7 @@ def export(
 
     --json: path, archive (its path, null for none), bundle (its hash), written (false where it was there already), needs (what
     whoever opens it must agree to, null for nothing), experiment, trial, name, queries (how many), bytes, and models (role,
-    name, revision, fingerprint, inside), those that stay outside too.
+    name, revision, fingerprint, inside, weights: sha256 by file of one on the hub), those that stay outside too.
     """
     from rag.bundle import seal
     from rag.terminal import bundles as shown

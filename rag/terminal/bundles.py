@@ -45,6 +45,8 @@ def exported(sealed: Sealed, archive: Path | None) -> None:
     for model in manifest.models:
         there = "inside" if model.inside else "not inside"
         _line(f"{model.role}: {model.name}{f' at {model.revision}' if model.revision else ''} ({there}), {model.fingerprint}")
+        for name, known in model.weights.items():
+            _line(f"  {name} sha256:{known}")
     if sealed.needs:
         _line(f"Whoever opens it must agree: {sealed.needs}")
     _line(f"Next:  rag verify {sealed.path}   rag serve {sealed.path}")

@@ -1,23 +1,32 @@
 """Models that an export takes along, and those that it names."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
+from small import write_golden
 from swept import PLAIN, sweep, trials
 from tiny_model import write_tiny
 from verbs import verb
 
+from rag.answering import config_of
+from rag.build import Components
 from rag.bundle.archive import pack
+from rag.bundle.layout import KEPT
 from rag.bundle.opened import open_bundle
 from rag.bundle.parity import replay
-from rag.bundle.references import files_of, fingerprint_of
-from rag.bundle.seal import export
+from rag.bundle.references import files_of, fingerprint_of, referenced
+from rag.bundle.refusal import BundleError
+from rag.bundle.seal import export, seal
+from rag.embedders import minilm
 from rag.errors import ConfigError, DataError
 from rag.models import PinnedModel
+from rag.records import Query
 
 COMMIT = "a" * 40
+EMBEDDER = "rag.embedders.sentence_transformer.SentenceTransformerEmbedder"
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +92,37 @@ def test_a_folder_that_is_named_must_be_given(
     assert rag("verify", str(sealed.path)).code == 2
 
 
-def test_a_model_on_the_hub_is_named_by_its_commit(there: Path, tmp_path: Path) -> None:
+def test_a_model_on_the_hub_is_named_by_its_commit_and_the_sha256_of_its_weights(
+    there: Path, tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sealed = export(trial(there, "hub"), tmp_path / "b")
-    known = {(model.role, model.name, model.revision, model.fingerprint, model.inside) for model in sealed.manifest.models}
-    assert ("embedder", "tiny/bert", COMMIT, f"tiny/bert@{COMMIT}", None) in known
-    assert open_bundle(sealed.path).digest == sealed.digest
+    known = {"model.safetensors": hashlib.sha256((tiny / "model.safetensors").read_bytes()).hexdigest()}
+    assert [(model.role, model.weights) for model in sealed.manifest.models] == [
+        ("embedder", known),
+        ("reranker.embedder", known),
+    ]
+    for model in sealed.manifest.models:
+        assert (model.name, model.revision, model.fingerprint) == ("tiny/bert", COMMIT, f"tiny/bert@{COMMIT}")
+        assert model.inside is None
+    shutil.copytree(there / "cache", tmp_path / "cache")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    assert replay(open_bundle(sealed.path)) == []
+    place = tmp_path / "cache/models--tiny--bert/snapshots" / COMMIT / "model.safetensors"
+    changed = bytearray(place.read_bytes())
+    changed[-1] ^= 1
+    place.write_bytes(changed)
+    with pytest.raises(BundleError, match=r"has sha256 .* at model.safetensors"):
+        open_bundle(sealed.path)
+    place.rename(place.with_name("other.safetensors"))
+    with pytest.raises(BundleError, match=r"has sha256 of no file at model.safetensors"):
+        open_bundle(sealed.path)
+
+
+def test_a_model_on_the_hub_that_is_not_here_is_sealed_without_its_weights(tmp_path: Path) -> None:
+    node = {"_target_": EMBEDDER, "model": "tiny/bert", "revision": COMMIT, "runtime": {"cache": str(tmp_path)}}
+    config = {"index": {"dense": {"_target_": "rag.indexes.faiss_flat.FaissFlatIndex"}}, "embedder": node}
+    (model,) = referenced(config, Components()).models
+    assert (model.fingerprint, model.weights) == (f"tiny/bert@{COMMIT}", {})
 
 
 def test_what_no_bundle_holds_is_left_or_refused(tiny: Path, tmp_path: Path) -> None:
@@ -105,10 +140,23 @@ def test_what_no_bundle_holds_is_left_or_refused(tiny: Path, tmp_path: Path) -> 
         files_of(folder, "embedder")
 
 
-def test_what_comes_with_a_package_stays_a_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(sweep(tmp_path, "  index: index=[bm25s]", fixed=[*PLAIN, "embedder=minilm", "fusion=single"]))
-    sealed = export("small", tmp_path / "b", with_models=True)
-    (model,) = sealed.manifest.models
-    assert (model.name, model.inside) == ("MiniLmEmbedder", None)
+def test_what_comes_with_a_package_stays_a_reference() -> None:
+    config = config_of(["embedder=minilm", "chunker=token"])
+    (model,) = referenced({name: config[name] for name in KEPT}, Components(), with_models=True).models
+    assert (model.role, model.name, model.inside) == ("embedder", "MiniLmEmbedder", None)
     assert model.fingerprint.startswith("sha256:")
-    assert open_bundle(sealed.path).digest == sealed.digest
+
+
+@pytest.mark.parametrize("embedder", ["minilm", "sentence_transformer"])
+def test_what_nothing_asks_is_neither_named_nor_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    golden = write_golden(tmp_path / "golden")
+    chosen = ["dataset=native", f"dataset.path={golden}", "index=[bm25s]", "fusion=single", f"embedder={embedder}"]
+    seal(config_of(chosen), tmp_path / "b")
+    monkeypatch.setattr(minilm, "verified_weights", lambda: pytest.fail("the embedder was looked at"))
+    bundle = open_bundle(tmp_path / "b")
+    assert bundle.manifest.models == ()
+    assert bundle.config["embedder"]["_target_"] == config_of([f"embedder={embedder}"])["embedder"]["_target_"]
+    assert bundle.pipeline.trace(Query("q", "When does the ferry leave?")).selected
