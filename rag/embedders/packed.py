@@ -36,8 +36,8 @@ def states(model: Any, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]
     tokens = [token for row in ids for token in row] + [0] * filling
     places = [place for size in sizes for place in range(size)]
     with torch.inference_mode():
-        given = (torch.tensor(values, device=model.device) for values in (tokens, places))
-        rows = _walked(model, *given, sizes).float().cpu().numpy()
+        known, where = (torch.tensor(values, device=model.device) for values in (tokens, places))
+        rows = _walked(model, known, where, sizes).float().cpu().numpy()
     return [rows[end - len(row) : end] for row, end in zip(ids, accumulate(sizes), strict=False)]
 
 
@@ -66,7 +66,7 @@ def _attended(attention: Any, rows: Any, sizes: Sequence[int]) -> Any:
     layers = (attention.query, attention.key, attention.value)
     heads = (1, len(rows), attention.num_attention_heads, -1)
     texts = zip(*(layer(rows).view(heads).transpose(1, 2).split(sizes, 2) for layer in layers), strict=True)
-    seen = [attend(*text, scale=attention.scaling) for text in texts]
+    seen = [attend(asked, known, said, scale=attention.scaling) for asked, known, said in texts]
     return torch.cat(seen, 2).transpose(1, 2).reshape(len(rows), -1)
 
 
