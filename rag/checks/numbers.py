@@ -15,6 +15,7 @@ class NumbersCheck:
     """Fails where a number of a reply stands in no context.
 
     1,000 and 1000 and "one thousand" are the same, and so are 5 %, 5% and "five per cent"; a percentage needs a percentage.
+    5 pm is 17:00, and 1 June is 1.6.: the month of a date is a number, too, and another one was not read.
     With `question`, numbers of the question and of earlier turns may be repeated. Number words of contexts are always read;
     those of a reply are only held against them with `words`, from two on, for "two of them" may be counted and not read.
     """

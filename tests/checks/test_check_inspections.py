@@ -87,6 +87,17 @@ def test_near_is_measured() -> None:
         ("a dozen", "12"),
         ("01.06.2025", "1/6/2025"),
         ("2025-06-01", "1 6 2025"),
+        ("1 June 2025", "01.06.2025"),
+        ("June 1st, 2025", "1 Jun. 2025"),
+        ("5 pm", "17:00"),
+        ("9 a.m.", "09:00"),
+        ("12:30", "12.30 pm"),
+        ("5–10 %", "5% to 10%"),
+        ("between 5 and 10 per cent", "5%–10%"),
+        ("2 to 3 million", "2,000,000 to 3,000,000"),
+        ("£1.2m", "1.2 million"),
+        ("3 percentage points", "3 %"),
+        ("2½ days", "2.5 days"),
     ],
 )
 def test_what_is_the_same_number(one: str, other: str) -> None:
@@ -105,10 +116,37 @@ def test_what_is_the_same_number(one: str, other: str) -> None:
         ("2.0", "2.1"),
         ("5 million", "5 thousand"),
         ("25", "twenty or five"),
+        ("1 July 2025", "1 June 2025"),
+        ("5", "£5 thousand"),
+        ("5 million", "5 m of cable"),
+        ("5–10 %", "5 and 10 pupils"),
     ],
 )
 def test_what_is_another_number(reply: str, context: str) -> None:
     assert not all(number.among(values(context)) for number in numbers(reply))
+
+
+@pytest.mark.parametrize(
+    ("reply", "context"),
+    [
+        ("0.5 days", "half a day"),
+        ("2 times", "twice"),
+        ("50 %", "a half"),
+        ("0.25 l", "¼ l"),
+        ("2024/2025", "the year 2024/25"),
+        ("7 %", "| Rate (%) |\n| 7 |"),
+        ("6/2025", "in June 2025 or 6"),
+    ],
+)
+def test_what_documents_say_otherwise(reply: str, context: str) -> None:
+    assert all(number.among(values(context)) for number in numbers(reply))
+
+
+@pytest.mark.parametrize(
+    "text", ["hundred " * 3000, "dozen " * 5000, "9" * 5000 + " thousand", "9" * 5000 + "½", "1,2,3½ 1:99:99 pm"]
+)
+def test_no_text_has_a_number_that_is_too_long(text: str) -> None:
+    assert all(number.among(values(text)) for number in numbers(text))
 
 
 def test_numbers_were_read() -> None:
