@@ -3,10 +3,12 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from rag import golden as golden_sets
 from rag.errors import DataError, UserError
@@ -49,13 +51,29 @@ class QuestionFile:
 
     def add(self, row: Any) -> None:
         """Write one question more. DataError where that would break the set, or cannot be done; the file is then as before."""
-        while True:
-            before = self._text()
-            after = self._checked(row)
-            # Somebody may be writing in it at the same time.
-            if self._text() == before:
-                break
-        self._write(self.path, after)
+        with self._alone():
+            while True:
+                before = self._text()
+                after = self._checked(row)
+                # Somebody may be writing in it with an editor.
+                if self._text() == before:
+                    break
+            self._write(self.path, after)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one review after the other write: each adds to what the last one left."""
+        lock = self.path.with_name(f".{self.path.name}.lock")
+        try:
+            held = FileLock(lock).acquire()
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        with held:
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    lock.unlink()  # Whoever waits for a lock that is gone makes a new one.
 
     def _checked(self, row: Any) -> str:
         """The file with one question more, which has been read as it would be."""
@@ -93,5 +111,10 @@ class QuestionFile:
         try:
             replace_text(path, text)
         except OSError as error:
-            what = f"cannot be written ({error.strerror or error})"
-            raise DataError(str(path), what, "give a set in a folder that you may write to") from error
+            raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> DataError:
+    return DataError(
+        str(path), f"cannot be written ({error.strerror or error})", "give a set in a folder that you may write to"
+    )

@@ -2,6 +2,9 @@
 
 import json
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +126,22 @@ def test_somebody_who_writes_at_the_same_time_loses_nothing(golden: Path, monkey
     monkeypatch.setattr(QuestionFile, "_checked", meanwhile)
     file.add(RIGHT)
     assert ids(golden)[-2:] == ["other", "new"]
+
+
+def test_of_two_reviews_that_write_at_once_both_are_kept(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, both = QuestionFile._write, threading.Barrier(2, timeout=1)
+
+    def together(self: QuestionFile, path: Path, text: str) -> None:
+        if path == self.path:
+            with suppress(threading.BrokenBarrierError):
+                both.wait()
+        write(self, path, text)
+
+    monkeypatch.setattr(QuestionFile, "_write", together)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda name: opened(golden).add(RIGHT | {"id": name}), ["one", "two"]))
+    assert sorted(ids(golden)[-2:]) == ["one", "two"]
+    assert sorted(entry.name for entry in golden.iterdir()) == ["documents", "questions.jsonl"]
 
 
 @pytest.mark.parametrize("broken", ["not JSON\n", '{"id": "q1", "text": "?"}\n' * 2, "\xff"])
