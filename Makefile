@@ -6,6 +6,8 @@ RAG := $(BIN)/rag
 E ?= quickstart
 B ?= bundles/current
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_RETRIES := 10
+export PIP_DEFAULT_TIMEOUT := 60
 
 .DEFAULT_GOAL := help
 .PHONY: help install sweep plan report baseline gate export serve ui ask chat test test-llm check bench clean
