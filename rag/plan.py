@@ -20,6 +20,7 @@ from rag.identity import digest, without_runtime
 from rag.items import StoredEmbedder
 from rag.replies import StoredGenerator
 from rag.roles import Embedder, Generator
+from rag.spending import Outlook
 from rag.stages import Ends, add_trial
 from rag.store import Entry, Store
 from rag.wiring import control_of
@@ -73,8 +74,8 @@ class Plan:
             },
             "seconds": self.estimate.seconds,
             "unmeasured": self.estimate.unmeasured,
-            "tokens": self.estimate.tokens,
-            "cost": self.estimate.cost,
+            **_told(self.estimate.spending.likely),
+            "most": _told(self.estimate.spending.most),
         }
 
 
@@ -87,9 +88,12 @@ class Estimate:
 
     seconds: float = 0.0
     unmeasured: int = 0
-    tokens: int = 0
-    cost: float | None = 0.0
+    spending: Outlook = field(default_factory=Outlook)
     by_stage: Mapping[str, float] = field(default_factory=dict)
+
+
+def _told(spent: Spent) -> dict[str, Any]:
+    return {"tokens": spent.tokens, "cost": None if math.isnan(spent.cost) else spent.cost}
 
 
 def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
@@ -208,21 +212,23 @@ def rate_key(stage: Stage) -> str:
 
 
 def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden], store: Store) -> Estimate:
-    """Seconds from recorded rates; tokens and money from what the generators say of themselves."""
+    """Seconds from recorded rates; tokens and money from what the generators say of themselves and what is stored of them."""
     rates: dict[str, float | None] = {}
     by_stage: dict[str, float] = {}
-    spent = Spent()
+    outlook, asked, waiting = Outlook(), set[str](), set(to_run)
+    for key in (key for key in graph.stages if key not in waiting):
+        spending.fresh(graph.stages[key], golden_of(graph, graph.stages[key], goldens), asked)
     for key in to_run:
         stage = graph.stages[key]
+        golden = golden_of(graph, stage, goldens)
         place = rate_key(stage)
         if place not in rates:
             rates[place] = (store.read_meta(place) or {}).get("seconds")
         rate = rates[place]
         if rate is not None:
             by_stage[key] = rate * work(graph, stage, goldens)
-        spent += spending.of(graph.components, stage, len(golden_of(graph, stage, goldens).examples))
-    cost = None if math.isnan(spent.cost) else spent.cost
-    return Estimate(round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), spent.tokens, cost, by_stage)
+        outlook += spending.of(graph, stage, golden, store, spending.fresh(stage, golden, asked))
+    return Estimate(round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), outlook, by_stage)
 
 
 def record_rates(plan: Plan, costs: Mapping[str, float], store: Store) -> None:

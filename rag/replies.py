@@ -20,6 +20,20 @@ REPLIES = 16
 CHARACTERS = 4
 """Characters that a token is taken for where nobody counts."""
 
+SAMPLE = 32
+"""Stored replies that are looked at for the length of the next ones."""
+
+
+def _space(generator: Any) -> str:
+    return f"replies/{digest(fingerprint(generator))}"
+
+
+def typical(store: Store, generator: Any) -> int | None:
+    """Tokens of a stored reply of a model, the mean of some; None before there is one."""
+    found = (store.read_meta(key) for key in store.keys(_space(generator))[:SAMPLE])
+    counts = [meta["completion_tokens"] for meta in found if meta and meta["completion_tokens"]]
+    return round(sum(counts) / len(counts)) if counts else None
+
 
 class StoredGenerator:
     """A costly generator whose replies are kept by request: what was paid for once is not asked for again.
@@ -34,7 +48,7 @@ class StoredGenerator:
         self.generator, self.store = generator, store
         self.ledger = ledger or Ledger(store, Terms())
         self._sent: Callable[[Request], Mapping[str, Any]] | None = getattr(generator, "sent", None)
-        self.space = f"replies/{digest(fingerprint(generator)) if self._sent else identity}"
+        self.space = _space(generator) if self._sent else f"replies/{identity}"
 
     def fingerprint(self) -> str:
         """The generator's."""

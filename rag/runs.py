@@ -79,15 +79,15 @@ def record(done: Sweep, store: Store) -> SweepRecord:
 
 def _spent(done: Sweep) -> dict[str, float]:
     """What models took in this run, beside what its plan took it for; nothing for a sweep that asked none."""
-    expected = done.plan.estimate
+    expected = done.plan.estimate.spending
     found = {
         "spent_tokens": float(done.spent.tokens),
         "spent_cost_usd": done.spent.cost,
-        "planned_tokens": float(expected.tokens),
-        "planned_cost_usd": math.nan if expected.cost is None else expected.cost,
+        "planned_tokens": float(expected.likely.tokens),
+        "planned_cost_usd": expected.likely.cost,
     }
     known = {name: value for name, value in found.items() if not math.isnan(value)}
-    return known if done.spent.tokens or (expected.tokens and done.outcomes) else {}
+    return known if done.spent.tokens or (expected.most.tokens and done.outcomes) else {}
 
 
 def _tags(made: Plan) -> dict[str, str]:

@@ -2,36 +2,91 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from rag.budget import Terms
 from rag.build import TARGET, Components
 from rag.claims import Spent
 from rag.errors import ConfigError
-from rag.graph import Stage
+from rag.golden import Golden
+from rag.graph import Graph, Stage
+from rag.identity import digest
+from rag.replies import CHARACTERS, typical
 from rag.roles import Generator, fingerprint
+from rag.store import Store
 
 JUDGED = 5
 """Passages that a judge is taken to read beside an answer."""
 TWICE = 2
 """Times that a question is asked when it is timed."""
+PASSAGE = 200
+"""Tokens that a passage is taken for before chunks are stored, and a question with its instructions always."""
+REPLY = 100
+"""Tokens that a reply is taken for before one is stored."""
 
 
-def of(components: Components, stage: Stage, questions: int) -> Spent:
-    """Tokens and US dollars that a stage may take: one request per question, and what a judge is asked of an answer each."""
-    times, k = 1, int(stage.values.get("k", 0))
+@dataclass(frozen=True)
+class Outlook:
+    """What models may take: `likely` by what is stored, `most` if every reply is as long as it may be and none is there yet."""
+
+    likely: Spent = field(default_factory=Spent)
+    most: Spent = field(default_factory=Spent)
+
+    def __add__(self, other: "Outlook") -> "Outlook":
+        """Both."""
+        return Outlook(self.likely + other.likely, self.most + other.most)
+
+
+def of(graph: Graph, stage: Stage, golden: Golden, store: Store, fresh: int) -> Outlook:
+    """What a stage may take: one request per question, and what a judge is asked of an answer each.
+
+    Of its questions `fresh` are likely to be asked, for the others a reply will be there.
+    """
+    times, k, questions = 1, int(stage.values.get("k", 0)), len(golden.examples)
     if stage.name == "assess":
         times, k = len(stage.values["needs"]), JUDGED
     elif stage.name == "latency":
         questions, times = min(questions, int(stage.values["latency"])), TWICE
     elif stage.name not in ("rewrite", "generate", "converse"):
-        return Spent()  # What is checked is asked again only where a check fails.
-    spent = Spent()
+        return Outlook()  # What is checked is asked again only where a check fails.
+    found = Outlook()
     for role, node in stage.nodes.items():
-        read = k if role in ("generator", "judge") else 0
-        for component in spenders(components, node, role):
-            spent += Spent(*component.spending(questions * times, read))
-    return spent
+        for component in spenders(graph.components, node, role):
+            prompt = PASSAGE + (_read(graph, stage, golden, store, k) if role in ("generator", "judge") else 0)
+            likely = component.spending(min(questions, fresh) * times, prompt, typical(store, component) or REPLY)
+            found += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
+    return found
+
+
+def _read(graph: Graph, stage: Stage, golden: Golden, store: Store, k: int) -> int:
+    """Tokens of what stands in a prompt beside question and instructions."""
+    chunks = graph.stages.get(stage.inputs.get("corpus", ""))
+    entry = store.read(chunks.entry) if chunks else None
+    known = entry is not None and {"start", "end"} <= set(entry.arrays) and len(entry.arrays["end"])
+    each = float((entry.arrays["end"] - entry.arrays["start"]).mean()) / CHARACTERS if entry and known else PASSAGE
+    limit = stage.values.get("context_tokens")
+    pinned = set(stage.values.get("pinned") or ())
+    whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)
+    return round(min(k * each, math.inf if limit is None else limit)) + whole // CHARACTERS
+
+
+def fresh(stage: Stage, golden: Golden, seen: set[str]) -> int:
+    """Questions of a stage that no stage among `seen` asks in the same words; it is one of them from then on.
+
+    Stages that differ in their memory alone ask the same where nothing was said before, those that differ in their screens
+    alone ask the same or nothing.
+    """
+    if stage.name != "generate":
+        return len(golden.examples)
+    nodes = {role: node for role, node in stage.nodes.items() if role not in ("memory", "screens")}
+    inputs = {name: key for name, key in stage.inputs.items() if name != "screen"}
+    alike = digest(nodes, dict(stage.values), inputs)
+    recalled = digest(alike, stage.nodes["memory"])
+    later = sum(1 for example in golden.examples if example.query.history)
+    found = (0 if recalled in seen else later) + (0 if alike in seen else len(golden.examples) - later)
+    seen |= {alike, recalled}
+    return found
 
 
 def spenders(components: Components, node: Any, where: str) -> Iterator[Any]:
@@ -54,7 +109,7 @@ def within(components: Components, config: Mapping[str, Any], terms: Terms) -> M
         return config
     asked = [component for name, node in config.items() for component in spenders(components, node, name)]
     for component in asked:
-        if terms.usd is not None and isinstance(component, Generator) and math.isnan(component.spending(1, 1)[1]):  # type: ignore[attr-defined]
+        if terms.usd is not None and isinstance(component, Generator) and math.isnan(component.spending(1, 1, None)[1]):  # type: ignore[attr-defined]
             what = f"cannot be kept: nobody knows the price of {fingerprint(component)}"
             raise ConfigError("budget.usd", what, "write it into conf/prices.yaml or runtime.price, or limit budget.tokens")
     return {**config, "latency": 0} if asked else config

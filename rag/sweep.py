@@ -51,7 +51,7 @@ class Sweep:
             "errors": {row.name: row.error for row in self.board.rows if row.error},
             "failures": {row.name: list(row.failures) for row in self.board.rows if row.failures},
             "spent": told(self.spent),
-            "estimated": {"tokens": self.plan.estimate.tokens, "cost_usd": self.plan.estimate.cost},
+            "estimated": told(self.plan.estimate.spending.likely) | {"most": told(self.plan.estimate.spending.most)},
             "interrupted": self.interrupted,
             "exhausted": self.exhausted,
         }

@@ -8,6 +8,9 @@ from rag.errors import ConfigError
 from rag.records import Message, Reply, Request
 from rag.roles import Generator, fingerprint
 
+QUESTION = 200
+"""Tokens that a question with its instruction is taken for."""
+
 
 @dataclass(frozen=True)
 class ClosedBookGenerator:
@@ -43,10 +46,10 @@ class ClosedBookGenerator:
         """The reply as it comes."""
         return self.generator.stream(self._closed(request))
 
-    def spending(self, questions: int, k: int) -> tuple[int, float]:
+    def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
         """What the generator says of questions without contexts."""
         spending = getattr(self.generator, "spending", None)
-        found: tuple[int, float] = spending(questions, 0) if spending else (0, 0.0)
+        found: tuple[int, float] = spending(requests, min(prompt, QUESTION), reply) if spending else (0, 0.0)
         return found
 
     def _closed(self, request: Request) -> Request:

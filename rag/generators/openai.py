@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk
 
 OFFICIAL = "https://api.openai.com/v1"
-CONTEXT_TOKENS = 200
-"""Tokens that a context is taken for before one has been seen."""
-CHARACTERS = 4
-"""Characters that a token of a prompt is taken for before the server has counted."""
+LONGEST_REPLY = 4096
+"""Tokens of the longest reply of a server that is set no limit."""
+BYTES = 4
+"""Bytes that a token of a prompt is taken for before the server has counted: writings with long characters take more."""
 OWN_FIELDS = frozenset({"model", "messages", "stream"})
 
 
@@ -59,19 +59,19 @@ class OpenAiGenerator:
         for name, what, remedy in self._problems():
             raise ConfigError(f"generator.{name}", what, remedy)
 
-    def spending(self, questions: int, k: int) -> tuple[int, float]:
-        """Tokens and US dollars that so many questions with k contexts each may take: an estimate from above for the reply.
+    def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
+        """Tokens and US dollars of requests with so many tokens in a prompt and a reply, the longest where it is None.
 
-        A context is taken for CONTEXT_TOKENS, the question with its instructions for as many; NaN dollars without a price.
+        NaN dollars without a price.
         """
-        prompt, completion = questions * (k + 1) * CONTEXT_TOKENS, questions * (self.max_tokens or CONTEXT_TOKENS)
-        return prompt + completion, self._cost(prompt, completion)
+        longest = self.max_tokens or LONGEST_REPLY
+        prompts, replies = requests * prompt, requests * min(longest if reply is None else reply, longest)
+        return prompts + replies, self._cost(prompts, replies)
 
     def expected(self, request: Request) -> tuple[int, float]:
-        """Tokens and US dollars that a request may take: its characters, and the longest reply."""
-        prompt = sum(len(message.content) for message in request.messages) // CHARACTERS
-        completion = self.max_tokens or CONTEXT_TOKENS
-        return prompt + completion, self._cost(prompt, completion)
+        """Tokens and US dollars that a request may take: its bytes, and the longest reply."""
+        prompt = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages) // BYTES
+        return self.spending(1, prompt)
 
     def sent(self, request: Request) -> Mapping[str, Any]:
         """Everything that a reply depends on: the address and the body that goes there. A key is no part of it."""

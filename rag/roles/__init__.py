@@ -7,10 +7,11 @@ Class attributes that any component may set: `changes_nothing = True` marks the 
 its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). An Embedder
 that several threads may ask at once sets `parallel = True`, and a server then does. A Fusion
 may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
-sets `costly = True`: they are then kept one by one, and `spending(questions, k)` estimates their (tokens, US dollars). It may
-also have `expected(request)`, the same for one request, by which a budget is kept; `sent(request)`, everything that its server
-is told, under which a reply is kept whatever becomes of the code; and `attempts(requests)`, which gives a UserError in place of
-a reply instead of raising it, so that the replies before it are kept. One that looks at reference answers sets
+sets `costly = True`: they are then kept one by one. Its `spending(requests, prompt, reply)` estimates the (tokens, US dollars)
+of so many requests by the tokens of a prompt and of a reply, the longest that it allows where that is None. It may also have
+`expected(request)`, what one request takes at most, by which a budget is kept; `sent(request)`, everything that its server is
+told, under which a reply is kept whatever becomes of the code; and `attempts(requests)`, which gives a UserError in place of a
+reply instead of raising it, so that the replies before it are kept. One that looks at reference answers sets
 `reads_gold = True`.
 """
 

@@ -1,6 +1,5 @@
 """Leaderboards, and what ran for them."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -89,7 +88,7 @@ def counted(done: Sweep) -> None:
 
 def _money(done: Sweep) -> None:
     """What was asked of models in this run, beside what its plan took it for."""
-    expected = done.plan.estimate
-    if done.spent.tokens or (expected.tokens and any(found.status == "ran" for found in done.outcomes.values())):
-        planned = tokens(expected.tokens, math.nan if expected.cost is None else expected.cost)
-        out.print(f"Models took {tokens(done.spent.tokens, done.spent.cost)}; the plan said about {planned}.", soft_wrap=True)
+    expected = done.plan.estimate.spending
+    if done.spent.tokens or (expected.most.tokens and any(found.status == "ran" for found in done.outcomes.values())):
+        planned = f"{tokens(expected.likely)}, {tokens(expected.most)} with the longest replies"
+        out.print(f"Models took {tokens(done.spent)}; the plan said about {planned}.", soft_wrap=True)

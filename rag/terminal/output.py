@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from rag.claims import Spent
+
 
 class Output(Console):
     """Standard output; when its reader goes, as `head` does, the work goes on and what is still to be said is not."""
@@ -41,10 +43,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
-def tokens(count: float, cost: float) -> str:
+def tokens(spent: Spent) -> str:
     """What models take: `12,300 tokens, 0.0042 US dollars`."""
+    cost = spent.cost
     price = "at an unknown price" if cost != cost else "for nothing" if not cost else f"{cost:.4f} US dollars"
-    return f"{count:,.0f} tokens{' ' if price[0] in 'af' else ', '}{price}"
+    return f"{spent.tokens:,.0f} tokens{' ' if price[0] in 'af' else ', '}{price}"
 
 
 def interval(found: Mapping[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """What a sweep would run and reuse."""
 
-import math
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -23,8 +22,15 @@ def planned(made: Plan) -> None:
         out.print("The recommended trial then answers three times more: without contexts, with those of others, with the gold.")
     if told["unmeasured"]:
         out.print(f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
-    if told["tokens"]:
-        out.print(f"About {tokens(told['tokens'], math.nan if told['cost'] is None else told['cost'])}{_limits(made)}.")
+    if made.estimate.spending.most.tokens:
+        out.print(_spending(made), soft_wrap=True)
+
+
+def _spending(made: Plan) -> str:
+    """What models are likely to take, and the most."""
+    found = made.estimate.spending
+    most = f"{tokens(found.most)} if every reply is as long as it may be and none is there already"
+    return f"About {tokens(found.likely)}; {most}{_limits(made)}."
 
 
 def _limits(made: Plan) -> str:

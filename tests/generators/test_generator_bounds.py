@@ -39,7 +39,7 @@ def test_a_closed_book_shows_its_own_words_and_no_context() -> None:
         {"role": "user", "content": "Q: What {question} is it?"},
     ]
     assert made.fingerprint() == f"tiny@127.0.0.1:{script.server_port}"
-    assert made.spending(2, 5) == OpenAiGenerator("tiny", script.url).spending(2, 0)
+    assert made.spending(2, 1200, 9) == OpenAiGenerator("tiny", script.url).spending(2, 200, 9)
 
 
 def test_a_closed_book_without_turns_or_instruction() -> None:

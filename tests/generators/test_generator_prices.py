@@ -26,7 +26,10 @@ def test_listed_prices_are_dollars_per_million() -> None:
 def test_a_generator_without_a_price_takes_the_listed_one() -> None:
     made = OpenAiGenerator("gpt-4.1-mini")
     assert made.expected(ASKED) == (1 + 512, pytest.approx((1 * 0.40 + 512 * 1.60) / 1e6))
-    assert made.spending(10, 4)[1] == pytest.approx((10 * 5 * 200 * 0.40 + 10 * 512 * 1.60) / 1e6)
+    assert made.spending(10, 1000) == (10 * 1512, pytest.approx((10 * 1000 * 0.40 + 10 * 512 * 1.60) / 1e6))
+    assert made.spending(10, 1000, 40) == (10 * 1040, pytest.approx((10 * 1000 * 0.40 + 10 * 40 * 1.60) / 1e6))
+    assert made.spending(1, 0, 9999) == made.spending(1, 0), "no reply is longer than it may be"
+    assert OpenAiGenerator("gpt-4.1-mini", max_tokens=None).spending(1, 0)[0] == 4096
     assert math.isnan(OpenAiGenerator("unheard-of").expected(ASKED)[1])
     assert OpenAiGenerator("m", "http://127.0.0.1:1/v1").expected(ASKED)[1] == 0.0
     assert OpenAiGenerator("gpt-4.1-mini", price={"prompt": 0, "completion": 1e6}).expected(ASKED)[1] == 512.0
