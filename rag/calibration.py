@@ -111,20 +111,27 @@ class Card:
 
 
 def card_of(judge: Judge, labelled: Labelled, identity: str, store: Store) -> Card:
-    """The card of a judge on a set, from the store where it is; made and stored where it is not."""
-    key = f"{SPACE}/{digest(identity, labelled.digest, labelled.name, code_identity(__name__))}"
-    if found := store.read_meta(key):
-        return Card.from_json(found)
-    card = calibrate(judge, labelled, identity)
-    store.write(key, Entry(meta=card.to_json()))
-    return card
+    """The card of a judge on a set, from the store where it is; made where it is not, and then yet to be kept."""
+    found = store.read_meta(_place(identity, labelled.digest, labelled.name))
+    return Card.from_json(found) if found else calibrate(judge, labelled, identity)
+
+
+def keep(card: Card, store: Store) -> None:
+    """Put a card where `cards` finds it; StoreError where it cannot be written."""
+    store.write(_place(card.judge, card.digest, card.data), Entry(meta=card.to_json()))
 
 
 def cards(store: Store, identity: str) -> list[Card]:
-    """All cards of the judge with that identity, by the name of the set."""
-    found = (store.read_meta(key) for key in store.keys(SPACE))
-    own = [Card.from_json(content) for content in found if content and content["judge"] == identity]
-    return sorted(own, key=lambda card: card.data)
+    """The cards of the judge with that identity, by the name of the set; of several of one set that of today's code."""
+    found = ((key, store.read_meta(key)) for key in store.keys(SPACE))
+    own = [(key, Card.from_json(content)) for key, content in found if content and content["judge"] == identity]
+    own.sort(key=lambda each: each[0] == _place(identity, each[1].digest, each[1].data))
+    latest = {(card.data, card.digest): card for _, card in own}
+    return [latest[name] for name in sorted(latest)]
+
+
+def _place(identity: str, labels: str, name: str) -> str:
+    return f"{SPACE}/{digest(identity, labels, name, code_identity(__name__))}"
 
 
 def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:

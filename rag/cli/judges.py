@@ -28,13 +28,15 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
     an own file: {"text": …, "contexts": […], "supported": true}, and if known "question" and "cluster".
     """
     from rag import terminal, upkeep
-    from rag.calibration import card_of
+    from rag.calibration import card_of, keep
     from rag.terminal import cards
 
     name, node, components, data = _chosen(chosen or (), store)
     judge = components.role("judge", node)
-    found = card_of(judge, data, components.identity(node, "judge"), upkeep.at(store))
+    with terminal.Waiting(f"{name} judges {len(data.cases):,} texts of {data.name} …"):
+        found = card_of(judge, data, components.identity(node, "judge"), upkeep.at(store))
     terminal.print_json(found.to_json()) if as_json else cards.card(name, found)
+    keep(found, upkeep.at(store))  # After it is shown: what took minutes is not lost with a store that cannot be written.
 
 
 @judges.command()
@@ -49,7 +51,8 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     judge = components.role("judge", node)
     if not isinstance(judge, Fitted):
         raise ConfigError("judge", f"{name} has no weights that labels could give", "judge=local has")
-    weights = judge.refitted(judge.measure(data.cases), data.labels).weights
+    with terminal.Waiting(f"{name} reads {len(data.cases):,} texts of {data.name} …"):
+        weights = judge.refitted(judge.measure(data.cases), data.labels).weights
     told = {"weights": dict(weights), "fitted_on": data.digest}
     terminal.print_json(told) if as_json else cards.weights(weights, data.digest)
 

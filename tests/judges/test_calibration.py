@@ -14,9 +14,9 @@ from sklearn.metrics import roc_auc_score
 from verbs import Verb, verb
 
 from rag import calibration
-from rag.calibration import Card, calibrate, card_of, cards, out_of_fold
+from rag.calibration import Card, calibrate, card_of, cards, keep, out_of_fold
 from rag.claims import Case, Claim, Verdict
-from rag.errors import DataError
+from rag.errors import DataError, StoreError
 from rag.judges.local import LocalJudge
 from rag.labelled import Labelled, labelled
 from rag.store import Store
@@ -92,11 +92,17 @@ def test_labels_of_one_kind_cannot_be_measured() -> None:
 
 
 def test_a_card_is_made_once_and_found_by_its_judge(drawn: Labelled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration, "DRAWS", 100)
     store = Store(str(tmp_path / "store"))
     card = card_of(Reader(), drawn, "me", store)
+    assert cards(store, "me") == []
+    keep(card, store)
     assert card_of(None, drawn, "me", store) == card  # type: ignore[arg-type]
     assert (cards(store, "me"), cards(store, "you")) == ([card], [])
+    # A card of other code stays where it is, and that of today's goes before it, whichever name comes first.
+    for code in ("a", "b", "c", "d"):
+        monkeypatch.setattr(calibration, "code_identity", lambda _, code=code: code)
+        keep(replace(card, texts=ord(code)), store)
+        assert [found.texts for found in cards(store, "me")] == [ord(code)]
 
 
 class Leak:
@@ -121,6 +127,25 @@ class Leak:
 
     def refitted(self, measures: Sequence[Any], labels: Sequence[bool]) -> "Leak":
         return Leak(frozenset(float(rows[0, 0]) for rows in measures))
+
+
+class Wordless(Leak):
+    """Finds nothing to judge in some texts, and no claim in others."""
+
+    def measure(self, cases: Sequence[Case]) -> list[Any]:
+        return [np.array([[float(case.text) if number else np.nan]])[: int(number != 1)] for number, case in enumerate(cases)]
+
+    def supports(self, measures: Any) -> Any:
+        return measures[:, 0]
+
+    def refitted(self, measures: Sequence[Any], labels: Sequence[bool]) -> "Wordless":
+        return self
+
+
+def test_out_of_fold_failures_are_no_abstentions() -> None:
+    card = calibrate(Wordless(), set_of([(str(n % 50), bool(n % 3)) for n in range(200)]), draws=100)
+    assert (card.folds, card.abstained, card.failed) == (10, 1, 1)
+    assert "1 of 200 texts could not be judged and are in no figure" in card.remarks
 
 
 def test_out_of_fold_nothing_of_a_cluster_was_seen() -> None:
@@ -182,6 +207,16 @@ def test_calibrate_prints_a_card_and_stores_it(rag: Verb, here: Path, small_set:
     shown = rag("judge", "calibrate", f"data={small_set}")
     assert shown.code == 0
     assert "word overlap" in shown.out
+
+
+def test_a_card_that_cannot_be_kept_is_shown_all_the_same(rag: Verb, small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("store", "cannot be written (No space left on device)", "make room")
+
+    monkeypatch.setattr(Store, "write", full)
+    shown = rag("judge", "calibrate", f"data={small_set}")
+    assert shown.code == 2
+    assert ("word overlap" in shown.out, "No space left" in shown.err) == (True, True), shown
 
 
 def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path) -> None:
