@@ -7,10 +7,10 @@ from rag.records import Reply, Request
 from rag.roles import Generator
 
 PATIENCE = 3
-"""Failures in a row after which a generator is not asked again in the same batch: it is the server that fails.
+"""Failures in a row that are chance; after so many in a longer batch it is the server that fails.
 
-A person asks one question at a time and always gets a search. Of a longer batch in which nobody got a reply no result is made:
-kept, it would be taken for what the model can do.
+A person asks one question at a time and always gets a search. Of a longer batch in which the server failed no result is made:
+kept, it would be taken for what the model can do. What was answered before is stored, so that another run goes on from there.
 """
 
 Given = Reply | str
@@ -25,8 +25,8 @@ def spent(reply: Given) -> tuple[int, float]:
 def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
     """One reply per request, or what kept it from being given.
 
-    A config that cannot work, a budget that is spent and a reply that was to be replayed are errors all the same, and so is
-    what keeps all of more than PATIENCE requests from being answered.
+    A config that cannot work, a budget that is spent and a reply that was to be replayed are errors all the same. In a batch of
+    more than PATIENCE requests so is what fails PATIENCE in a row, and what keeps all of them from being answered.
     """
     if not requests:
         return []
@@ -35,11 +35,8 @@ def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
     except (ConfigError, MissingExtraError, StoreError):
         raise
     except Exception as error:  # Whatever a generator raises, there is another way to go on.
-        found: list[Given] = [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests)
-        if _nobody(found):
-            raise
-        return found
-    found = [reply.failure or reply for reply in replies]
+        return [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests, error)
+    found: list[Given] = [reply.failure or reply for reply in replies]
     if _nobody(found):
         raise RefusalError.of(replies[0].failure)
     return found
@@ -50,12 +47,13 @@ def _nobody(found: Sequence[Given]) -> bool:
     return len(found) > PATIENCE and all(isinstance(one, str) for one in found)
 
 
-def _one_by_one(generator: Generator, requests: Sequence[Request]) -> list[Given]:
+def _one_by_one(generator: Generator, requests: Sequence[Request], error: Exception) -> list[Given]:
     found: list[Given] = []
     for request in requests:
-        last = found[-PATIENCE:]
-        given_up = len(last) == PATIENCE and all(isinstance(one, str) for one in last)
-        found += [last[-1]] if given_up else ask(generator, [request])
+        found += ask(generator, [request])
+        failed = len(found) >= PATIENCE and all(isinstance(one, str) for one in found[-PATIENCE:])
+        if failed and len(requests) > PATIENCE:
+            raise error
     return found
 
 

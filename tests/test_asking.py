@@ -45,11 +45,17 @@ def test_a_batch_that_works_is_asked_once_and_an_empty_one_not_at_all() -> None:
     assert generator.calls == [5]
 
 
-def test_a_server_that_failed_three_times_in_a_row_is_left_alone() -> None:
-    generator = Fails(set(range(1, 20)), DOWN)
-    found = ask(generator, requests(20))
-    assert generator.calls == [20, 1, 1, 1, 1]
-    assert found[1:] == ["cannot be reached"] * 19
+@pytest.mark.parametrize("bad", [range(1, 20), range(17, 20), range(9, 12)], ids=["nearly all", "the last", "some"])
+def test_a_server_that_failed_three_times_in_a_row_is_left_alone_and_there_is_no_result(bad: range) -> None:
+    generator = Fails(set(bad), DOWN)
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        ask(generator, requests(20))
+    assert generator.calls == [20] + [1] * (bad[2] + 1)
+
+
+def test_two_failures_in_a_row_are_chance() -> None:
+    found = ask(Fails({2, 3, 5, 6}, DOWN), requests(8))
+    assert [number for number, one in enumerate(found) if isinstance(one, str)] == [2, 3, 5, 6]
 
 
 def test_a_long_batch_without_a_reply_has_no_result() -> None:
