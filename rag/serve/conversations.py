@@ -18,6 +18,9 @@ from rag.records import Answer, Query, Reply, Turn
 from rag.serve.database import Database, MissingError
 from rag.serve.tables import ANSWERS, SESSIONS
 
+RATEABLE = 1000
+"""Answers outside of sessions that are kept for each owner: some 8 MB, and those of the minute before the next purge."""
+
 SESSION = re.compile(r"ses_[0-9a-f]{32}")
 
 
@@ -124,10 +127,16 @@ class Conversations:
                 raise NoSessionError
 
     def purge(self) -> int:
-        """Remove what has expired, and answers outside of sessions that are as old; how many sessions that were."""
-        expired = self._now() - self.idle
+        """Remove what has expired, and answers outside of sessions that are as old; how many sessions that were.
+
+        Of the latter the newest RATEABLE of each owner stay.
+        """
+        expired, alone = self._now() - self.idle, ANSWERS.c.session.is_(None)
+        place = sa.func.row_number().over(partition_by=ANSWERS.c.owner, order_by=(ANSWERS.c.at.desc(), ANSWERS.c.id))
+        placed = sa.select(ANSWERS.c.id, place.label("place")).where(alone).subquery()
+        many = ANSWERS.c.id.in_(sa.select(placed.c.id).where(placed.c.place > RATEABLE))
         with self.database.writing() as connection:
-            connection.execute(sa.delete(ANSWERS).where(ANSWERS.c.session.is_(None), ANSWERS.c.at <= expired))
+            connection.execute(sa.delete(ANSWERS).where(alone, sa.or_(ANSWERS.c.at <= expired, many)))
             return connection.execute(sa.delete(SESSIONS).where(SESSIONS.c.used <= expired)).rowcount
 
     def ready(self) -> None:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rag.serve import spans
 from rag.serve.description import Responses, promises
 from rag.serve.keys import Keys
-from rag.serve.limits import Buckets, InTurn, Rated, Turns
+from rag.serve.limits import Buckets, InTurn, Rated, Shares
 from rag.serve.logs import tell_failure
 from rag.serve.metering import Meters
 from rag.serve.observing import Observed, RequestLog, Watcher, broke
@@ -47,7 +47,7 @@ FIGURES: Responses = {
 
 def protect(app: FastAPI, settings: Settings, now: Callable[[], float] = time.monotonic) -> None:
     """Put all guards before an app. `now` is the clock of the rate limit, in seconds."""
-    turns = Turns(settings.workers, settings.queue)
+    turns = Shares(settings.workers, settings.queue, settings.keys.names)
     meters = Meters(turns)
     app.add_api_route("/metrics", meters.shown, tags=["health"], response_class=Response, responses=promises(None) | FIGURES)
     # Added last, met first.

@@ -2,13 +2,17 @@
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.serve.refusing import Begun, give_up, is_open, refuse
+
+LONGEST = 10
+"""Times the seconds of a request that a stream may take in all: it is being read, but somebody else may wait for its turn."""
 
 
 @dataclass
@@ -77,10 +81,39 @@ class Turns:
         self.free.release()
 
 
-class InTurn:
-    """A body of bounded size, a turn in a bounded queue, and a deadline over both and the answer."""
+class Shares:
+    """Turns for all. Of several owners each has half of them at most: none can keep all others waiting."""
 
-    def __init__(self, app: ASGIApp, turns: Turns, seconds: float, most: int) -> None:
+    def __init__(self, workers: int, queue: int, owners: Collection[str] = ()) -> None:
+        self._all = Turns(workers, queue)
+        several = owners if len(owners) > 1 else ()
+        self._own = {owner: Turns(math.ceil(workers / 2), math.ceil(queue / 2)) for owner in several}
+
+    @property
+    def working(self) -> int:
+        """How many are at work."""
+        return self._all.working
+
+    @property
+    def waiting(self) -> int:
+        """How many wait, for their owner's turn or for that of all."""
+        return self._all.waiting + sum(own.waiting for own in self._own.values())
+
+    @asynccontextmanager
+    async def turn(self, owner: str) -> AsyncIterator[None]:
+        """A turn of an owner; FullError where too many wait."""
+        async with self._own.get(owner) or nullcontext(), self._all:
+            yield
+
+
+class InTurn:
+    """A body of bounded size, a turn in a bounded queue, and a deadline over both and the answer.
+
+    A stream of events has as many seconds again with each of its pieces, and LONGEST times as many in all: a slow model that
+    goes on is not broken off. Comments, which keep a connection alive, do not count.
+    """
+
+    def __init__(self, app: ASGIApp, turns: Shares, seconds: float, most: int) -> None:
         self.app, self.turns, self.seconds, self.most = app, turns, seconds, most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,7 +123,7 @@ class InTurn:
         reply = Begun(send)
         try:
             async with asyncio.timeout(self.seconds) as deadline:
-                await self._answer(scope, receive, reply)
+                await self._answer(scope, receive, self._prolonging(reply, deadline))
         except FullError:
             remedy = "ask again in a second; RAG_WORKERS and RAG_QUEUE set how many may ask at once"
             await refuse(scope, send, 503, "too many requests wait already", remedy, {"retry-after": "1"})
@@ -100,8 +133,21 @@ class InTurn:
             if not deadline.expired():
                 raise
             what, remedy = f"not answered within {self.seconds:g} s", "ask for less, or later; RAG_TIMEOUT sets the limit"
+            if reply.begun:
+                what = f"nothing more came for {self.seconds:g} s, or the whole took {LONGEST * self.seconds:g} s"
             # Whatever is still sent of the request would be taken for the next one.
             await give_up(scope, reply, 504, what, remedy, {"connection": "close"})
+
+    def _prolonging(self, reply: Begun, deadline: asyncio.Timeout) -> Send:
+        loop = asyncio.get_running_loop()
+        latest = loop.time() + LONGEST * self.seconds
+
+        async def send(message: Message) -> None:
+            await reply(message)
+            if reply.events and not deadline.expired() and not message.get("body", b":").startswith(b":"):
+                deadline.reschedule(min(loop.time() + self.seconds, latest))
+
+        return send
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await whole(receive, self.most) if _fits(scope, self.most) else None
@@ -109,7 +155,7 @@ class InTurn:
             what, remedy = f"the body has more than {self.most} bytes", "send less; RAG_BODY_BYTES sets the limit"
             # What was not read would be taken for the next request.
             return await refuse(scope, send, 413, what, remedy, {"connection": "close"})
-        async with self.turns:
+        async with self.turns.turn(scope["state"]["owner"]):
             await self.app(scope, again(body, receive), send)
 
 

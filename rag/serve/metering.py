@@ -7,7 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from prometheus_client.process_collector import ProcessCollector
 from starlette.responses import Response
 
-from rag.serve.limits import Turns
+from rag.serve.limits import Shares
 from rag.serve.observing import Seen
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -17,7 +17,7 @@ STEP_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0,
 class Meters:
     """Counters of one app, in a registry of its own: two apps in a process do not meet."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Shares) -> None:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self.requests = Counter("assay_requests", "Requests.", ("method", "route", "status"), registry=registry)

@@ -19,9 +19,10 @@ class Settings:
     """All that a server is told besides its bundles. ConfigError where something cannot be, or would not be safe.
 
     `rate` is requests per minute and key, 0 for no limit, and `burst` how many of them may come at once. At most `workers`
-    requests are worked on at a time and `queue` wait. `timeout` and `idle` are seconds: what a request may take, waiting
-    included, and how long a session lives unused. `origins` are pages elsewhere that may ask. Of `trace_share` of the requests,
-    0 to 1, a trace is sent to MLflow. Texts stand in logs and traces only with `log_texts`.
+    requests are worked on at a time and `queue` wait, half of both for one key among several. `timeout` and `idle` are seconds:
+    what a request may take, waiting included, or a stream from piece to piece, and how long a session lives unused. `origins`
+    are pages elsewhere that may ask. Of `trace_share` of the requests, 0 to 1, a trace is sent to MLflow. Texts stand in logs
+    and traces only with `log_texts`.
     """
 
     host: str = "127.0.0.1"

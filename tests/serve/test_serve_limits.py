@@ -11,6 +11,8 @@ from small_server import ALICE, BOB, TWO_KEYS, ask, bearer, echo, guarded, small
 
 from rag.serve.limits import Buckets
 
+PIECE = b"event: piece\ndata: {}\n\n"
+
 
 def test_a_body_of_just_the_size_goes_through() -> None:
     app = guarded(echo, body_bytes=2000)
@@ -187,7 +189,10 @@ def test_a_body_that_never_ends_counts_as_taking_time() -> None:
 
 @pytest.mark.parametrize(
     ("path", "last"),
-    [("/ask", b'event: error\ndata: {"type":"urn:assay:gateway-timeout"'), ("/v1/ask", b'data: {"error":{"message":"not answ')],
+    [
+        ("/ask", b'event: error\ndata: {"type":"urn:assay:gateway-timeout"'),
+        ("/v1/ask", b'data: {"error":{"message":"nothing more'),
+    ],
 )
 def test_a_stream_that_takes_too_long_ends_with_an_event_that_says_so(path: str, last: bytes) -> None:
     async def pieces() -> AsyncIterator[bytes]:
@@ -201,6 +206,63 @@ def test_a_stream_that_takes_too_long_ends_with_an_event_that_says_so(path: str,
     first, second, rest = found.content.split(b"\n\n")
     assert (found.status_code, first, rest) == (200, b"event: piece\ndata: {}", b"")
     assert second.startswith(last)
+
+
+def streamed(said: list[bytes], pause: float, timeout: float) -> bytes:
+    """What is heard of a stream with so many seconds before each piece, by a clock that is set and never runs."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        for number, piece in enumerate(said, 1):
+            loop.time = lambda now=began + number * pause: now  # type: ignore[method-assign, misc]
+            for _ in range(5):  # a deadline that has passed is met here
+                await asyncio.sleep(0)
+            yield piece
+
+    async def listening() -> bytes:
+        transport = httpx.ASGITransport(guarded(stream_of(pieces), timeout=timeout))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return (await client.post("/ask")).content
+
+    return asyncio.run(listening())
+
+
+def test_a_stream_goes_on_as_long_as_pieces_come_and_ends_at_ten_times_the_seconds() -> None:
+    assert streamed([PIECE] * 12, 800, timeout=1000) == PIECE * 12
+    endless = streamed([PIECE] * 20, 800, timeout=1000)
+    assert endless.count(PIECE) == 12
+    assert b"the whole took 10000 s" in endless
+
+
+def test_what_only_keeps_a_connection_alive_does_not_prolong_a_stream() -> None:
+    heard = streamed([PIECE, *[b": still here\n\n"] * 5], 800, timeout=2000)
+    assert heard.count(b": still here\n\n") == 2
+    assert b"event: error" in heard
+
+
+def test_one_key_among_several_leaves_half_of_the_turns_to_others() -> None:
+    entered, go = [], asyncio.Event()
+
+    async def slow(request: Request) -> Response:
+        entered.append(request.state.owner)
+        await go.wait()
+        return Response("done")
+
+    app = guarded(slow, workers=4, queue=2, keys=TWO_KEYS)
+
+    async def both(client: httpx.AsyncClient) -> list[int]:
+        greedy = [asyncio.create_task(client.post("/ask", headers=bearer(ALICE))) for _ in range(4)]
+        done, _ = await asyncio.wait(greedy, return_when=asyncio.FIRST_COMPLETED)
+        other = asyncio.create_task(client.post("/ask", headers=bearer(BOB)))
+        while "bob" not in entered:
+            await asyncio.sleep(0)
+        assert [task.result().status_code for task in done] == [503]
+        assert sorted(entered) == ["alice", "alice", "bob"]
+        go.set()
+        return sorted(found.status_code for found in await asyncio.gather(*greedy, other))
+
+    assert talk(app, both) == [200] * 4 + [503]
 
 
 def test_an_error_of_the_route_that_looks_like_a_timeout_is_not_taken_for_one() -> None:

@@ -8,6 +8,7 @@ import pytest
 from databases import KINDS, file_url
 
 from rag.records import Turn
+from rag.serve import conversations
 from rag.serve.conversations import Conversations
 from rag.serve.opinions import ANSWER, NoAnswerError, Opinions, answer_id
 
@@ -139,6 +140,28 @@ def test_ratings_outlive_their_session_until_they_are_settled(talks: Conversatio
     assert [one.told["question"] for one in opinions.candidates()] == ["q1"]
     opinions.settle([])
     assert len(opinions.candidates()) == 1
+
+
+def test_of_many_answers_the_newest_of_each_owner_can_be_rated(
+    talks: Conversations, opinions: Opinions, hours: Hours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "RATEABLE", 2)
+    kept: dict[str, list[str]] = {"ann": [], "bob": []}
+    for owner in ("ann", "ann", "bob", "ann", "ann"):
+        hours.now += 1
+        opinions.keep(owner, answer := told())
+        kept[owner].append(answer["id"])
+    session = talks.create("ann")
+    for _ in range(3):
+        talks.append("ann", session, "q", "a", answer := told())
+        kept["ann"].append(answer["id"])
+    talks.purge()
+    for new in kept["ann"][2:]:
+        opinions.add("ann", new, 1)
+    opinions.add("bob", *kept["bob"], 1)
+    for old in kept["ann"][:2]:
+        with pytest.raises(NoAnswerError):
+            opinions.add("ann", old, 1)
 
 
 def test_answers_outside_of_sessions_are_purged(talks: Conversations, opinions: Opinions, hours: Hours) -> None:
