@@ -138,17 +138,22 @@ def test_where_every_question_is_refused_there_is_no_result(choice: str) -> None
 
 
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
-def test_a_server_that_goes_down_leaves_the_rest_as_typed(choice: str) -> None:
+@pytest.mark.parametrize("failing", [range(5, 20), range(18, 20)], ids=["down", "chance"])
+def test_a_server_that_goes_down_leaves_no_result_and_chance_leaves_questions_as_typed(choice: str, failing: range) -> None:
     def reply(request: Request) -> Reply:
-        if int(request.query.query_id) > 4:
+        if int(request.query.query_id) in failing:
             raise ServiceError("http://here", "cannot be reached", "start it")
         return MODELS["useful"](request)
 
     rewriter = build(choice)
     rewriter.generator.reply = reply  # type: ignore[attr-defined]
     history = (Turn("user", "How much leave is there?"),)
-    found = rewriter.rewrite([Query(str(number), "And then?", history) for number in range(20)])
-    assert [bool(sought.note) for sought in found] == [False] * 5 + [True] * 15
+    queries = [Query(str(number), "And then?", history) for number in range(20)]
+    if len(failing) > 2:
+        with pytest.raises(ServiceError, match="cannot be reached"):
+            rewriter.rewrite(queries)
+    else:
+        assert [bool(sought.note) for sought in rewriter.rewrite(queries)] == [False] * 18 + [True] * 2
 
 
 @pytest.mark.parametrize("error", [ConfigError("x", "y", "z"), BudgetError("budget", "is spent", "raise it")])
