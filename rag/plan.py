@@ -20,7 +20,7 @@ from rag.identity import digest, without_runtime
 from rag.items import StoredEmbedder
 from rag.replies import StoredGenerator
 from rag.roles import Embedder, Generator
-from rag.spending import Outlook
+from rag.spending import Forecast, Outlook
 from rag.stages import Ends, add_trial
 from rag.store import Entry, Store
 from rag.wiring import control_of
@@ -215,9 +215,9 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
     """Seconds from recorded rates; tokens and money from what the generators say of themselves and what is stored of them."""
     rates: dict[str, float | None] = {}
     by_stage: dict[str, float] = {}
-    outlook, asked, waiting = Outlook(), set[str](), set(to_run)
+    outlook, forecast, waiting = Outlook(), Forecast(graph, store), set(to_run)
     for key in (key for key in graph.stages if key not in waiting):
-        spending.fresh(graph.stages[key], golden_of(graph, graph.stages[key], goldens), asked)
+        forecast.fresh(graph.stages[key], golden_of(graph, graph.stages[key], goldens))
     for key in to_run:
         stage = graph.stages[key]
         golden = golden_of(graph, stage, goldens)
@@ -227,7 +227,7 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
         rate = rates[place]
         if rate is not None:
             by_stage[key] = rate * work(graph, stage, goldens)
-        outlook += spending.of(graph, stage, golden, store, spending.fresh(stage, golden, asked))
+        outlook += forecast.of(stage, golden)
     return Estimate(round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), outlook, by_stage)
 
 

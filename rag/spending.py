@@ -38,55 +38,72 @@ class Outlook:
         return Outlook(self.likely + other.likely, self.most + other.most)
 
 
-def of(graph: Graph, stage: Stage, golden: Golden, store: Store, fresh: int) -> Outlook:
-    """What a stage may take: one request per question, and what a judge is asked of an answer each.
+@dataclass
+class Forecast:
+    """What the stages of a graph may take, one after the other: it knows what those before have asked."""
 
-    Of its questions `fresh` are likely to be asked, for the others a reply will be there.
-    """
-    times, k, questions = 1, int(stage.values.get("k", 0)), len(golden.examples)
-    if stage.name == "assess":
-        times, k = len(stage.values["needs"]), JUDGED
-    elif stage.name == "latency":
-        questions, times = min(questions, int(stage.values["latency"])), TWICE
-    elif stage.name not in ("rewrite", "generate", "converse"):
-        return Outlook()  # What is checked is asked again only where a check fails.
-    found = Outlook()
-    for role, node in stage.nodes.items():
-        for component in spenders(graph.components, node, role):
-            prompt = PASSAGE + (_read(graph, stage, golden, store, k) if role in ("generator", "judge") else 0)
-            likely = component.spending(min(questions, fresh) * times, prompt, typical(store, component) or REPLY)
-            found += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
-    return found
+    graph: Graph
+    store: Store
+    _asked: set[str] = field(default_factory=set)
+    _replies: dict[str, int] = field(default_factory=dict)
+    _passages: dict[str, float] = field(default_factory=dict)
 
+    def of(self, stage: Stage, golden: Golden) -> Outlook:
+        """One request per question, and what a judge is asked of an answer each."""
+        times, k, questions, fresh = 1, int(stage.values.get("k", 0)), len(golden.examples), self.fresh(stage, golden)
+        if stage.name == "assess":
+            times, k = len(stage.values["needs"]), JUDGED
+        elif stage.name == "latency":
+            questions, times = min(questions, int(stage.values["latency"])), TWICE
+        elif stage.name not in ("rewrite", "generate", "converse"):
+            return Outlook()  # What is checked is asked again only where a check fails.
+        found = Outlook()
+        for role, node in stage.nodes.items():
+            for component in spenders(self.graph.components, node, role):
+                prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge") else 0)
+                likely = component.spending(min(questions, fresh) * times, prompt, self._reply(component))
+                found += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
+        return found
 
-def _read(graph: Graph, stage: Stage, golden: Golden, store: Store, k: int) -> int:
-    """Tokens of what stands in a prompt beside question and instructions."""
-    chunks = graph.stages.get(stage.inputs.get("corpus", ""))
-    entry = store.read(chunks.entry) if chunks else None
-    known = entry is not None and {"start", "end"} <= set(entry.arrays) and len(entry.arrays["end"])
-    each = float((entry.arrays["end"] - entry.arrays["start"]).mean()) / CHARACTERS if entry and known else PASSAGE
-    limit = stage.values.get("context_tokens")
-    pinned = set(stage.values.get("pinned") or ())
-    whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)
-    return round(min(k * each, math.inf if limit is None else limit)) + whole // CHARACTERS
+    def fresh(self, stage: Stage, golden: Golden) -> int:
+        """Questions of a stage that no stage before it asks in the same words.
 
+        Stages that differ in their memory alone ask the same where nothing was said before, those that differ in their screens
+        alone ask the same or nothing.
+        """
+        if stage.name != "generate":
+            return len(golden.examples)
+        nodes = {role: node for role, node in stage.nodes.items() if role not in ("memory", "screens")}
+        inputs = {name: key for name, key in stage.inputs.items() if name != "screen"}
+        alike = digest(nodes, dict(stage.values), inputs)
+        recalled = digest(alike, stage.nodes["memory"])
+        later = sum(1 for example in golden.examples if example.query.history)
+        found = (0 if recalled in self._asked else later) + (0 if alike in self._asked else len(golden.examples) - later)
+        self._asked |= {alike, recalled}
+        return found
 
-def fresh(stage: Stage, golden: Golden, seen: set[str]) -> int:
-    """Questions of a stage that no stage among `seen` asks in the same words; it is one of them from then on.
+    def _read(self, stage: Stage, golden: Golden, k: int) -> int:
+        """Tokens of what stands in a prompt beside question and instructions."""
+        limit = stage.values.get("context_tokens")
+        pinned = set(stage.values.get("pinned") or ())
+        whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)
+        contexts = k * self._passage(stage.inputs.get("corpus", ""))
+        return round(contexts if limit is None else min(contexts, limit)) + whole // CHARACTERS
 
-    Stages that differ in their memory alone ask the same where nothing was said before, those that differ in their screens
-    alone ask the same or nothing.
-    """
-    if stage.name != "generate":
-        return len(golden.examples)
-    nodes = {role: node for role, node in stage.nodes.items() if role not in ("memory", "screens")}
-    inputs = {name: key for name, key in stage.inputs.items() if name != "screen"}
-    alike = digest(nodes, dict(stage.values), inputs)
-    recalled = digest(alike, stage.nodes["memory"])
-    later = sum(1 for example in golden.examples if example.query.history)
-    found = (0 if recalled in seen else later) + (0 if alike in seen else len(golden.examples) - later)
-    seen |= {alike, recalled}
-    return found
+    def _passage(self, corpus: str) -> float:
+        if corpus not in self._passages:
+            stage = self.graph.stages.get(corpus)
+            entry = self.store.read(stage.entry) if stage else None
+            count = len(entry.arrays.get("end", ())) if entry else 0
+            characters = float((entry.arrays["end"] - entry.arrays["start"]).mean()) if entry and count else 0.0
+            self._passages[corpus] = characters / CHARACTERS or PASSAGE
+        return self._passages[corpus]
+
+    def _reply(self, component: Any) -> int:
+        model = fingerprint(component)
+        if model not in self._replies:
+            self._replies[model] = typical(self.store, component) or REPLY
+        return self._replies[model]
 
 
 def spenders(components: Components, node: Any, where: str) -> Iterator[Any]:
