@@ -13,6 +13,7 @@ from rag.bundle.layout import MANIFEST as MANIFEST
 from rag.bundle.layout import SEAL as SEAL
 from rag.bundle.plain import json_of
 from rag.bundle.refusal import refused
+from rag.bundle.tables import is_seen
 from rag.parameters import called, fits
 
 FORMAT = 1
@@ -20,6 +21,9 @@ SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 PARTS = ("files", "models")
 MODELS = 100
 """The most models that a config can name."""
+TEXTS = ("experiment", "trial", "name", "golden", "corpus", "split")
+LONGEST = 10_000
+"""Characters of what a bundle says of itself in words; the name of a trial lists its choices."""
 Part = TypeVar("Part")
 
 
@@ -87,7 +91,19 @@ class Manifest:
                 raise refused(f"{where}: files: {name}", "has no sha256 or no size")
         known = tuple(_listed(Model, one, f"{where}: models") for one in models)
         rest = {name: value for name, value in content.items() if name not in ("format", *PARTS)}
-        return _listed(cls, rest, where, {"files": listed, "models": known})
+        found = _listed(cls, rest, where, {"files": listed, "models": known})
+        _check_texts(found, where)
+        return found
+
+
+def _check_texts(found: Manifest, where: str) -> None:
+    """Raise BundleError for what no name is: it is shown, sent, and looked for in MLflow and in the folder of experiments."""
+    for name in TEXTS:
+        text = getattr(found, name)
+        if len(text) > LONGEST or not is_seen(text):
+            raise refused(f"{where}: {name}", f"is {text!r}", f"at most {LONGEST:,} printable characters")
+    if set(found.experiment) & set("/\\") or found.experiment.startswith("."):
+        raise refused(f"{where}: experiment", f"is {found.experiment!r}, which leads elsewhere", "the name of an experiment")
 
 
 def _listed(kind: type[Part], given: Any, where: str, built: Mapping[str, Any] | None = None) -> Part:

@@ -11,6 +11,7 @@ from rag.bundle import proof
 from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.opened import Bundle
 from rag.bundle.proof import Case, cases_of
+from rag.bundle.tables import is_text
 from rag.citations import without_markers
 from rag.errors import ServiceError
 from rag.records import Message, Turn
@@ -52,6 +53,8 @@ def replayed_url(bundle: Bundle, url: str, key: str | None = None) -> Replay:
 
 def _unsent(case: Case) -> str:
     """Why a question is not asked over HTTP; empty if it is."""
+    if not all(map(is_text, (case.query.text, *(turn.text for turn in case.query.history)))):
+        return "half a character stands in it, which cannot be sent"
     if not case.query.history:
         return ""
     if case.answer is None:
@@ -121,9 +124,10 @@ def _sent(client: Any, path: str, body: Mapping[str, Any] | None = None) -> Mapp
                 break
             time.sleep(_seconds(response.headers.get("Retry-After")))
             response = ask()
-        content = response.json() if response.content else {}
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ServiceError(where, f"cannot be reached ({error})", "start it: rag serve BUNDLE, or check the address") from error
+    try:
+        content = response.json() if response.content else {}
     except ValueError as error:
         raise ServiceError(where, f"answers with status {response.status_code}, and no JSON", "check the address") from error
     if response.status_code != 200:

@@ -44,21 +44,26 @@ def _documents(data: bytes, where: str) -> Iterator[Document]:
         doc_id, text, metadata = line["doc_id"], line["text"], line["metadata"]
         if not isinstance(doc_id, str) or not is_name(doc_id):
             raise refused(here, f"has the doc_id {doc_id!r}", f"1 to {NAME_LENGTH:,} printable characters")
-        if not isinstance(text, str) or not _is_unicode(doc_id) or not _is_unicode(text):
+        if not isinstance(text, str) or not is_text(doc_id) or not is_text(text):
             raise refused(here, "has a text that is none")
         known = metadata.items() if isinstance(metadata, dict) else [("", None)]
-        if not all(_is_unicode(name) and isinstance(value, str | int | float) for name, value in known):
+        if not all(is_text(name) and isinstance(value, str | int | float) for name, value in known):
             raise refused(here, "has metadata that are no texts, numbers, true and false")
         yield Document(doc_id, text, metadata)
 
 
 def is_name(text: str) -> bool:
     """Whether a text may be a doc_id: a file may be named so, and it cannot write into a terminal or turn a line around."""
-    odd = any(unicodedata.category(one) in UNSEEN or one in TURNING for one in text if not one.isprintable())
-    return 0 < len(text) <= NAME_LENGTH and not odd
+    return 0 < len(text) <= NAME_LENGTH and is_seen(text)
 
 
-def _is_unicode(text: str) -> bool:
+def is_seen(text: str) -> bool:
+    """Whether a text is as it looks: it holds no control, no half of a character, and nothing that turns a line around."""
+    return not any(unicodedata.category(one) in UNSEEN or one in TURNING for one in text if not one.isprintable())
+
+
+def is_text(text: str) -> bool:
+    """Whether a text holds whole characters only."""
     # A lone surrogate cannot be sent to anybody.
     return text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rag import tracking
 from rag.bundle.layout import GOLDEN
-from rag.bundle.manifest import Manifest
 from rag.bundle.opened import Bundle, open_bundle
+from rag.bundle.references import versions
 from rag.errors import ConfigError
 from rag.redaction import shown
 from rag.registry import scripts
@@ -81,7 +81,7 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ..
     import mlflow
     from mlflow.models import Model
 
-    manifest, answers = bundle.manifest, not changes_nothing(bundle.pipeline.generator)
+    answers = not changes_nothing(bundle.pipeline.generator)
     script = Path(scripts.__file__).parent / ("answering.py" if answers else "retrieving.py")
     with _run(client, bundle) as run:
         logged = Model.log(
@@ -92,7 +92,7 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ..
             python_model=str(script),
             artifacts={ARTIFACT: str(bundle.path.resolve())},
             model_config={ARTIFACT: bundle.digest, "hosts": list(hosts)},
-            pip_requirements=_requirements(manifest),
+            pip_requirements=_requirements(),
             input_example=_example(bundle) if answers else None,
         )
     if asked_for(client.get_registered_model, name) is None:
@@ -117,9 +117,12 @@ def _run(client: "MlflowClient", bundle: Bundle) -> Iterator[str]:
         client.set_terminated(run.info.run_id)
 
 
-def _requirements(manifest: Manifest) -> list[str]:
-    """What the model was measured with, as pip takes it: without the build of a version, which no index may have."""
-    known = {"assay": version("assay"), **manifest.versions}
+def _requirements() -> list[str]:
+    """What the model was just shown to answer with, as pip takes it: without the build of a version, which no index may have.
+
+    That is what is installed here. What the manifest says is a stranger's word, and pip would install whatever it names.
+    """
+    known = {"assay": version("assay"), **versions()}
     exact = (number if "==" in number else f"{name}=={number}" for name, number in known.items() if name != "python")
     return sorted(one.partition("+")[0] for one in exact)
 

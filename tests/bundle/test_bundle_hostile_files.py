@@ -119,6 +119,18 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a field of nobody": (lambda manifest: manifest.update(run="rm -rf /"), "not known"),
     "a missing field": (lambda manifest: manifest.pop("corpus"), "missing"),
     "a name that is a list": (lambda manifest: manifest.update(name=["x"]), "text"),
+    "half a character in its name": (lambda manifest: manifest.update(name="a\ud800"), "printable"),
+    "two lines in its name": (lambda manifest: manifest.update(name="a\r\nX: b"), "printable"),
+    "a name that is turned around": (lambda manifest: manifest.update(trial="\u202etxt.exe"), "printable"),
+    "a name without end": (lambda manifest: manifest.update(trial="x" * 20_000), "printable"),
+    "an experiment elsewhere": (lambda manifest: manifest.update(experiment="../../their/gate"), "leads elsewhere"),
+    "an experiment that is a file": (lambda manifest: manifest.update(experiment="/tmp/gate"), "leads elsewhere"),
+    "weights that are no text": (
+        lambda manifest: manifest["models"].append(
+            {"role": "embedder", "name": "x", "fingerprint": "x", "weights": {"model.safetensors": 7}}
+        ),
+        "a mapping is needed",
+    ),
     "files that are a list": (lambda manifest: manifest.update(files=[]), "does not list"),
     "other documents": (lambda manifest: manifest.update(corpus="0" * 64), "has the digest"),
     "a model of nothing": (

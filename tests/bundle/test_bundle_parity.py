@@ -350,10 +350,11 @@ def test_what_cannot_be_asked_over_http_is_left_out(there: Path, tmp_path: Path)
     cases = [case for case in proof.cases_of(bundle) if case.query.history]
     silent = [replace(case, answer=None) for case in cases]
     marked = [replace(case, query=replace(case.query, history=(Turn("assistant", "Eight [1]."),))) for case in cases]
+    halved = [replace(case, query=Query("q", "When \ud800?")) for case in cases]
     asking = {**bundle.config, "queries": {"_target_": "rag.queries.rewrite.ModelRewrite"}}
     assert proof.asks(asking)
     with httpserver({"data": [{"id": "m", "bundle": bundle.digest}]}) as url:
-        for lines in (silent, marked):
+        for lines in (silent, marked, halved):
             found = replayed_url(replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(lines)}), url)
             assert sum(found.left_out.values()) == 1
         assert sum(replayed_url(replace(bundle, config=asking), url).left_out.values()) == 7

@@ -1,6 +1,7 @@
 """Bundles that MLflow holds and loads: the same answers, no pickle, no other bundle than was registered."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,7 +9,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
+import numpy as np
 import pytest
+from forged import resealed
 
 from rag.answering import provenance, told
 from rag.bundle.opened import Bundle, open_bundle
@@ -105,6 +108,16 @@ def test_no_pickle_and_no_other_bytes(answering: Any) -> None:
     lines = (there / "requirements.txt").read_text("utf-8").splitlines()
     assert any(line.startswith("assay==") for line in lines)
     assert not [line for line in lines if "+" in line]
+
+
+def test_nothing_is_installed_because_a_bundle_says_so(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
+    shutil.copytree(at_home("notes-wide"), tmp_path / "b")
+    theirs = {"evil": "9.9", "--index-url http://evil.example": "1", "numpy": "evil @ https://evil.example/x==1.whl"}
+    found = register(resealed(tmp_path / "b", lambda manifest: manifest["versions"].update(theirs)), "hostile")
+    path = mlflow_here.artifacts.download_artifacts(f"{found.uri}/requirements.txt", dst_path=str(tmp_path))
+    lines = Path(path).read_text("utf-8").splitlines()
+    assert f"numpy=={np.__version__}" in lines
+    assert "evil" not in " ".join(lines)
 
 
 def test_a_bundle_that_finds_passages(at_home: Place, mlflow_here: Any) -> None:

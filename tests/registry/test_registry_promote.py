@@ -251,6 +251,26 @@ def test_a_judge_without_a_card_warns(versions: Any) -> None:
         assert advisory(gate, replace(known, cards=frozenset({judge}))) == frozenset()
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, "without the config of their metrics"),
+        ({"metric": ["ndcg"]}, "without the config of their metrics"),
+        ({"metric": {"ndcg": {"_target_": "rag.serve.database.Database", "url": "sqlite:///made.db"}}}, "is no component"),
+        ({"metric": {"ndcg": {"_target_": "os.system"}}}, "is no component"),
+    ],
+)
+def test_scores_of_a_stranger_build_nothing_but_metrics(versions: Any, changed: dict[str, Any], words: str) -> None:
+    gate = Gate((Margin("ndcg@10", "", 0.1),), ())
+    with registry("again") as client, fetched(challenger(client, "notes", 1)) as found:
+        known = found.scores.result.config
+        config = {name: part for name, part in known.items() if changed and name != "metric"} | changed
+        other = replace(found, scores=replace(found.scores, result=replace(found.scores.result, config=config)))
+        with pytest.raises(DataError, match=words):
+            advisory(gate, other)
+    assert not Path("made.db").exists()
+
+
 def test_the_holdout_decides_where_it_was_measured(rag: Verb, at_home: Place, versions: Any) -> None:
     """Trials are chosen on `tune`; what a sweep measured again on the holdout is what their bundles bring."""
     write_gated(Path("experiments/held.yaml"), Path("golden"), AXES, GATE)
