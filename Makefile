@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RAG := $(BIN)/rag
 E ?= quickstart
-B ?= bundles/current
+B ?= $(or $(wildcard bundles/current),$(shell ls -td bundles/$(E)-*/ 2> /dev/null | head -n 1),bundles/current)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
@@ -41,7 +41,7 @@ gate: install ## Compare today's conf with the committed baseline  (E=quickstart
 export: install ## Seal the recommended trial into bundles/          (E=quickstart)
 	$(RAG) export $(E)
 
-serve: install ## Serve a bundle on 127.0.0.1:8000                  (B=bundles/current)
+serve: install ## Serve a bundle on 127.0.0.1:8000                  (B=bundles/current, else the last of E)
 	$(RAG) serve $(B)
 
 ui: install ## Look at the trials in MLflow on 127.0.0.1:5000
@@ -58,8 +58,8 @@ test: install ## Check the code, run all tests
 	$(MAKE) --no-print-directory check
 	$(BIN)/pytest -n 2 --dist loadfile -m "not bench and not llm"
 
-test-llm: install ## Tests with a real model behind OPENAI_BASE_URL
-	$(BIN)/pytest -m llm
+test-llm: install ## Tests with a real model behind OPENAI_BASE_URL, of 1.5 billion weights or more
+	$(BIN)/pytest -m llm -s -p no:cacheprovider tests/llm
 
 check: install ## Lint, types and import contracts
 	$(BIN)/ruff check rag tests

@@ -9,14 +9,13 @@ import pytest
 from rag import attacks, sweep
 from rag.attacks import Attacked
 from rag.experiment import load
+from rag.terminal.attacks import attacks as show
 
 pytestmark = pytest.mark.llm
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
-    if not os.environ.get("OPENAI_BASE_URL"):
-        pytest.skip("no model: set OPENAI_BASE_URL, for example to http://127.0.0.1:8081/v1")
+def found(base_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     before = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("attacks"))
     try:
@@ -24,7 +23,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
         ready = sweep.prepare(load("injection", overrides))
         ran = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
         assert not ran.to_json()["errors"]
-        yield attacks.of(ready.plan, ready.store)
+        measured = attacks.of(ready.plan, ready.store)
+        show(measured)
+        yield measured
     finally:
         os.chdir(before)
 

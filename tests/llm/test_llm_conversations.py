@@ -1,13 +1,12 @@
 """Rewriting, summing up and the rule of conflicts with the model behind OPENAI_BASE_URL."""
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.measuring import Report, needs_data
+from bench.measuring import DATA, Report, needs_data
 
 from rag.build import Components
 from rag.compose import compose, hydra_ready, resolve
@@ -18,10 +17,8 @@ pytestmark = pytest.mark.llm
 
 
 @pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def config(base_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that composes and builds a choice: `config("queries", "queries=rewrite")`."""
-    if not os.environ.get("OPENAI_BASE_URL"):
-        pytest.skip("no model: set OPENAI_BASE_URL, for example to http://127.0.0.1:8081/v1")
     monkeypatch.chdir(tmp_path)
 
     def built(role: str, *overrides: str) -> Any:
@@ -39,8 +36,6 @@ def overlap(text: str, reference: str) -> float:
 
 @needs_data
 def test_rewrites_come_closer_to_those_of_a_person(config: Any) -> None:
-    from bench.measuring import DATA
-
     rows = [json.loads(line) for line in (DATA / "cast2019" / "conversations.jsonl").read_text("utf-8").splitlines()]
     rows = [row for row in rows if row["history"] and row["rewrite"] != row["text"]][::23]
     queries = [Query(row["_id"], row["text"], tuple(Turn("user", t["text"]) for t in row["history"])) for row in rows]
