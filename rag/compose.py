@@ -219,8 +219,10 @@ def _parsed(override: str) -> Override:
     try:
         return OverridesParser.create().parse_override(override)
     except HydraException as error:
-        said = "has no '='" if override.strip("~") and "=" not in override else f"is no override: {_grammar(error)}"
-        raise ConfigError(override or "override", said, "write key=value, or key=a,b,c for several") from error
+        bare = bool(override.strip("~")) and "=" not in override
+        said = "has no '='" if bare else f"is no override: {_grammar(error)}"
+        remedy = f"write key=value, or key=a,b,c for several{'; put a question in quotes' if bare else ''}"
+        raise ConfigError(override or "override", said, remedy) from error
 
 
 def _grammar(error: Exception) -> str:

@@ -199,5 +199,8 @@ def looked_up(trial_id: str, folder: Path = REPORTS) -> tuple[str, Trial]:
     found = [name for name in known if name.startswith(trial_id)] if trial_id else []
     if len(found) != 1:
         what = f"{trial_id!r} names {len(found)} trials" if found else f"there is no trial {trial_id!r}"
-        raise ConfigError("trial", what, f"{closest(trial_id, known)}; a sweep prints the ids")
+        remedy = (
+            f"write more of it: {', '.join(sorted(found))}" if found else f"{closest(trial_id, known)}; a sweep prints the ids"
+        )
+        raise ConfigError("trial", what, remedy)
     return found[0], known[found[0]]

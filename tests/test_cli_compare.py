@@ -304,6 +304,7 @@ def test_a_prefix_that_names_several_trials(rag: Verb, ids: dict[str, str], monk
     path.write_text(json.dumps(trials), "utf-8")
     said = rag("compare", "aa0", "aa")
     assert (said.code, "'aa' names 4 trials" in said.err) == (2, True)
+    assert "write more of it: aa0, aa1, aa2, aa3" in said.err
 
 
 def test_documents_that_changed_since(rag: Verb, ids: dict[str, str], golden: Path) -> None:

@@ -96,6 +96,7 @@ def read_folder(folder: Path, limits: Limits, copied: bool = True) -> Contents:
     verified. Files of models are copied on the way, unless told otherwise: then they are verified, and `root` is the folder.
     """
     where = str(folder)
+    _check_single(folder)
     with _opened(folder) as root:
         sizes = dict(_listing(root, where, limits))
         for name in (MANIFEST, SEAL):
@@ -114,6 +115,13 @@ def read_folder(folder: Path, limits: Limits, copied: bool = True) -> Contents:
             files[name] = b"".join(_blocks(root, name, sizes[name], where, sizes[name]))
             check_bytes(manifest, name, hashlib.sha256(files[name]).hexdigest(), where)
     return Contents(manifest, files, room or folder, held)
+
+
+def _check_single(folder: Path) -> None:
+    """BundleError for a folder of bundles."""
+    inside = [] if (folder / MANIFEST).is_file() else sorted(str(path.parent) for path in folder.glob(f"*/{MANIFEST}"))
+    if inside:
+        raise refused(str(folder), "is no bundle, but holds some", f"name one of them: {', '.join(inside[:5])}")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from rag.build import Components
 from rag.corpus import Corpus
 from rag.errors import ConfigError, DataError
 from rag.execute import Runner
-from rag.experiment import Experiment
+from rag.experiment import Experiment, locate
 from rag.golden import Golden
 from rag.graph import Stage
 from rag.jobs import Job, corpus_of
@@ -93,6 +93,7 @@ def named(what: str, folder: Path = REPORTS) -> tuple[str, str]:
     except DataError:
         if best := _best(folder / experiment / "leaderboard.json"):
             return experiment, best
+        locate(what)  # a name that no experiment has is not one that was not swept yet
         raise
 
 

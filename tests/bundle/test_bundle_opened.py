@@ -32,6 +32,13 @@ def test_what_is_opened_answers_as_what_was_sealed(here: Path, golden: Path) -> 
     assert opened.digest == digest_of(here / "bundle")
 
 
+def test_a_folder_of_bundles_says_which_there_are(base: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "all" / "one")
+    said = refusal(tmp_path / "all")
+    assert said.what == "is no bundle, but holds some"
+    assert said.remedy == f"name one of them: {tmp_path / 'all' / 'one'}"
+
+
 def test_an_archive_answers_as_its_folder(base: Path, tmp_path: Path) -> None:
     pack(base, tmp_path / "bundle.tar.zst")
     one, other = open_bundle(base), open_bundle(tmp_path / "bundle.tar.zst")
