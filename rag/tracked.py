@@ -141,6 +141,11 @@ def trial_tags(trial: TrialRecord, record: SweepRecord, parent: str) -> dict[str
     return fitting(trial.tags, LONGEST_TAG) | _origin(record) | ours
 
 
+def judging(tags: Mapping[str, str]) -> dict[str, str]:
+    """Those tags of a trial that say how far its judge can be trusted."""
+    return {name: value for name, value in tags.items() if name.partition(".")[0] == "judge"}
+
+
 def _origin(record: SweepRecord) -> dict[str, str]:
     dataset = {"dataset.name": record.dataset_name, "dataset.digest": record.dataset_digest}
     return dataset | {"assay.pid": str(os.getpid()), "assay.host": socket.gethostname()}

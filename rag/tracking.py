@@ -56,9 +56,10 @@ def track(record: SweepRecord, uri: str) -> str:
     """Send a sweep, and return the id of its parent run.
 
     The same sweep (name, parameters, dataset) finds its parent run again, and a trial that stands below it with the same
-    config and status is not sent twice. A new trial costs three requests: create with tags, one batch of parameters and
-    metrics (one more for every 100 parameters beyond the first), terminate; its artifacts cost none when their location is a
-    folder. ServiceError if MLflow cannot take them: nothing is lost, `rag track` sends the rest.
+    config and status is not sent twice: only what is known of its judge by now, whose card may be younger. A new trial costs
+    three requests: create with tags, one batch of parameters and metrics (one more for every 100 parameters beyond the first),
+    terminate; its artifacts cost none when their location is a folder. ServiceError if MLflow cannot take them: nothing is
+    lost, `rag track` sends the rest.
     """
     with _told(uri, record.experiment), tracked.alone(uri):
         client = _client(uri)
@@ -67,7 +68,9 @@ def track(record: SweepRecord, uri: str) -> str:
         with _killed_if_interrupted(client, parent):
             sent = _sent(client, experiment, parent)
             for trial in record.trials:
-                if (trial.trial_id, tracked.config_digest(trial), trial.status) not in sent:
+                if run := sent.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
+                    _judged_since(client, run, trial)
+                else:
                     _send(client, experiment, parent, record, trial)
             if record.metrics:
                 _log(client, parent, {}, record.metrics)
@@ -167,9 +170,19 @@ def _dataset_input(record: SweepRecord) -> Any:
     return DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])
 
 
-def _sent(client: "MlflowClient", experiment: str, parent: str) -> set[tuple[str, str, str]]:
+def _sent(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[str, str, str], "Run"]:
     runs = _runs(client, experiment, f"tags.`mlflow.parentRunId` = '{parent}'")
-    return {(run.data.tags.get("assay.trial", ""), run.data.tags.get("assay.config", ""), run.info.status) for run in runs}
+    return {(run.data.tags.get("assay.trial", ""), run.data.tags.get("assay.config", ""), run.info.status): run for run in runs}
+
+
+def _judged_since(client: "MlflowClient", run: "Run", trial: TrialRecord) -> None:
+    was, now = tracked.judging(run.data.tags), tracked.judging(tracked.fitting(trial.tags, tracked.LONGEST_TAG))
+    if was != now:
+        for name in was.keys() - now.keys():
+            client.delete_tag(run.info.run_id, name)
+        for name, value in now.items():
+            client.set_tag(run.info.run_id, name, value)
+        _write_artifacts(client, str(run.info.artifact_uri), trial.files)
 
 
 def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRecord, trial: TrialRecord) -> None:

@@ -12,6 +12,7 @@ from rag import controls, report, runs, sweep, upkeep
 from rag.assessors import assessors
 from rag.experiment import load
 from rag.report.judged import judges
+from rag.report.page import board
 from rag.store import Store
 
 rag = pytest.fixture(verb)
@@ -83,7 +84,9 @@ def test_mlflow_is_told_of_the_judge(study: str, labels: str, rag: Verb) -> None
         assert trial.metrics["judge_failures"] == 0
 
 
-def test_a_report_has_a_section_on_judges(study: str, labels: str, rag: Verb) -> None:
+def test_a_report_has_a_section_on_judges_and_all_columns(here: Path, labels: str, rag: Verb) -> None:
+    others = "faithfulness,citation_precision,citation_recall,citation_support,abstention,answered,declined,recall@5"
+    study = written(here, *WORDS, f"metrics=[ndcg@10,{others}]")
     done, store = swept(study)
     sweep.write(done)
     listing = judges(done.plan, store)
@@ -95,11 +98,11 @@ def test_a_report_has_a_section_on_judges(study: str, labels: str, rag: Verb) ->
     assert found.judges is not None
     ((name, cells),) = [(line.name, line.cells) for line in found.judges.lines]
     assert (name, cells[1]) == ("LocalJudge", f"people, {len(SUPPORTED) + len(UNSUPPORTED)} texts")
+    assert board(found).heads[-8:] == tuple(others.split(","))
+    assert all(float(cell.rpartition("p ")[2]) > 0 for cell in cells[3:5])
     assert rag("report", study).code == 0
     page = Path("reports/study/index.html").read_text("utf-8")
     assert "How judges agree with people" in page
-    for column in ("faithfulness", "citation_support_precision"):
-        assert column in page
 
 
 def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: str, rag: Verb) -> None:

@@ -168,6 +168,21 @@ def test_what_stands_there_is_not_sent_twice(folder: Path) -> None:
     assert [run.info.run_name for run in children(uri, parent)] == ["chunker=1"] * 2 + ["chunker=2"] * 2 + ["chunker=3"]
 
 
+def test_what_is_learnt_of_a_judge_later_is_told_of_trials_that_stand_there(folder: Path) -> None:
+    uri = tracking.prepare(None, folder)
+    unknown = trial(1, tags={"judge": "Local", "judge.remarks": "no card", "judge.auc.old": ".5"}, files={"judge.json": "{}"})
+    parent = tracking.track(sweep(unknown, trial(2)), uri)
+    known = replace(
+        unknown, tags={"judge": "Local", "judge.auc.wice": ".849", "judge.remarks": ""}, files={"judge.json": "[1]"}
+    )
+    assert tracking.track(sweep(known, trial(2)), uri) == parent
+    first, second = children(uri, parent)
+    assert tracked.judging(first.data.tags) == known.tags
+    assert artifact(first, "judge.json") == "[1]"
+    assert first.info.status == "FINISHED"
+    assert "judge" not in second.data.tags
+
+
 def test_another_dataset_is_another_sweep(folder: Path) -> None:
     uri = tracking.prepare(None, folder)
     assert tracking.track(sweep(), uri) != tracking.track(sweep(dataset_digest="e" * 64), uri)

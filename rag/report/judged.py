@@ -53,4 +53,4 @@ def _value(found: Estimate) -> str:
 
 
 def _apart(over: Difference) -> str:
-    return f"{difference(Mean(over.value, over.low, over.high))}, p {number(over.p, 2)}"
+    return f"{difference(Mean(over.value, over.low, over.high))}, p {number(over.p, 2 if over.p >= 0.01 else 4)}"

@@ -24,8 +24,8 @@ CHARTS: Mapping[str, Callable[[Material], Chart | None]] = {
     "headroom": charts.headroom,
     "latency": charts.latency,
 }
-MOST_COLUMNS = 5
-"""Metrics beside the objective that the leaderboard has room for."""
+MOST_COLUMNS = 16
+"""Metrics beside the objective that the leaderboard has room for: it can be scrolled."""
 HEAT_ROWS = 20
 HEAT_STEPS = 9
 SMALL_SLICE = 10

@@ -16,7 +16,7 @@ def judges(found: Sequence[Assessor], agreements: Sequence[Concordance] = (), as
         for remark in judge.remarks:
             out.print(f"[yellow]{escape(remark)}.[/yellow]")
     if any(not judge.cards for judge in found):
-        out.print("rag judge calibrate judge=<choice> measures one.")
+        out.print("rag judge calibrate judge=<choice> measures one; rag track then tells MLflow.")
     for one in agreements:
         concordance(one)
 
