@@ -23,6 +23,7 @@ OVERRIDES = ("dataset=native", "dataset.path=golden", "embedder=hashing", "index
 MODEL = ("generator=openai", "generator.model=m", "generator.runtime.retries=0", "queries=concatenate")
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x07\r]")
 SECONDS = 180
+COLUMNS = 160
 LONG = stream(*(["on ", "and "] * 300), wait=0.05)
 
 
@@ -31,7 +32,7 @@ class Terminal:
 
     def __init__(self, *arguments: str) -> None:
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "rag", *arguments],
             stdin=slave,
@@ -158,7 +159,7 @@ def test_commands_tell_what_there_is(opened: list[Terminal]) -> None:
         at.expect("nothing was answered yet")
         at.type("/sorces\n")
         at.expect("did you mean '/sources'?")
-        at.type("When does the \x1b[31mferry leave?\n")
+        at.type(f"When does the \x1b[31mferry leave, {'if I may ask ' * 20}please?\n")
         at.expect("at seven [1].")
         at.expect("> ")
         at.type("/sources\n")
@@ -174,6 +175,11 @@ def test_commands_tell_what_there_is(opened: list[Terminal]) -> None:
         at.expect("questions and answers: talk.md")
         at.type("/save talk.md\n")
         at.expect("is there already")
+        at.expect("> ")
+        at.type("/history\n")
+        said = at.expect("at seven [1].")
+        assert "please?" in said
+        assert max(map(len, said.splitlines())) <= COLUMNS  # broken between words, not by the terminal
         at.type("/reset\n")
         at.expect("Forgotten.")
         at.type("/history\n")

@@ -137,8 +137,9 @@ class Chat:
         if not self.session.exchanges:
             out.print("[dim]Nothing was said yet.[/dim]")
         for number, one in enumerate(self.session.exchanges, 1):
-            out.print(f"[bold]{number}  {escape(visible(one.question))}[/bold]", soft_wrap=True)
-            out.print(f"   {escape(visible(one.answer.reply.text.strip())) or '[dim]no answer[/dim]'}", soft_wrap=True)
+            out.print(f"[bold]{number}  {escape(visible(one.question))}[/bold]", soft_wrap=not out.is_terminal)
+            answer = escape(visible(one.answer.reply.text.strip())) or "[dim]no answer[/dim]"
+            out.print(f"   {answer}", soft_wrap=not out.is_terminal)
 
     def _sources(self, which: str) -> None:
         answer = self._meant(which).answer
