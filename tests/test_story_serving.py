@@ -111,7 +111,7 @@ def test_the_story_of_a_bundle(there: Path) -> None:
         _by_openai(f"{url}/v1", key, answer)
         _conversed(client)
         _side_by_side(client)
-        assert "<html" in httpx.get(url).text, "the page needs no key"
+        assert "<html" in httpx.get(url, timeout=PATIENCE).text, "the page needs no key"
         rated = _rated(client)
         client.close()
     log = Path("serve.log").read_text("utf-8")
