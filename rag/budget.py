@@ -70,20 +70,22 @@ class Ledger:
         self._settled: dict[str, Spent] = {}
 
     def spent(self) -> Spent:
-        """Everything so far; what is under way counts as it was expected."""
-        known: list[Spent] = []
+        """Everything so far, what is under way as it was expected; what was seen once counts though the store be cleared."""
+        return sum(self._entries(), Spent())
+
+    def _entries(self) -> tuple[Spent, Spent]:
+        """What was spent, and what is held for requests that are under way."""
+        held = Spent()
         for key in self.store.keys(self.space):
-            if key not in self._settled:
-                meta = self.store.read_meta(key)
-                if meta is None:
-                    continue
-                found = Spent(meta["tokens"], math.nan if meta["usd"] is None else meta["usd"])
-                if meta["open"]:
-                    known.append(found)
-                    continue
+            meta = None if key in self._settled else self.store.read_meta(key)
+            if meta is None:
+                continue
+            found = Spent(meta["tokens"], math.nan if meta["usd"] is None else meta["usd"])
+            if meta["open"]:
+                held += found
+            else:
                 self._settled[key] = found
-            known.append(self._settled[key])
-        return sum(known, Spent())
+        return sum(self._settled.values(), Spent()), held
 
     @contextmanager
     def entered(self, expected: Sequence[Spent]) -> Iterator[tuple[int, Callable[[Spent], None]]]:
@@ -99,6 +101,7 @@ class Ledger:
         def settle(spent: Spent) -> None:
             nonlocal done
             self._write(key, spent, is_open=False)
+            self._settled[key] = spent
             done = True
 
         if not self.terms.limited:
@@ -130,10 +133,15 @@ class Ledger:
         return (tokens is None or total.tokens <= tokens) and (usd is None or total.cost <= usd)
 
     def _said(self) -> str:
-        spent = self.spent()
-        told = f"is spent: {spent.tokens:,.0f} tokens, {spent.cost:.4f} US dollars, and the next request would not fit"
-        return told.replace("nan US dollars", "at an unknown price")
+        spent, held = self._entries()
+        told = f"{_figures(spent)} are spent" if held.tokens else f"is spent: {_figures(spent)}"
+        others = f", {_figures(held)} are held for requests that other processes wait for" if held.tokens else ""
+        return f"{told}{others}, and the next request would not fit"
 
     def _write(self, key: str, spent: Spent, *, is_open: bool) -> None:
         usd = None if math.isnan(spent.cost) else spent.cost
         self.store.write(key, Entry(meta={"tokens": spent.tokens, "usd": usd, "open": is_open}))
+
+
+def _figures(spent: Spent) -> str:
+    return f"{spent.tokens:,.0f} tokens, {spent.cost:.4f} US dollars".replace(", nan US dollars", " at an unknown price")

@@ -12,7 +12,7 @@ import pytest
 from scripted_server import Script, answer, say, serving, too_long
 from spending import QUESTIONS, ask_of, planned, replies, swept, write_study
 
-from rag import runs, sweep, terminal, verdicts
+from rag import runs, sweep, terminal, upkeep, verdicts
 from rag.budget import Ledger, Terms
 from rag.claims import Spent
 from rag.errors import BudgetError, ConfigError, ProblemsError
@@ -63,6 +63,29 @@ def test_a_ledger_adds_up_and_enters_what_fits(store: Store) -> None:
     with pytest.raises(BudgetError, match=r"30 tokens, 0\.2500 US dollars"), ledger.entered([Spent(71)]):
         pass
     assert ledger.spent() == Spent(30, 0.25), "what was refused leaves nothing"
+
+
+def test_a_store_that_is_cleared_meanwhile_makes_nobody_spend_twice(store: Store) -> None:
+    ledger = Ledger(store, Terms(tokens=100))
+    with ledger.entered([Spent(90)]) as (_, settle):
+        settle(Spent(90))
+    assert upkeep.collect(store, days=-1)["removed"] == 1
+    assert ledger.spent() == Spent(90)
+    with pytest.raises(BudgetError), ledger.entered([Spent(11)]):
+        pass
+
+
+def test_what_others_hold_is_not_called_spent(store: Store) -> None:
+    ledger = Ledger(store, Terms(tokens=100))
+    with ledger.entered([Spent(20, 0.5)]) as (_, settle):
+        settle(Spent(10, 0.25))
+    held = r"budget\.tokens: 10 tokens, 0\.2500 US dollars are spent, 80 tokens at an unknown price are held for requests that"
+    with ledger.entered([Spent(80, math.nan)]) as (_, settle):
+        with pytest.raises(BudgetError, match=held), ledger.entered([Spent(20)]):
+            pass
+        settle(Spent(30))
+    with ledger.entered([Spent(20)]) as (count, _):
+        assert count == 1
 
 
 @pytest.mark.parametrize("terms", [Terms(tokens=100), Terms()])
@@ -142,7 +165,8 @@ def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.Mo
 def test_a_sweep_stops_at_its_budget_keeps_what_it_has_and_goes_on(here: Path, store: Store, script: Script, mode: str) -> None:
     study = write_study(here, TWO, ", generator.max_tokens=10")
     first = swept(planned(study, store, "budget.tokens=900"), store, mode)
-    assert first.exhausted.startswith("budget.tokens: is spent")
+    assert first.exhausted.startswith("budget.tokens: is spent" if mode == "inline" else "budget.tokens: ")
+    assert "the next request would not fit" in first.exhausted
     assert 0 < len(script.asked) < 2 * QUESTIONS
     assert first.spent.tokens <= 900
     assert first.spent.tokens == 100 * len(script.asked)
