@@ -9,6 +9,8 @@ from typing import Any
 RELEVANT = 3
 """The best grade of relevance."""
 TRAILING = re.compile(r",\s*(?=[}\]])")
+OBJECT = re.compile(r"\{(?=\s*[\"}])")
+"""Where an object begins; a brace before anything else stands in prose."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,10 @@ class Said:
 def verdicts(reply: str, claims: int) -> list[Said]:
     """One verdict per claim, in order; ValueError says what is wrong with the reply.
 
-    Repaired: prose or a code fence around the object, commas before a closing bracket. A reply must speak once of each claim.
+    Repaired: prose or a code fence around the object, commas before a closing bracket. Of several objects the last one with
+    verdicts counts: before it a model may have thought aloud. A reply must speak once of each claim.
     """
-    rows = _object(reply).get("verdicts")
+    rows = _object(reply, "verdicts")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("holds no list of verdicts")
     found: dict[int, Said] = {}
@@ -44,7 +47,7 @@ def verdicts(reply: str, claims: int) -> list[Said]:
 
 def relevance(reply: str) -> float:
     """A grade from 0 to RELEVANT as a share of RELEVANT; ValueError says what is wrong with the reply."""
-    grade = _object(reply).get("relevance")
+    grade = _object(reply, "relevance")
     if type(grade) is not int or not 0 <= grade <= RELEVANT:
         raise ValueError(f"gives {grade!r}, which is no whole number from 0 to {RELEVANT}")
     return grade / RELEVANT
@@ -57,19 +60,27 @@ def place(quote: str, context: str) -> tuple[int, int] | None:
     return found.span() if found else None
 
 
-def _object(reply: str) -> dict[str, Any]:
-    start, stop = reply.find("{"), reply.rfind("}")
-    if start < 0 or stop < start:
+def _object(reply: str, name: str) -> Any:
+    """What the last JSON object that has `name` holds there; None where no object has it."""
+    text, stop, found = TRAILING.sub("", reply), 0, list[dict[str, Any]]()
+    while start := OBJECT.search(text, stop):
+        try:
+            one, stop = DECODER.raw_decode(text, start.start())
+        except RecursionError as error:
+            raise ValueError("is nested too deeply") from error
+        except json.JSONDecodeError as error:
+            raise ValueError(f"is no JSON: {error}") from error
+        found.append(one)
+    if not found:
         raise ValueError("holds no JSON object")
-    try:
-        found = json.loads(TRAILING.sub("", reply[start : stop + 1]), parse_constant=_refused)
-    except RecursionError as error:
-        raise ValueError("is nested too deeply") from error
-    return found if isinstance(found, dict) else {}
+    return next((one[name] for one in reversed(found) if name in one), None)
 
 
 def _refused(constant: str) -> Any:
     raise ValueError(f"holds {constant}")
+
+
+DECODER = json.JSONDecoder(parse_constant=_refused)
 
 
 def majority(votes: Sequence[Said]) -> tuple[float, Said]:

@@ -98,6 +98,8 @@ def test_an_abstention_is_not_asked_about() -> None:
         said(YES, NO),
         f"```json\n{said(YES, NO)}\n```",
         f"Here you are: {said(NO, YES)} Bye.",
+        f"<think>{{The door}} is red, so {said(NO, {**YES, 'claim': 3})}? No.</think>\n{said(YES, NO)}\nI hope {{this}} helps.",
+        f'{{"thoughts": "red"}}\n{said(YES, NO)}',
         said(YES, NO).replace("}]}", "},]}").replace('""}', '"",}'),
     ],
 )
@@ -118,6 +120,9 @@ def test_repairs_change_no_meaning(reply: str) -> None:
         (said({**YES, "supported": "yes"}, NO), "neither true nor false"),
         (said({**YES, "supported": math.nan}, NO), "holds NaN"),
         ("{" * 100_000 + "}", "."),
+        ('{"a":' * 100_000, "nested too deeply"),
+        (said(YES, NO)[:-9], "is no JSON: Unterminated string"),
+        (f'{{"thoughts": "red", "verdicts": {math.nan}, "other": {said(YES, NO)}}}', "is no JSON: Expecting value"),
     ],
 )
 def test_nothing_is_guessed(reply: str, wrong: str) -> None:
