@@ -7,7 +7,6 @@ import hashlib
 import os
 import tarfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -16,6 +15,7 @@ import zstandard
 from rag.bundle.contents import BLOCK, Contents, check_bytes, check_manifest, private, read_folder, take
 from rag.bundle.layout import LIMITS, MANIFEST, MODELS, SEAL, Limits, check_name
 from rag.bundle.refusal import refused
+from rag.bundle.writing import appearing
 
 SUFFIX = ".tar.zst"
 FRAME = b"\x50\x2a\x4d\x18" + (32).to_bytes(4, "little")
@@ -44,13 +44,12 @@ class Source(Protocol):
 
 
 def pack(folder: Path, target: Path, limits: Limits = LIMITS) -> None:
-    """Write a bundle's folder as one file, replacing what is there at once; BundleError for a folder that is no bundle.
+    """Write a bundle's folder as one file, replacing what is there at once.
 
-    The same bundle gives the same bytes with the same version of zstandard.
+    BundleError for a folder that is no bundle, StoreError for a file that cannot be written. The same bundle gives the same bytes with the same version of zstandard.
     """
-    found = read_folder(folder, limits)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with appearing(target, instead=True) as temporary:
+        found = read_folder(folder, limits)
         with temporary.open("w+b") as file:
             compressor = zstandard.ZstdCompressor(LEVEL, write_checksum=True, write_content_size=False)
             with compressor.stream_writer(file, closefd=False) as stream:
@@ -59,12 +58,6 @@ def pack(folder: Path, target: Path, limits: Limits = LIMITS) -> None:
                 stream.write(bytes(2 * RECORD))
             file.seek(0)
             file.write(FRAME + _digest(file, file.seek(0, os.SEEK_END)))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def _add(stream: IO[bytes], name: str, content: bytes | Path) -> None:

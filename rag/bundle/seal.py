@@ -138,12 +138,7 @@ def _needs(config: Mapping[str, Any]) -> str:
 def packed(sealed: Sealed) -> Path:
     """Pack a bundle into one file beside its folder, in place of what is there; the file. StoreError where that cannot be."""
     target = sealed.path.with_name(f"{sealed.path.name}{SUFFIX}")
-    try:
-        pack(sealed.path, target)
-    except OSError as error:
-        raise StoreError(
-            str(target), f"cannot be written ({error.strerror})", "make room, or name another place: --to"
-        ) from error
+    pack(sealed.path, target)
     return target
 
 

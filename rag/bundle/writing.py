@@ -17,11 +17,11 @@ UNFINISHED = re.compile(r"\.(?P<name>.+)\.(?P<host>[^.]+)\.(?P<pid>\d+)\.[0-9a-f
 
 
 @contextmanager
-def appearing(target: Path) -> Iterator[Path]:
+def appearing(target: Path, instead: bool = False) -> Iterator[Path]:
     """A place beside `target` to write a file or a folder to; it is renamed to `target` at the end, or removed.
 
-    Everything is on the disk before the name is. StoreError where it cannot be written, or where `target` is there by then.
-    What dead writers of the same target left behind is removed first.
+    Everything is on the disk before the name is. StoreError where it cannot be written, or where `target` is there by then,
+    unless the new file is to stand `instead` of it. What dead writers of the same target left behind is removed first.
     """
     target = target.absolute()
     host = socket.gethostname().replace(".", "-")
@@ -31,7 +31,7 @@ def appearing(target: Path) -> Iterator[Path]:
         _sweep(target, host)
         yield unfinished
         _sync(unfinished)
-        if target.exists():
+        if target.exists() and not instead:
             raise StoreError(str(target), "is there already", "remove it, or write to another place: --to PATH")
         unfinished.rename(target)
         _sync_folder(target.parent)

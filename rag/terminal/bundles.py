@@ -1,5 +1,6 @@
 """What is said of bundles: sealed, and asked again."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def exported(sealed: Sealed, archive: Path | None) -> None:
             _line(f"  {name} sha256:{known}")
     if sealed.needs:
         _line(f"Whoever opens it must agree: {sealed.needs}")
-    _line(f"Next:  rag verify {sealed.path}   rag serve {sealed.path}")
+    place = shlex.quote(str(sealed.path))
+    _line(f"Next:  rag verify {place}   rag serve {place}")
 
 
 def verified_json(bundle: Bundle, found: Mapping[str, Replay]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rag.bundle.archive import FRAME, header, pack
 from rag.bundle.layout import Limits
 from rag.bundle.opened import open_bundle, read
 from rag.bundle.refusal import BundleError
+from rag.errors import StoreError
 
 
 def tar_of(path: Path) -> bytes:
@@ -68,7 +69,7 @@ def test_a_failure_leaves_the_old_archive(base: Path, tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(archive.os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(StoreError, match="does not fit on the disk"):
         pack(base, target)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["b.tar.zst"]
