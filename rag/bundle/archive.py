@@ -46,7 +46,8 @@ class Source(Protocol):
 def pack(folder: Path, target: Path, limits: Limits = LIMITS) -> None:
     """Write a bundle's folder as one file, replacing what is there at once.
 
-    BundleError for a folder that is no bundle, StoreError for a file that cannot be written. The same bundle gives the same bytes with the same version of zstandard.
+    BundleError for a folder that is no bundle, StoreError for a file that cannot be written.
+    The same bundle gives the same bytes with the same version of zstandard.
     """
     with appearing(target, instead=True) as temporary:
         found = read_folder(folder, limits)
