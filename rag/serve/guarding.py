@@ -21,7 +21,7 @@ from rag.serve.limits import Buckets, InTurn, Rated, Shares
 from rag.serve.logs import tell_failure
 from rag.serve.metering import Meters
 from rag.serve.observing import Observed, RequestLog, Watcher, broke
-from rag.serve.refusing import Begun, give_up, is_open, refuse
+from rag.serve.refusing import METRICS, Begun, give_up, is_open, refuse
 from rag.serve.sampled import Sampled
 from rag.serve.settings import Settings, is_loopback
 
@@ -49,7 +49,7 @@ def protect(app: FastAPI, settings: Settings, now: Callable[[], float] = time.mo
     """Put all guards before an app. `now` is the clock of the rate limit, in seconds."""
     turns = Shares(settings.workers, settings.queue, settings.keys.names)
     meters = Meters(turns)
-    app.add_api_route("/metrics", meters.shown, tags=["health"], response_class=Response, responses=promises(None) | FIGURES)
+    app.add_api_route(METRICS, meters.shown, tags=["health"], response_class=Response, responses=promises(None) | FIGURES)
     # Added last, met first.
     app.add_middleware(InTurn, turns=turns, seconds=settings.timeout, most=settings.body_bytes)
     if settings.rate:

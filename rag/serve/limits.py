@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rag.serve.refusing import Begun, give_up, is_open, refuse
+from rag.serve.refusing import METRICS, Begun, give_up, is_open, refuse
 
 LONGEST = 10
 """Times the seconds of a request that a stream may take in all: it is being read, but somebody else may wait for its turn."""
@@ -117,8 +117,8 @@ class InTurn:
         self.app, self.turns, self.seconds, self.most = app, turns, seconds, most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read, wait, answer; 413, 503 and 504 where that fails."""
-        if scope["type"] != "http" or is_open(scope):
+        """Read, wait, answer; 413, 503 and 504 where that fails. Figures wait for no turn: they tell when all are taken."""
+        if scope["type"] != "http" or is_open(scope) or scope["path"] == METRICS:
             return await self.app(scope, receive, send)
         reply = Begun(send)
         try:

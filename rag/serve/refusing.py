@@ -9,6 +9,7 @@ from starlette.types import Message, Scope, Send
 from rag.serve.problems import OPENAI, openai, problem, respond
 
 HEALTH = ("/healthz", "/readyz")
+METRICS = "/metrics"
 PAGE, PAGE_FOLDER = "/", "/page/"
 """The page and its files, which hold no data: it asks for a key itself."""
 

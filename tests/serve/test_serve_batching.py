@@ -202,6 +202,7 @@ def test_two_batches_are_embedded_at_once_where_the_embedder_bears_it(pipeline: 
 
     found = asyncio.run(asyncio.wait_for(ask(), SOON))
     batcher.close()
+    assert not any(thread.is_alive() for thread in batcher._threads)
     assert len(embedder.threads) == 1 + parallel
     assert [one.trace.selected.row(0) for one in found] == [pipeline.trace(query).selected.row(0) for query in queries]
 

@@ -124,7 +124,7 @@ def test_a_broken_stream_is_counted_by_its_error() -> None:
     assert figures(app)["assay_broken_streams_total", "ValueError"] == 1
 
 
-def test_how_many_work_and_wait_is_seen_while_they_do() -> None:
+def test_how_many_work_and_wait_is_seen_while_nobody_else_gets_in() -> None:
     inside, go = asyncio.Event(), asyncio.Event()
 
     async def slow(request: Request) -> Response:
@@ -132,14 +132,18 @@ def test_how_many_work_and_wait_is_seen_while_they_do() -> None:
         await go.wait()
         return Response("done")
 
-    app = guarded(slow, workers=2, queue=5)
+    app = guarded(slow, workers=1, queue=1)
 
     async def looking(client: httpx.AsyncClient) -> str:
-        asking = asyncio.create_task(client.post("/ask"))
+        asking = [asyncio.create_task(client.post("/ask")) for _ in range(3)]
         await inside.wait()
+        # Of the three one works and one waits.
+        await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
         shown = (await client.get("/metrics")).text
         go.set()
-        await asking
+        await asyncio.gather(*asking)
         return shown
 
-    assert "assay_requests_working 2.0" in talk(app, looking)
+    shown = talk(app, looking)
+    assert "assay_requests_working 1.0" in shown
+    assert "assay_requests_waiting 1.0" in shown

@@ -201,10 +201,10 @@ def _listen(url: str, path: str, body: dict[str, Any]) -> Callable[[], None]:
 
 
 def _working(server: Live) -> float:
-    """How many requests are being worked on, beside the one that asks."""
+    """How many requests are being worked on."""
     lines = server.client.get("/metrics").text.splitlines()
     (found,) = [line for line in lines if line.startswith("assay_requests_working")] or ["x 1"]
-    return float(found.split()[-1]) - 1
+    return float(found.split()[-1])
 
 
 def _until(reached: Callable[[], bool], server: Live) -> None:

@@ -66,7 +66,7 @@ def test_the_thread_of_what_was_replaced_ends_with_its_last_question(bundles: li
     served = Served([bundles[0]])
     held = served.pick(None)
     served.switch(bundles[1])
-    thread = held.batcher._thread
+    (thread,) = held.batcher._threads
     assert thread.is_alive()
     del held
     thread.join(PATIENT)
