@@ -71,7 +71,7 @@ def test_vectors_do_not_depend_on_threads(embedder: MiniLmEmbedder) -> None:
 
 
 def test_a_vector_is_the_same_in_any_batch_to_the_last_bit(embedder: MiniLmEmbedder) -> None:
-    # Lengths around those from which MKL chooses other kernels, and texts that are padded beside such that are not.
+    # Lengths around those from which MKL chooses other kernels.
     texts = [*TEXTS, *("day " * length for length in range(1, 40, 3)), *("night and day " * length for length in range(1, 12))]
     alone = np.concatenate([MiniLmEmbedder(threads=1).embed_documents([text]) for text in texts])
     for size in (2, 3, 16, 64):
