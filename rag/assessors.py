@@ -6,7 +6,9 @@ from typing import Any
 
 from rag import calibration
 from rag.calibration import Card
+from rag.claims import first_failure
 from rag.evaluate import parse_column
+from rag.kept import assessment_of
 from rag.plan import Plan, PlannedTrial
 from rag.roles import AssessedMetric
 from rag.store import Store
@@ -17,7 +19,7 @@ class Assessor:
     """A judge, by the name of its class and its `identity`, with the trials and columns that it judges in.
 
     `asked` counts the judgements that it was asked for, in all of these trials, `failed` those that it could not make.
-    `cards` say how it agrees with people, one per set of labels.
+    `cards` say how it agrees with people, one per set of labels; `why` is what was wrong with the first claim that failed.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Assessor:
     asked: int
     failed: int
     cards: tuple[Card, ...]
+    why: str = ""
 
     @property
     def remarks(self) -> list[str]:
@@ -40,7 +43,8 @@ class Assessor:
     @property
     def lost(self) -> str:
         """How much it could not judge."""
-        return f"{self.name} could not make {self.failed:,} of {self.asked:,} judgements: they are in no figure"
+        why = f"; the first: {self.why}" if self.why else ""
+        return f"{self.name} could not make {self.failed:,} of {self.asked:,} judgements: they are in no figure{why}"
 
     def to_json(self) -> dict[str, Any]:
         """The judge as JSON values."""
@@ -104,4 +108,6 @@ def _assessor(name: str, trials: Sequence[PlannedTrial], made: Plan, store: Stor
     asked, failed = (sum(int(part.get(count, 0)) for part in told) for count in ("asked", "failed"))
     title = str(node["_target_"]).rpartition(".")[2]
     ids = tuple(trial.trial_id for trial in trials)
-    return Assessor(title, name, node, ids, tuple(columns), asked, failed, tuple(calibration.cards(store, name)))
+    said = (one.verdict for part in told if part.get("failed") for one in assessment_of(part) if one.verdict)
+    cards = tuple(calibration.cards(store, name))
+    return Assessor(title, name, node, ids, tuple(columns), asked, failed, cards, first_failure(said))

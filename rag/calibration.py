@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled
-from rag.claims import Case
+from rag.claims import Case, first_failure
 from rag.entries import Entry
 from rag.errors import DataError
 from rag.identity import code_identity, digest
@@ -65,7 +65,7 @@ class Card:
     `judge` is the identity that the card belongs to. A text counts as supported as far as its weakest claim is. Texts that
     `abstained` or `failed` (a claim could not be judged) have no score and stand in no figure but their own. `folds` is the
     number of folds where the judge was fitted on these labels, 0 where it was not. `over_overlap` and `over_length` are paired
-    differences in AUC.
+    differences in AUC. `why` is what was wrong with the first text that failed, where the judge says so.
     """
 
     judge: str
@@ -87,6 +87,7 @@ class Card:
     length_auc: Estimate
     over_overlap: Difference
     over_length: Difference
+    why: str = ""
 
     @property
     def remarks(self) -> list[str]:
@@ -94,7 +95,8 @@ class Card:
         beaten = (("word overlap", self.over_overlap), ("length", self.over_length))
         found = [f"does not beat {name} alone on {self.data}" for name, over in beaten if not _beats(over)]
         if self.failed:
-            found.append(f"{self.failed} of {self.texts} texts could not be judged and are in no figure")
+            why = f"; the first: {self.why}" if self.why else ""
+            found.append(f"{self.failed} of {self.texts} texts could not be judged and are in no figure{why}")
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -136,11 +138,12 @@ def _place(identity: str, labels: str, name: str) -> str:
 
 def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:
     """Measure a judge; DataError where so many texts have no score that labels of one kind are left."""
-    scores, abstained, failed, folds = _scores(judge, labelled)
+    scores, abstained, failed, folds, why = _scores(judge, labelled)
     known = ~np.isnan(scores)
     labels = np.array(labelled.labels, np.bool_)[known]
     if labels.all() or not labels.any():
-        raise DataError(labelled.name, f"only {len(labels)} of {len(known)} texts have a score", "a judge that can read them")
+        what = f"only {len(labels)} of {len(known)} texts have a score{f'; the first that has none: {why}' if why else ''}"
+        raise DataError(labelled.name, what, "a judge that can read them")
     kept = [case for case, one in zip(labelled.cases, known, strict=True) if one]
     clusters = [cluster for cluster, one in zip(labelled.clusters, known, strict=True) if one]
     drawn = Resampled(clusters, draws)
@@ -154,7 +157,7 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
         data=labelled.name,
         digest=labelled.digest,
         texts=len(labelled.cases),
-        clusters=len(set(clusters)),
+        clusters=len(set(labelled.clusters)),
         supported=sum(labelled.labels),
         abstained=abstained,
         failed=failed,
@@ -162,22 +165,23 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
         threshold=judge.threshold,
         over_overlap=drawn.difference(values["auc"], values["overlap_auc"]),
         over_length=drawn.difference(values["auc"], values["length_auc"]),
+        why=why,
         **{name: drawn.measured(auc) for name, auc in aucs.items()},
         **made,
     )
 
 
-def _scores(judge: Judge, labelled: Labelled) -> tuple[Floats, int, int, int]:
-    """One score per text, NaN for none; how many abstained, how many failed, and in how many folds they were made."""
+def _scores(judge: Judge, labelled: Labelled) -> tuple[Floats, int, int, int, str]:
+    """One score per text, NaN for none; how many abstained, how many failed, in how many folds they were made, and why not."""
     if isinstance(judge, Fitted) and judge.fitted_on == labelled.digest:
         measures = judge.measure(labelled.cases)
         scores = out_of_fold(judge, measures, labelled)
         silent = sum(not len(rows) for rows in measures)
-        return scores, silent, int(np.isnan(scores).sum()) - silent, FOLDS
+        return scores, silent, int(np.isnan(scores).sum()) - silent, FOLDS, ""
     verdicts = judge.judge(labelled.cases)
     failed = [verdict.failures > 0 for verdict in verdicts]
     scores = np.array([math.nan if lost else verdict.weakest for lost, verdict in zip(failed, verdicts, strict=True)])
-    return scores, int(np.isnan(scores).sum()) - sum(failed), sum(failed), 0
+    return scores, int(np.isnan(scores).sum()) - sum(failed), sum(failed), 0, first_failure(verdicts)
 
 
 def out_of_fold(judge: Fitted, measures: Sequence[Floats], labelled: Labelled, folds: int = FOLDS, seed: int = 0) -> Floats:

@@ -4,6 +4,7 @@ Offsets count Unicode code points, end exclusive, as everywhere.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -79,6 +80,16 @@ class Verdict:
 
     def _known(self) -> list[float]:
         return [claim.support for claim in self.claims if not claim.failure]
+
+
+LONGEST = 160
+"""Characters of a failure that are shown: it may quote what a model said."""
+
+
+def first_failure(verdicts: Iterable[Verdict]) -> str:
+    """What was wrong with the first claim that could not be judged; empty where all could."""
+    wrong = next((claim.failure for verdict in verdicts for claim in verdict.claims if claim.failure), "")
+    return " ".join(wrong.split())[:LONGEST]
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,8 @@ def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> 
     done, store = swept(study)
     (judge,) = assessors(done.plan, store)
     assert judge.failed == judge.asked > 0
-    assert judge.lost in told.out.replace("\n", " ")
+    assert judge.lost.endswith("judgements: they are in no figure; the first: the reply holds no JSON object")
+    assert judge.lost in " ".join(told.out.split())
     row = done.board.rows[0]
     assert row.metrics["faithfulness"]["n"] == 0
     asked = (
@@ -162,7 +163,7 @@ def test_what_a_metric_could_not_ask_its_own_model_is_shown_everywhere(here: Pat
     _answered(here / "golden" / "questions.jsonl", 12)
     told = rag("sweep", study, "--no-track")
     lost = "ragas_context_recall could not make 8 of 8 judgements: they are in no figure"
-    assert lost in told.out.replace("\n", " ")
+    assert lost in " ".join(told.out.split())
     done, store = swept(study)
     assert assessors(done.plan, store) == []
     assert [row.measured["judge_failures"] for row in done.board.rows] == [4, 4]

@@ -15,7 +15,7 @@ class Faithfulness:
     judge: ClassVar[bool] = True
 
     def assess(self, answer: Answer, assessment: Assessment) -> float:
-        """A value in [0, 1], 0 for an answer that failed; NaN for an abstention, and where no claim could be judged."""
+        """A value in [0, 1], 0 for an answer that failed; NaN where nothing is claimed or could be judged."""
         if answer.abstained:
             return float("nan")
         return assessment.verdict.faithfulness if assessment.verdict else 0.0

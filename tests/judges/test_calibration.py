@@ -83,12 +83,14 @@ def test_abstentions_and_failures_are_counted_and_stand_in_no_figure(drawn: Labe
     card, plain = calibrate(Reader(), both, draws=200), calibrate(Reader(), drawn, draws=200)
     assert (card.texts, card.abstained, card.failed) == (203, 2, 1)
     assert card.auc.value == plain.auc.value
-    assert card.remarks == ["1 of 203 texts could not be judged and are in no figure"]
+    assert card.remarks == ["1 of 203 texts could not be judged and are in no figure; the first: lost"]
 
 
 def test_labels_of_one_kind_cannot_be_measured() -> None:
-    with pytest.raises(DataError, match="only 2 of 3 texts have a score"):
+    with pytest.raises(DataError, match="only 2 of 3 texts have a score\n"):
         calibrate(Reader(), set_of([("0.1", True), ("0.2", True), ("?", False)]))
+    with pytest.raises(DataError, match="only 1 of 2 texts have a score; the first that has none: lost"):
+        calibrate(Reader(), set_of([("0.1", True), ("!", False)]))
 
 
 def test_a_card_is_made_once_and_found_by_its_judge(drawn: Labelled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
