@@ -129,8 +129,9 @@ def _finished(request: Request, reply: Reply, findings: Sequence[Finding], refus
 def _moved(text: str, cuts: Sequence[Cut], findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
     """A text after cuts, and findings with the places that they have in it; those in contexts stay."""
     edited = Edited.of(text, cuts)
-    moved = [one if one.context else replace(one, start=edited.place(one.start), end=edited.place(one.end)) for one in findings]
-    return edited.text, moved
+    places = zip(edited.places(one.start for one in findings), edited.places(one.end for one in findings), strict=True)
+    rows = zip(findings, places, strict=True)
+    return edited.text, [one if one.context else replace(one, start=start, end=end) for one, (start, end) in rows]
 
 
 def _cites_nothing(marker: Marker, contexts: int) -> Finding:

@@ -5,9 +5,11 @@ Offsets count Unicode code points, end exclusive.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.edits import Cut, Edited
 from rag.records import Ranking, Span
 from rag.sentences import Piece, blocks, is_heading, sentences
 
@@ -58,11 +60,13 @@ class Citation:
 def markers(text: str) -> list[Marker]:
     """All markers of a text, in order, whatever they cite."""
     code = [found.span() for found in CODE.finditer(text)] if "`" in text else []
-    return [
-        Marker(*found.span(), tuple(_named(found[1])))
-        for found in MARKER.finditer(text)
-        if not any(start <= found.start() < end for start, end in code)
-    ]
+    starts = [start for start, _ in code]
+
+    def in_code(place: int) -> bool:
+        before = bisect_right(starts, place)
+        return before > 0 and place < code[before - 1][1]
+
+    return [Marker(*found.span(), tuple(_named(found[1]))) for found in MARKER.finditer(text) if not in_code(found.start())]
 
 
 def cited(text: str, contexts: int) -> tuple[int, ...]:
@@ -72,16 +76,12 @@ def cited(text: str, contexts: int) -> tuple[int, ...]:
 
 def without_markers(text: str) -> str:
     """A text without its markers and the blanks before them."""
-    for marker in reversed(markers(text)):
-        text = text[: _blanks_before(text, marker.start)] + text[marker.end :]
-    return text
+    return Edited.of(text, [Cut(_blanks_before(text, marker.start), marker.end) for marker in markers(text)]).text
 
 
 def unmarked(text: str) -> str:
     """As many characters, blanks where markers stood: places in the text stay what they were."""
-    for marker in markers(text):
-        text = text[: marker.start] + " " * (marker.end - marker.start) + text[marker.end :]
-    return text
+    return Edited.of(text, [Cut(marker.start, marker.end, " " * (marker.end - marker.start)) for marker in markers(text)]).text
 
 
 def to_nothing(text: str, contexts: int) -> list[tuple[Marker, str]]:
@@ -105,12 +105,13 @@ def said(text: str) -> list[Said]:
     those on lines of their own to the sentence before. Markers at its edges are no part of a sentence.
     """
     plain, standing = unmarked(text), markers(text)
+    places = [marker.start for marker in standing]
     found: list[Said] = []
     for start, stop in blocks(text):
         if is_heading(text, start):
             continue
         pieces = list(_pieces(plain, start, stop))
-        own = [marker for marker in standing if start <= marker.start < stop]
+        own = standing[bisect_left(places, start) : bisect_left(places, stop)]
         if pieces:
             found += _owning(pieces, own)
         elif found:
@@ -142,8 +143,9 @@ def _pieces(plain: str, start: int, stop: int) -> Iterator[Piece]:
 def _owning(pieces: Sequence[Piece], standing: Sequence[Marker]) -> list[Said]:
     stops = [*(start for start, _ in pieces[1:]), standing[-1].end if standing else 0]
     begins = [0, *(start for start, _ in pieces[1:])]
+    places = [marker.start for marker in standing]
     return [
-        Said(start, end, tuple(marker for marker in standing if begin <= marker.start < stop))
+        Said(start, end, tuple(standing[bisect_left(places, begin) : bisect_left(places, stop)]))
         for (start, end), begin, stop in zip(pieces, begins, stops, strict=True)
     ]
 

@@ -1,7 +1,9 @@
 """Texts with pieces cut out or replaced, and where what is left has come to stand."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,15 +31,18 @@ class Edited:
                 apart[-1] = Cut(apart[-1].start, max(apart[-1].end, cut.end))
             else:
                 apart.append(cut)
-        for cut in reversed(apart):
-            text = text[: cut.start] + cut.instead + text[cut.end :]
-        return cls(text, tuple(apart))
+        kept = zip([0, *(cut.end for cut in apart)], [*(cut.start for cut in apart), len(text)], strict=True)
+        given = [*(cut.instead for cut in apart), ""]
+        return cls("".join(text[start:end] + instead for (start, end), instead in zip(kept, given, strict=True)), tuple(apart))
 
-    def place(self, place: int) -> int:
-        """Where a place of the text before is now; what was cut out is where it stood."""
-        shift = 0
-        for cut in self.cuts:
-            if place < cut.end or place <= cut.start:
-                return min(place, cut.start) + shift
-            shift += len(cut.instead) - (cut.end - cut.start)
-        return place + shift
+    def places(self, places: Iterable[int]) -> list[int]:
+        """Where places of the text before are now; what was cut out is where it stood."""
+        starts = [cut.start for cut in self.cuts]
+        shifts = list(accumulate((len(cut.instead) - (cut.end - cut.start) for cut in self.cuts), initial=0))
+        return [self._place(place, bisect_left(starts, place), shifts) for place in places]
+
+    def _place(self, place: int, before: int, shifts: Sequence[int]) -> int:
+        """The place, given how many cuts begin before it."""
+        if before and place < self.cuts[before - 1].end:
+            return self.cuts[before - 1].start + shifts[before - 1]
+        return place + shifts[before]

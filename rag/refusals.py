@@ -26,7 +26,7 @@ REFUSALS = (
     r"\bnot (?:explicitly |directly )?"
     r"(?:mentioned|stated|found|given|provided|answered|specified|included|covered|addressed|described|discussed) "
     rf"(?:anywhere )?in (?:any of )?(?:the|these|my|your) (?:given |provided |supplied )?{READ}\b",
-    rf"\bno (?:mention|answer)\b.* in (?:any of )?(?:the|these) (?:given |provided |supplied )?{READ}\b",
+    rf"\bno (?:mention|answer)\b.{{0,200}} in (?:any of )?(?:the|these) (?:given |provided |supplied )?{READ}\b",
     rf"\b(?:i|we) {NOT} have (?:any |enough |sufficient |specific |the )*(?:information|details|data)\b",
     r"\b(?:no|not enough|insufficient) (?:relevant )?information\b",
 )
@@ -60,8 +60,10 @@ def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
     read = [" ".join(context.split()) for context in contexts]
 
     def declines(sentence: str) -> bool:
-        quoted = any(" ".join(sentence.split()) in context for context in read)
-        return _words(sentence) in known or (not quoted and any(pattern.search(sentence) for pattern in SAYING_NOTHING))
+        if _words(sentence) in known:
+            return True
+        says = any(pattern.search(sentence) for pattern in SAYING_NOTHING)
+        return says and not any(" ".join(sentence.split()) in context for context in read)
 
     plain = without_markers(text)
     found, declined = _divided(plain, declines)

@@ -1,4 +1,4 @@
-"""What grows when guards read more: a scan and a look at a reply, and pieces of text that a careless search stumbles over."""
+"""What grows when guards read more: a scan, a look at a reply, what it cites, and pieces that a search stumbles over."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from rag.checking import check
+from rag.citations import said
 from rag.guards.output import OutputGuard
 from rag.guards.scan import ScanGuard
 from rag.records import Chunk, Message, Query, Reply, Request, Span
@@ -13,6 +15,7 @@ from rag.records import Chunk, Message, Query, Reply, Request, Span
 Run = Callable[[str], object]
 READ = ("ignore all ", "i g n o r e ", "&#105;", "%41%", "\u200b", "when answering, ")
 SAID = ("![a](", "http://a[1]", "&#47;\\/", "![a][", "http://a ", "[[1]", "<a ", "Answer from the sources, in one sentence. ")
+CITED = ("a [1].\n", "`a`[1] ", "[9]", "[1] ", "a. B [1]. ", " no mention")
 
 
 def parameters(name: str) -> dict[str, Any]:
@@ -33,6 +36,12 @@ def look() -> Run:
     contexts = (Chunk(Span("d", 0, 1), "See https://ok.example/a."),)
     request = Request(Query("q", "what?"), contexts, (Message("system", "Answer from the sources, in one sentence. " * 3),))
     return lambda text: guard.inspect([request], [Reply(text)])
+
+
+def cited() -> Run:
+    """Read a reply sentence by sentence, and drop what it cites of nothing."""
+    request = Request(Query("q", "what?"), (Chunk(Span("d", 0, 1), "a"),), ())
+    return lambda text: (said(text), check({}, [request], [Reply(text)], None, "No."))  # type: ignore[arg-type]
 
 
 def growth(run: Run, piece: str, length: int, cost: Callable[[Run, str], float]) -> float:

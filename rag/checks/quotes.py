@@ -1,28 +1,37 @@
 """Whether what a reply puts between quotation marks was read."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.checks.failing import action_of, shown, texts_of
+from rag.citations import unmarked
 from rag.errors import ConfigError
 from rag.records import Finding, Reply, Request
 
-QUOTED = re.compile('"([^"\n]+)"|“([^“”\n]+)”|„([^„“”\n]+)[“”]|«([^«»\n]+)»|»([^«»\n]+)«')
-LEFT_OUT = re.compile(r"\[?(?:…|\.{3,}|(?:\. ){2,}\.)\]?")
-"""An ellipsis, in brackets or not: the pieces on both sides of it must stand in one context, in their order."""
-MARKS = str.maketrans({"–": "-", "—": "-"} | dict.fromkeys("‘’'“”„\"*_`", ""))
-"""Kinds of dash are one, quotation marks, apostrophes and emphasis none."""
-EDGES = " \t.,;:!?()[]"
+QUOTED = re.compile(
+    '(?<!\\w)"([^"\n]+)"|“((?:[^“”\n]|“[^“”\n]*”)+)”|„([^„“”\n]+)[“”]|«([^«»\n]+)»|»([^«»\n]+)«'
+    "|(?<!\\w)‘((?:[^‘’\n]|’\\w)+)’(?!\\w)"
+)
+"""A mark behind a digit is one of inches; one before a letter an apostrophe."""
+LEFT_OUT = re.compile(r"\[?(?:…|\.{3,}|(?:\. ){2,}\.)\]?|\[\w[^\[\]\n]+\]")
+"""An ellipsis, in brackets or not, or the writer's own words in them: what stands around it is in one context, in its order."""
+CHANGED = re.compile(r"\[(\w)\]")
+"""A letter that the writer changed."""
+MARKUP = re.compile(r"(?<=\])\([^()\s]*\)|</?[A-Za-z][^<>\n]{0,200}>|[‘’'“”„«»\"*_`|\[\]\u00ad\u200b]")
+"""Where links lead, tags, emphasis, brackets and quotation marks: none of them is read."""
+DASH = re.compile(r" ?[-‐‑–—] ?")
+EDGES = " \t.,;:!?()-"
 
 
 @dataclass(frozen=True)
 class QuotesCheck:
     """Fails where a quoted string of at least `words` words stands in no context.
 
-    Case, white space, emphasis, the kind of quotation mark and dash, and punctuation at the edges make no difference. With
-    `question`, the person's own words, now and in earlier turns, may be quoted too. Single quotation marks are no quotation:
-    they cannot be told from apostrophes.
+    Case, white space, emphasis, the kind of quotation mark and dash, and punctuation at the edges make no difference, and
+    neither do citations within. With `question`, the person's own words, now and in earlier turns, may be quoted too. Straight
+    single quotation marks are no quotation: they cannot be told from apostrophes.
     """
 
     words: int = 2
@@ -51,25 +60,41 @@ class QuotesCheck:
                 end=match.end(),
                 advice=self.advice,
             )
-            for match in QUOTED.finditer(reply)
+            for match in QUOTED.finditer(unmarked(reply))
             if len(match[0].split()) >= self.words and not _stands(match[0][1:-1], read)
         ]
 
 
 def _stands(quotation: str, read: Sequence[str]) -> bool:
-    pieces = [piece for part in LEFT_OUT.split(quotation) if (piece := _plain(part).strip(EDGES))]
+    pieces = [piece for part in LEFT_OUT.split(CHANGED.sub(r"\1", quotation)) if (piece := _plain(part).strip(EDGES))]
     return any(_in_order(pieces, text) for text in read)
 
 
 def _in_order(pieces: Sequence[str], text: str) -> bool:
     place = 0
     for piece in pieces:
-        place = text.find(piece, place)
+        place = _place(piece, text, place)
         if place < 0:
             return False
         place += len(piece)
     return True
 
 
+def _place(piece: str, text: str, place: int) -> int:
+    """Where a piece stands in a text, not within words of it, from a place on; -1 where it does not."""
+    while (place := text.find(piece, place)) >= 0:
+        before, after = text[place - 1 : place], text[place + len(piece) : place + len(piece) + 1]
+        if not (_joined(before, piece[0]) or _joined(piece[-1], after)):
+            return place
+        place += 1
+    return -1
+
+
+def _joined(one: str, other: str) -> bool:
+    """Whether two characters are of one word; scripts without spaces have none."""
+    return (one + other).isascii() and one.isalnum() and other.isalnum()
+
+
 def _plain(text: str) -> str:
-    return " ".join(text.translate(MARKS).casefold().split())
+    bare = MARKUP.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    return DASH.sub("-", " ".join(bare.split()))

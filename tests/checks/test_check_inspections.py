@@ -164,7 +164,7 @@ def test_numbers_of_the_question_may_be_repeated() -> None:
     assert told(NumbersCheck(question=False), "No, not 40 days in 2025.", "Never.", **asked) == ["40", "2025"]  # type: ignore[arg-type]
 
 
-QUOTABLE = "Dogs of *any size* travel free – cats, on the other hand,\ndo not. They said: 'pay up'."
+QUOTABLE = "Dogs of *any size* travel free – cats, on the other hand,\ndo not. They said: 'pay up'. See [a list](b) <b>too</b>."
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,15 @@ QUOTABLE = "Dogs of *any size* travel free – cats, on the other hand,\ndo not.
         '"Dogs of any size … do not"',
         '"Dogs [...] free"',
         '"They said: “pay up”"',
+        "“They said: “pay up””",
+        '"See a list too"',
+        '"Dogs of any size [1]"',
+        '"[d]ogs of any size"',
+        '"[big dogs] of any size"',
+        '"travel free—cats"',
+        "“travel free \u2011 cats”",
+        "‘Dogs of any size’",
+        'by a 3" pipe and a 4" pipe',
         '"elephants"',
     ],
 )
@@ -184,7 +193,18 @@ def test_quotations_that_were_read(quotation: str) -> None:
     assert told(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == []
 
 
-@pytest.mark.parametrize("quotation", ['"dogs travel free"', "“no elephants”", '"do not … dogs of"', '"Nothing. Dogs of any"'])
+@pytest.mark.parametrize(
+    "quotation",
+    [
+        '"dogs travel free"',
+        "“no elephants”",
+        "‘no elephants’",
+        "“no “elephants” at all”",
+        '"gs of any si"',
+        '"do not … dogs of"',
+        '"Nothing. Dogs of any"',
+    ],
+)
 def test_quotations_that_were_not(quotation: str) -> None:
     assert told(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == [quotation]
 

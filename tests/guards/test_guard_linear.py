@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from growing import READ, SAID, Run, growth, look, scan
+from growing import CITED, READ, SAID, Run, cited, growth, look, scan
 
 LENGTH = 20_000
 GROWTH = 4.5
@@ -46,3 +46,8 @@ def test_a_scan_grows_with_the_text(piece: str) -> None:
 @pytest.mark.parametrize("piece", SAID)
 def test_a_look_at_a_reply_grows_with_the_reply(piece: str) -> None:
     assert growth(look(), piece, LENGTH, steps) < GROWTH
+
+
+@pytest.mark.parametrize("piece", CITED)
+def test_what_is_read_of_a_reply_grows_with_the_reply(piece: str) -> None:
+    assert growth(cited(), piece, LENGTH, steps) < GROWTH
