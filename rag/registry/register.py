@@ -1,6 +1,7 @@
 """A bundle → a version of a registered model."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 CHAMPION, CHALLENGER = "champion", "challenger"
 TAG = "assay.bundle"
 """The tag of a version that holds the hash of its bundle."""
+ALIAS = re.compile(r"[\w-]{1,255}", re.ASCII)
+RESERVED = re.compile(r"latest|v[0-9]+", re.IGNORECASE)
 QUESTION = "What do these documents say?"
 
 
@@ -53,10 +56,7 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
     that, and no model behind an endpoint is asked for it. `hosts` are those of `open_bundle`. ConfigError for the alias
     `champion`, which `rag promote` alone moves; ServiceError where MLflow cannot take it.
     """
-    if alias == CHAMPION:
-        raise ConfigError("--alias champion", "is what a gate decides on", f"register it, then: rag promote {name}")
-    if not name or set(name) & set("/:"):
-        raise ConfigError(name, "is no name of a model", "letters, digits, - and _, without / and :")
+    _check_names(name, alias)
     bundle = open_bundle(path, hosts=hosts)
     check_parity(bundle)
     with registry(f"rag register {path} {name}") as client:
@@ -67,6 +67,16 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
         aliases = tuple(sorted(client.get_model_version(name, str(number)).aliases))
         there = shown("", client.tracking_uri)
     return Registered(name, number, bundle.digest, aliases, f"models:/{name}/{number}", there, new=not known)
+
+
+def _check_names(name: str, alias: str) -> None:
+    """Raise ConfigError for names that MLflow would refuse when all is logged, or could not find again."""
+    if alias.lower() == CHAMPION:
+        raise ConfigError(f"--alias {alias}", "is what a gate decides on", f"register it, then: rag promote {name}")
+    if not name.strip() or set(name) & set("/:'\"`\\"):
+        raise ConfigError(f"model {name!r}", "is no name of a model", "letters, digits, - and _, without / and : and quotes")
+    if alias and (not ALIAS.fullmatch(alias) or RESERVED.fullmatch(alias)):
+        raise ConfigError(f"--alias {alias}", "is no alias that MLflow takes", "letters, digits, - and _; not latest, not v1")
 
 
 def _known(client: "MlflowClient", name: str, digest: str) -> int:

@@ -129,7 +129,19 @@ def test_the_environment_stays(at_home: Place, monkeypatch: pytest.MonkeyPatch, 
     assert sorted(path.name for path in folder.iterdir()) == [".rag"]
 
 
-@pytest.mark.parametrize(("name", "alias"), [("a/b", "challenger"), ("", "challenger"), ("notes", "champion")])
+@pytest.mark.parametrize(
+    ("name", "alias"),
+    [
+        ("a/b", "challenger"),
+        ("", "challenger"),
+        ("it's", "challenger"),
+        ("notes", "champion"),
+        ("notes", "Champion"),
+        ("notes", "v1"),
+        ("notes", "Latest"),
+        ("notes", "a b"),
+    ],
+)
 def test_names_that_will_not_do(at_home: Place, name: str, alias: str) -> None:
     with pytest.raises(ConfigError):
         register(at_home("notes-wide"), name, alias)
