@@ -85,6 +85,15 @@ def test_the_refusal_is_said_as_it_is_recognised(name: str) -> None:
     assert "{refusal}" in (shipped("conf") / "prompt" / f"{name}.yaml").read_text("utf-8")
 
 
+@pytest.mark.parametrize("name", REFUSING)
+def test_small_models_find_nothing_to_repeat_but_the_question_and_the_refusal(name: str) -> None:
+    """They answer with the last line, or with an example that fits, blanks and all."""
+    prompt = built(f"prompt={name}")
+    last = prompt.render(FULL)[-1].content.splitlines()[-1]
+    assert "THE {question}?" in last or prompt.refusal in last
+    assert "<" not in text(prompt.render(Material(Query("q", "Why?"), ())))
+
+
 @pytest.mark.parametrize("reasoning", STRATEGIES)
 @pytest.mark.parametrize("name", choices("prompt"))
 def test_reasoning_before_the_answer_is_announced(name: str, reasoning: str) -> None:

@@ -81,9 +81,10 @@ def test_what_is_searched_for_depends_on_no_other_question(choice: str, queries:
     assert rewriter.rewrite(queries) == rewriter.rewrite(queries)
 
 
+@pytest.mark.parametrize("model", ["echo", "useful"])
 @pytest.mark.parametrize("choice", CHOICES)
-def test_a_first_question_keeps_its_words(choice: str) -> None:
-    (found,) = build(choice, "echo").rewrite([Query("q", "How much leave is there?")])
+def test_a_first_question_keeps_its_words(choice: str, model: str) -> None:
+    (found,) = build(choice, model).rewrite([Query("q", "How much leave is there?")])
     assert found.question == "How much leave is there?"
     assert "How much leave is there?" in found.texts
 
