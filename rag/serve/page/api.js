@@ -65,9 +65,10 @@ async function problem(response) {
 }
 
 function problemOf(said, status, response) {
-  const detail = said.error?.message ?? (typeof said.detail === "string" ? said.detail : "");
-  const wait = response.headers.get("Retry-After");
-  const remedy = said.remedy || (wait ? `Try again in ${wait} seconds.` : "");
+  // Routes in OpenAI's form have one field for what happened and what would do.
+  const [what, would] = said.error?.message?.split(" → ") ?? [said.detail, said.remedy];
+  const detail = typeof what === "string" ? what : "", wait = response.headers.get("Retry-After");
+  const remedy = would || (wait ? `Try again in ${wait} seconds.` : "");
   return new Problem(status, TITLES[status] || said.title || "Something went wrong", detail, remedy);
 }
 

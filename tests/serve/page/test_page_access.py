@@ -204,6 +204,10 @@ def test_an_answer_too_many_tells_when_to_ask_again(page: Opened) -> None:
     turn = page.ask(FERRY)
     assert "Too many questions at once. 600 requests a minute" in turn.get_by_role("alert").inner_text()
     assert "Try again in 7 seconds." in turn.get_by_role("alert").inner_text()
+    told = {"error": {"message": "this key asks too often → ask again in 7 s", "type": "", "param": None, "code": None}}
+    page.page.route("**/v1/models", lambda route: route.fulfill(status=429, headers={"Retry-After": "7"}, json=told))
+    page.page.reload()
+    expect(page.page.locator(".nowhere p")).to_have_text("This key asks too often. Ask again in 7 s.")
 
 
 def test_what_a_proxy_answers_is_not_taken_for_the_servers_words(page: Opened) -> None:
