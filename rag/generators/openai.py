@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from rag.citations import cited
 from rag.errors import ConfigError, RefusalError, ServiceError
 from rag.generators.prices import listed
-from rag.generators.service import SoFar, completion, explained, nothing_said
+from rag.generators.service import SoFar, completion, explained, nothing_said, one_line
 from rag.records import Reply, Request
 
 if TYPE_CHECKING:
@@ -237,4 +237,4 @@ class OpenAiGenerator:
     def _failure(self, what: str, remedy: str) -> ServiceError:
         key = os.environ.get(self.api_key_env or "", "").strip()
         shown = what.replace(key, "***") if key else what  # some servers repeat a wrong key in full
-        return ServiceError(f"{self.url} ({self.model})", " ".join(shown.split())[:500], remedy)
+        return ServiceError(f"{self.url} ({self.model})", one_line(shown)[:500], remedy)

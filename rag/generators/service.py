@@ -45,6 +45,11 @@ def for_good(status: int, body: Any, message: str) -> str:
     return OTHER_WORDS if status in (400, 403, 422) and FILTERED.search(said) else ""
 
 
+def one_line(said: str) -> str:
+    """What a server said, on one line, without what would move the cursor of a terminal or turn its text around."""
+    return " ".join("".join(character if character.isprintable() else " " for character in said).split())
+
+
 def nothing_said(finish: str) -> tuple[str, str]:
     """What an empty reply means, and what would do, by the reason that the server gave for its end."""
     if finish == "length":
