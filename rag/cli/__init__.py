@@ -70,7 +70,7 @@ def main() -> None:
 def _code() -> int:
     try:
         # What a verb raises as typer.Exit, and Ctrl-C, come back as a number.
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="rag")
     except UserError as error:
         sys.stderr.write(f"{error}\n")
         return BAD_INPUT
