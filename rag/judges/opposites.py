@@ -5,6 +5,7 @@ no contradiction, and they are silent where another passage says as much and agr
 """
 
 from collections.abc import Mapping, Sequence
+from math import fsum
 
 from rag.judges.assertions import clauses
 from rag.judges.passages import Passages, Sentence
@@ -60,7 +61,8 @@ def _contradicted(said: Sequence[Word], whole: Sequence[Word], passages: Passage
 def _nearest(sentence: Sentence, weights: Mapping[str, float]) -> list[Word]:
     """The words of the clause of a sentence that is about the same thing: what it denies elsewhere is no matter."""
     cut = ([word for word in sentence.words if start <= word.start < end] for start, end in clauses(sentence.text))
-    return max(cut, key=lambda part: sum(weights.get(stem, 0.0) for stem in {word.stem for word in part}))
+    # Exact sums: in what order a set is read differs from process to process, and rounding with it.
+    return max(cut, key=lambda part: fsum(weights.get(stem, 0.0) for stem in {word.stem for word in part}))
 
 
 def _against(said: Sequence[Word], whole: Sequence[Word], passage: Sequence[Word], sentence: Sentence) -> list[str]:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from rag.judges.opposites import contradicting
-from rag.judges.passages import Passages
+from rag.judges.opposites import _nearest, contradicting
+from rag.judges.passages import Passages, Sentence
+from rag.judges.words import Word
 
 PASSAGE = "Unpaid leave is not granted during probation. Requests are sent before the first day of leave. The door is open."
 
@@ -43,3 +44,19 @@ def test_a_passage_that_says_as_much_and_agrees_settles_it() -> None:
     denied, granted = "In the second year unpaid leave is not granted.", "Granted is unpaid leave in the second year."
     assert against(claim, denied) == ("not",)
     assert against(claim, denied, granted) == against(claim, granted, denied) == ()
+
+
+class Alike(str):
+    """A text whose hash is that of all others: a set of such is read in the order in which it was made."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def test_clauses_that_hold_the_same_are_told_apart_by_their_place_and_not_by_rounding() -> None:
+    text = "c b a, a b c"
+    words = tuple(Word(Alike(letter), at, at + 1, "word", True) for at, letter in enumerate(text) if letter.isalpha())
+    weights = {Alike("a"): 0.1, Alike("b"): 0.2, Alike("c"): 0.3}
+    assert _nearest(Sentence(Passages((text,)).sentences[0].where, text, words), weights) == list(words[:3])
