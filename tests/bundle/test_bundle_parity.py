@@ -1,6 +1,7 @@
 """A bundle answers as its trial was measured, here and over HTTP; where it does not, that is said."""
 
 import json
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -27,8 +28,10 @@ from rag.bundle.opened import Bundle, open_bundle
 from rag.bundle.parity import replay, replay_url, replayed, replayed_url
 from rag.bundle.proof import Case
 from rag.bundle.seal import export
+from rag.bundle.trust import ROOMS
 from rag.entries import Entry
 from rag.errors import DataError, ServiceError
+from rag.files import shipped
 from rag.records import Message, Query, Recalled, Sought, Turn
 
 PIPELINES = {
@@ -47,7 +50,28 @@ PIPELINES = {
     "pinned": "pinned=[bus.md] prompt=layered",
     "carried over": "queries=carry_over memory=two_layer",
     "joined": "queries=concatenate memory=summary_buffer",
+    "every index": "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf] chunker=token chunker.target=20",
+    "strict": "chunker=whole queries=last_turn memory=buffer prompt=strict_book",
+    "grounded": "check=[grounded] prompt=grounded_study",
+    "bare": "prompt=bare chunker=fixed",
 }
+ELSEWHERE = {
+    "embedder": {"minilm", "static", "sentence_transformer", "openai"},
+    "generator": {"openai", "gemini", "groq", "ollama", "llamacpp", "vllm", "closed_book", "gold"},
+    "memory": {"summary_model"},
+    "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
+    "reranker": {"cross_encoder", "maxsim"},
+}
+"""Choices with a model of their own, which other tests stand in for, and those that answer golden questions alone."""
+USUAL = {
+    "chunker": "recursive",
+    "prompt": "plain",
+    "embedder": "hashing",
+    "fusion": "rrf",
+    "memory": "none",
+    "generator": "extractive",
+}
+"""What the pipelines have unless they say otherwise."""
 HISTORY = [{"role": "user", "text": "Is there a bus to Holm?"}, {"role": "assistant", "text": "Yes, it leaves at eight."}]
 
 
@@ -92,6 +116,13 @@ def test_every_pipeline_answers_as_it_was_measured(there: Path, tmp_path: Path, 
     assert found.compared["passages"] == 7
     answers = 0 if name == "no generator" else 7
     assert (found.compared["prompt"], found.compared["contexts"], found.compared["answer"]) == (answers,) * 3
+
+
+@pytest.mark.parametrize("role", ROOMS)
+def test_no_choice_is_left_out(role: str) -> None:
+    told = re.findall(rf"\b{role}=\[?([\w,]+)", " ".join(PIPELINES.values()))
+    used = {name for names in told for name in names.split(",")} | {USUAL.get(role, "none")} | ELSEWHERE.get(role, set())
+    assert used | {"none"} >= {path.stem for path in (shipped("conf") / role).glob("*.yaml")}
 
 
 def test_golden_questions_are_read_from_the_stages_and_nothing_is_asked(
