@@ -1,6 +1,8 @@
 """Questions that deserve a look, on golden sets where somebody put them on purpose."""
 
+import itertools
 import json
+from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +20,7 @@ from rag import health, leaderboard, sweep
 from rag.dataset_check import candidates
 from rag.experiment import load
 from rag.golden import Golden
-from rag.health.questions import give_aways, near_duplicates
+from rag.health.questions import _Gold, give_aways, near_duplicates
 from rag.health.trials import Asked, Record
 from rag.loaders.folder import FolderLoader, NativeQuestions
 from rag.records import Document, Evidence, Example, Query, Span, Turn
@@ -308,3 +310,9 @@ def test_bad_input(rag: Verb, study: Path, arguments: list[str], said: str) -> N
     assert done.code == 2
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+def test_what_words_weigh_does_not_depend_on_the_order_in_which_a_set_is_read() -> None:
+    gold = _Gold.__new__(_Gold)
+    gold.size, gold.common = 10, Counter(a=1, b=2, c=3, d=7, e=9)
+    assert len({gold.weight(order) for order in itertools.permutations("abcde")}) == 1

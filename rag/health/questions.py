@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -108,9 +108,9 @@ class _Gold:
         self.size = len(chunks)
         self.common = Counter(term for held in self.chunks.values() for terms in held for term in terms)
 
-    def weight(self, terms: frozenset[str]) -> float:
-        """The summed inverse document frequencies, as BM25 has them."""
-        return sum(math.log1p((self.size - self.common[term] + 0.5) / (self.common[term] + 0.5)) for term in terms)
+    def weight(self, terms: Collection[str]) -> float:
+        """The summed inverse document frequencies, as BM25 has them: exactly, for a set is read in any order."""
+        return math.fsum(math.log1p((self.size - self.common[term] + 0.5) / (self.common[term] + 0.5)) for term in terms)
 
     def share(self, example: Example) -> float:
         """The share of a question's weight that its gold holds: of each group the alternative that holds most."""
