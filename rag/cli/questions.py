@@ -48,7 +48,7 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
 
 @app.command()
 def why(
-    question: Annotated[str, typer.Argument(help="Its id or its words; without it, all that was lost.", metavar="[QUESTION]")],
+    question: Annotated[str, typer.Argument(help="Its id or its words; trial=ID alone: all it lost.", metavar="QUESTION")],
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
