@@ -71,7 +71,8 @@ class Batcher:
     """Searches for questions in batches of up to `most`, in threads of its own; `close` ends them.
 
     Of an embedder with `parallel = True`, which several threads may ask at once, two threads ask, each for a batch; all other
-    steps are taken by one thread at a time, whatever they are made of.
+    steps are taken by one thread at a time, whatever they are made of. The second batch begins beside the first when it is as
+    large: small ones cost more for each question, and nobody waits longer than where one thread searches.
 
     Nobody waits for a batch to fill: while one is searched for the next one gathers, so that batches grow with the load and a
     question alone is answered at once. What is found does not depend on the questions beside it. Those with a scope are
@@ -84,6 +85,7 @@ class Batcher:
         self._changed = threading.Condition()
         self._closed = False
         self._turn = threading.Lock()
+        self._sizes: list[int] = []
         several = any(pipeline.uses_vectors.values()) and getattr(pipeline.embedder, "parallel", False)
         self._threads = [threading.Thread(target=self._work, name="search", daemon=True) for _ in range(2 if several else 1)]
         for thread in self._threads:
@@ -124,7 +126,13 @@ class Batcher:
         while batch := self._next():
             with self._turn:
                 outcomes = self._searched(batch)
+            self._done(batch)
             self._settle(batch, outcomes)
+
+    def _done(self, batch: Sequence[_Waiting]) -> None:
+        with self._changed:
+            self._sizes.remove(len(batch))
+            self._changed.notify_all()
 
     def _next(self) -> list[_Waiting]:
         """What is searched for together now; nothing when it is time to end."""
@@ -132,7 +140,7 @@ class Batcher:
             while True:
                 while self._queue and self._queue[0].future.cancelled():
                     self._queue.popleft()
-                if self._queue or self._closed:
+                if self._closed or len(self._queue) >= max(self._sizes, default=1):
                     return self._taken()
                 self._changed.wait()
 
@@ -143,6 +151,7 @@ class Batcher:
             batch.append(self._queue.popleft())
             if not batch[0].scope.everything:
                 break
+        self._sizes.append(len(batch))
         return batch
 
     def _searched(self, batch: Sequence[_Waiting]) -> list[Outcome]:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -205,6 +206,35 @@ def test_two_batches_are_embedded_at_once_where_the_embedder_bears_it(pipeline: 
     assert not any(thread.is_alive() for thread in batcher._threads)
     assert len(embedder.threads) == 1 + parallel
     assert [one.trace.selected.row(0) for one in found] == [pipeline.trace(query).selected.row(0) for query in queries]
+
+
+def test_a_second_batch_begins_beside_the_first_when_it_is_as_large(pipeline: Pipeline) -> None:
+    sizes: list[int] = []
+    begun, both = threading.Event(), threading.Event()
+
+    class Noting(HashingEmbedder):
+        parallel = True
+
+        def embed_queries(self, texts: Sequence[str]) -> Vectors:
+            sizes.append(len(texts))
+            (both if begun.is_set() else begun).set()
+            assert both.wait(SOON)
+            return super().embed_queries(texts)
+
+    async def ask(batcher: Batcher) -> None:
+        first, second, third, fourth = (partial(batcher.found, query) for query in asked(*"abcd"))
+        with batcher._changed:  # nobody looks before both wait
+            asking = [asyncio.ensure_future(first()), asyncio.ensure_future(second())]
+            await asyncio.sleep(0)
+        await asyncio.to_thread(begun.wait, SOON)
+        asking.append(asyncio.ensure_future(third()))
+        await asyncio.sleep(0.05)  # who begins too early has the time to
+        await asyncio.gather(*asking, fourth())
+
+    batcher = Batcher(replace(pipeline, embedder=Noting()))
+    asyncio.run(asyncio.wait_for(ask(batcher), SOON))
+    batcher.close()
+    assert sizes == [2, 2]
 
 
 def test_a_question_fails_alone_where_two_threads_search(pipeline: Pipeline) -> None:
