@@ -3,16 +3,29 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 
 from rag.claims import Spent
 
+CODES = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x202D, 0x202E])
+"""Characters by which a text could play with the terminal that shows it: they take no room, and are left out."""
 
-class Output(Console):
+
+class Plain(Console):
+    """Shows texts of documents and models as texts: codes in them that move a cursor or fill a clipboard are not played."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """What is shown; Rich's own codes are no text, and stay."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(segment.text.translate(CODES), segment.style)
+
+
+class Output(Plain):
     """Standard output; when its reader goes, as `head` does, the work goes on and what is still to be said is not."""
 
     def on_broken_pipe(self) -> None:
@@ -21,7 +34,7 @@ class Output(Console):
 
 
 out = Output(soft_wrap=False, highlight=False)
-err = Console(stderr=True, highlight=False)
+err = Plain(stderr=True, highlight=False)
 
 
 def print_json(content: Mapping[str, Any]) -> None:
