@@ -97,7 +97,7 @@ def test_hostile_text_stays_text_everywhere(page: Opened) -> None:
     turn = page.ask(f"{PERMIT} {HOSTILE}")
     turn.locator(".cite").first.click()
     document = page.page.locator("article.document")
-    assert document.locator(".hidden-letter").all_inner_texts() == ["U+202E", "U+200B"]
+    expect(document.locator(".hidden-letter")).to_have_text(["U+202E", "U+200B"])
     assert HOSTILE in document.inner_text()
     for tab in ("Passages", "Checks", "Prompt", "Cost"):
         page.page.get_by_role("tab", name=tab).click()
