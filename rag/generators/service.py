@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from openai import APIStatusError
     from openai.types.chat import ChatCompletionChunk
 
-MOVED = "set generator.base_url (or OPENAI_BASE_URL) to the address that answers itself, if you trust it"
+REMEDY = "set generator.base_url (or OPENAI_BASE_URL) to the address that answers itself, if you trust it"
 LATER = "try again later"
 
-REMEDIES: Mapping[int, str] = dict.fromkeys((301, 302, 303, 307, 308), MOVED) | {
+REMEDIES: Mapping[int, str] = dict.fromkeys((301, 302, 303, 307, 308), REMEDY) | {
     400: "mend the field that it names; null leaves generator.temperature, .seed or .max_tokens out",
     401: "put a valid key into the environment variable that generator.api_key_env names",
     403: "use a key that may use this model",
