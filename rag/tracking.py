@@ -48,7 +48,7 @@ def prepare(uri: str | None, folder: Path) -> str:
         database.parent.mkdir(parents=True, exist_ok=True)
         client = _client(uri)
         if uri == own:
-            _commit_fast(client)
+            tracked.commit_fast(client._tracking_client.store)
     return uri
 
 
@@ -216,21 +216,6 @@ def _write_artifacts(client: "MlflowClient", location: str, files: Mapping[str, 
         # The client would ask once more where the artifacts of the run belong.
         repository: Any = get_artifact_repository(location, tracking_uri=client.tracking_uri)
         repository.log_artifacts(passing)
-
-
-def _commit_fast(client: "MlflowClient") -> None:
-    """Let commits wait less for the disk: SQLite's write-ahead log, which a crash leaves intact. A trial takes six commits."""
-    import sqlalchemy
-
-    engine = getattr(client._tracking_client.store, "engine", None)
-    if engine is not None and not sqlalchemy.event.contains(engine, "connect", _log_ahead):
-        sqlalchemy.event.listen(engine, "connect", _log_ahead)
-        engine.dispose()
-
-
-def _log_ahead(connection: Any, _: Any) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _runs(client: "MlflowClient", experiment: str, condition: str) -> Iterator["Run"]:
