@@ -1,5 +1,6 @@
 """What many tests work with: a golden set, an empty folder, a browser."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +21,16 @@ settings.load_profile("same examples")
 # A shell that runs something in the background lets it not hear Ctrl-C, nor what that starts: tests press it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def environment_stays() -> Iterator[None]:
+    """What a test, or the code that it tests, leaves in the environment is gone before the next one."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:
+        del os.environ[name]
+    os.environ.update({name: value for name, value in before.items() if name != "PYTEST_CURRENT_TEST"})
 
 
 @pytest.fixture(scope="module")

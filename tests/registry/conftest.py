@@ -41,6 +41,13 @@ class Answering:
 MLFLOW = ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_TRACE_SAMPLING_RATIO")
 
 
+def _unset(patched: pytest.MonkeyPatch) -> None:
+    """Take MLflow's variables away; what is set meanwhile goes with the patch, too."""
+    for name in MLFLOW:
+        patched.setenv(name, "")
+        patched.delenv(name)
+
+
 def swept(name: str) -> dict[str, Path]:
     """Sweep an experiment and seal its trials; the bundles by the names of the trials."""
     ready = sweep.prepare(experiment.load(name))
@@ -57,8 +64,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("registry")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        for name in MLFLOW:
-            patched.delenv(name, raising=False)
+        _unset(patched)
         (folder / "experiments").mkdir()
         write_many(Path("golden"))
         write_gated(Path("experiments/notes.yaml"), Path("golden"), AXES, ALL)
@@ -91,8 +97,7 @@ def at_home(home: Path, blank: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def _settle(patched: pytest.MonkeyPatch, home: Path, blank: Path, database: Path) -> None:
     shutil.copy(blank, database / "mlflow.db")
     patched.chdir(home)
-    for name in MLFLOW:
-        patched.delenv(name, raising=False)
+    _unset(patched)
     patched.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}/mlflow.db")
     patched.setenv("MLFLOW_ALLOW_PICKLE_DESERIALIZATION", "false")
 
@@ -118,7 +123,7 @@ def mlflow_here(at_home: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def answering(home: Path, blank: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
+def answering(home: Path, blank: Path, tmp_path_factory: pytest.TempPathFactory) -> Answering:
     """A bundle that answers, the model that MLflow loads of it, and MLflow; for tests that change nothing."""
     with pytest.MonkeyPatch.context() as patched:
         _settle(patched, home, blank, tmp_path_factory.mktemp("mlflow"))
@@ -127,7 +132,7 @@ def answering(home: Path, blank: Path, tmp_path_factory: pytest.TempPathFactory)
         with _looking_there() as mlflow:
             model = mlflow.pyfunc.load_model(found.uri)
             client = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"])
-        yield Answering(open_bundle(path), model, found, client)
+        return Answering(open_bundle(path), model, found, client)
 
 
 @pytest.fixture(scope="session")

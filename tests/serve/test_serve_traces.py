@@ -176,6 +176,8 @@ def mlflow_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
     # A slow machine takes its time to make the tables.
     monkeypatch.setattr(sampled, "PATIENCE", 60)
     mlflow.set_tracking_uri(uri)
+    # It looks once in a process whether anything is traced, and others may have had it look.
+    mlflow.tracing.reset()
     yield uri
     mlflow.set_tracking_uri(before)
 
