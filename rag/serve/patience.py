@@ -16,7 +16,7 @@ RETRIES = 1
 class Foreseen:
     """Says what a model said is searched for before a question came here.
 
-    All questions are searched for by one thread, and a model that is slow to rewrite one would keep the others waiting.
+    Questions are searched for one batch at a time, and a model that is slow to rewrite one would keep the others waiting.
     """
 
     def __init__(self, rewriter: Rewriter) -> None:

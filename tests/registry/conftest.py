@@ -3,7 +3,7 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,8 @@ class Answering:
     model: Any
     registered: Registered
     client: Any
+    left: Mapping[str, str]
+    """What of MLflow's variables was set when the model had been loaded."""
 
 
 MLFLOW = ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "MLFLOW_TRACE_SAMPLING_RATIO")
@@ -123,7 +125,7 @@ def mlflow_here(at_home: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def answering(home: Path, blank: Path, tmp_path_factory: pytest.TempPathFactory) -> Answering:
+def loaded(home: Path, blank: Path, tmp_path_factory: pytest.TempPathFactory) -> Answering:
     """A bundle that answers, the model that MLflow loads of it, and MLflow; for tests that change nothing."""
     with pytest.MonkeyPatch.context() as patched:
         _settle(patched, home, blank, tmp_path_factory.mktemp("mlflow"))
@@ -132,7 +134,20 @@ def answering(home: Path, blank: Path, tmp_path_factory: pytest.TempPathFactory)
         with _looking_there() as mlflow:
             model = mlflow.pyfunc.load_model(found.uri)
             client = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"])
-        return Answering(open_bundle(path), model, found, client)
+        left = {name: os.environ[name] for name in MLFLOW if name in os.environ}
+        return Answering(open_bundle(path), model, found, client, left)
+
+
+@pytest.fixture
+def answering(loaded: Answering, monkeypatch: pytest.MonkeyPatch) -> Answering:
+    """The same, in the environment that it was loaded in."""
+    import mlflow
+
+    for name, value in {**loaded.left, "MLFLOW_TRACKING_URI": loaded.client.tracking_uri}.items():
+        monkeypatch.setenv(name, value)
+    # Whether anything is traced is looked at once in a process: others may have had that done.
+    mlflow.tracing.reset()
+    return loaded
 
 
 @pytest.fixture(scope="session")
