@@ -1,10 +1,12 @@
 """A sweep over the small golden set that asks a scripted model, for the tests of replay, budgets and what goes wrong."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_server import Script
+from scripted_server import Script, answer, serving
 from small import write_golden
 
 from rag import plan, sweep
@@ -40,6 +42,14 @@ def ask_of(script: Script, monkeypatch: pytest.MonkeyPatch, key: str = KEY) -> N
     monkeypatch.setenv("OPENAI_BASE_URL", script.url)
     monkeypatch.setenv("OPENAI_MODEL", "tiny")
     monkeypatch.setenv("OPENAI_API_KEY", key)
+
+
+@contextmanager
+def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
+    """Let generator=openai ask a server whose replies take 100 tokens each, 90 of them for the prompt."""
+    with serving(answer(lambda question: f"It is {len(question)}.", {"prompt_tokens": 90, "completion_tokens": 10})) as server:
+        ask_of(server, monkeypatch)
+        yield server
 
 
 def planned(study: Path, store: Store, *overrides: str) -> Plan:

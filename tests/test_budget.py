@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from scripted_server import Script, answer, say, serving, too_long
-from spending import QUESTIONS, ask_of, planned, replies, swept, write_study
+from scripted_server import Script, say, too_long
+from spending import QUESTIONS, answering, planned, replies, swept, write_study
 
 from rag import runs, sweep, terminal, upkeep, verdicts
 from rag.budget import Ledger, Terms
@@ -29,8 +29,7 @@ def store(here: Path) -> Store:
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
-    with serving(answer(lambda question: f"It is {len(question)}.", {"prompt_tokens": 90, "completion_tokens": 10})) as server:
-        ask_of(server, monkeypatch)
+    with answering(monkeypatch) as server:
         yield server
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from scripted_server import Script, answer, serving
+from scripted_server import Script
 from small import TEXTS
-from spending import QUESTIONS, ask_of, planned, swept, write_study
+from spending import QUESTIONS, answering, planned, swept, write_study
 
 from rag.store import Store
 
@@ -18,8 +18,7 @@ def store(here: Path) -> Store:
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
-    with serving(answer(lambda question: f"It is {len(question)}.", {"prompt_tokens": 90, "completion_tokens": 10})) as server:
-        ask_of(server, monkeypatch)
+    with answering(monkeypatch) as server:
         yield server
 
 
