@@ -12,7 +12,8 @@ import pytest
 from small import AXES, write_experiment, write_golden
 
 from rag import plan, sweep, workers
-from rag.execute import InlineExecutor, Outcome, executor_of
+from rag.engine import Outcome
+from rag.execute import InlineExecutor, executor_of
 from rag.experiment import load
 from rag.plan import Plan
 from rag.store import Store
