@@ -70,9 +70,7 @@ def _reached(module: str, trusted: tuple[str, ...]) -> tuple[dict[str, str], set
             continue
         source = _source(name)
         if source is None and not optional:
-            raise ConfigError(
-                importer, f"needs the module {name!r}, which does not exist", "check its spelling and installation"
-            )
+            raise ConfigError(importer, f"imports {name!r}, and there is no such module", "check its name and installation")
         codes[name] = source.code if source else ""
         package = name.rpartition(".")[0]
         waiting += [(name, package, optional)] if package else []
