@@ -1,6 +1,6 @@
-"""What our presets in `conf/`, and those of the plugins that are trusted, say of components: the measure of what is usual.
+"""What our presets in `conf/`, and those of trusted plugins, say of servers, their keys and `runtime` parameters.
 
-The working folder's own `conf/` is no measure: it may have come with the bundle.
+The working folder's own `conf/` says nothing here: it may have come with the bundle.
 """
 
 import importlib.util

@@ -1,7 +1,7 @@
 """The config of a stranger: looked at in full, before a single class of it is built.
 
 A config can name classes and give them parameters, and that is all that it can do. So every class must be a component in the
-room of its role, and every parameter one that our own presets give such a component too.
+room of its role, and no parameter one that the class declares as `runtime`.
 """
 
 import inspect
