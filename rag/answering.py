@@ -11,8 +11,8 @@ from rag.build import Components
 from rag.citations import citations
 from rag.compose import compose, hydra_ready, resolve
 from rag.corpus import Corpus
+from rag.engine import Runner
 from rag.errors import ConfigError, UserError
-from rag.execute import Runner
 from rag.golden import Golden
 from rag.graph import Graph
 from rag.jobs import corpus_of

@@ -8,7 +8,7 @@ from typing import Any
 from rag.errors import ConfigError, UserError, closest
 from rag.identity import code_identity, digest
 from rag.parameters import check, shown
-from rag.roles import ROLES, SEVERAL, fingerprint
+from rag.roles import ROLES, SEVERAL, fingerprint, runtime_names
 
 TARGET, RUNTIME = "_target_", "runtime"
 Inner = Callable[[Any, str], Any]
@@ -64,7 +64,7 @@ class Components:
         return component
 
     def identity(self, node: Any, where: str) -> str:
-        """sha256 of everything about a component that can change a result; what stands in `runtime` cannot."""
+        """sha256 of everything about a component that can change a result; what it declares as `runtime` cannot."""
         key = digest(node)
         if key not in self._identities:
             component = self.build(node, where)
@@ -86,7 +86,7 @@ class Components:
                 raise ConfigError(f"{where}.{name}", "is not supported", "name a class and its parameters, nothing else")
         target = self.resolve(node[TARGET], where)
         given = {name: value for name, value in node.items() if name not in (TARGET, RUNTIME)}
-        runtime = _runtime(node, given, where)
+        runtime = _runtime(node, target, where)
         places = {name: f"{where}.{name}" for name in given} | {name: f"{where}.{RUNTIME}.{name}" for name in runtime}
         parameters = {name: self._parameter(value, places[name]) for name, value in (given | dict(runtime)).items()}
         check(target, parameters, node[TARGET], where, places)
@@ -104,7 +104,7 @@ class Components:
             return (
                 self.handed(value, where)
                 if TARGET in value
-                else {key: self._parameter(part, where) for key, part in value.items()}
+                else {key: self._parameter(part, f"{where}.{key}") for key, part in value.items()}
             )
         return [self._parameter(part, where) for part in value] if isinstance(value, list) else value
 
@@ -156,12 +156,18 @@ def _holds(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(map(_holds, value))
 
 
-def _runtime(node: Mapping[str, Any], given: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def _runtime(node: Mapping[str, Any], target: type, where: str) -> Mapping[str, Any]:
+    """The `runtime` block of a node; ConfigError for a parameter that its class does not declare: no key would hold it."""
     runtime = node.get(RUNTIME) or {}
     if not isinstance(runtime, Mapping):
         raise ConfigError(f"{where}.{RUNTIME}", f"is {shown(runtime)}", "a mapping of parameters that change no result")
+    declared = runtime_names(target)
     for name in runtime:
-        if name in given:
-            # Else a value could change results from a place that no key covers.
-            raise ConfigError(f"{where}.{RUNTIME}.{name}", "is given outside of runtime too", "leave one of them out")
+        place = f"{where}.{RUNTIME}.{name}"
+        if name in node:
+            raise ConfigError(place, "is given outside of runtime too", "leave one of them out")
+        if name not in declared:
+            what = f"may change results: the attribute `runtime` of {node[TARGET]} does not name it"
+            moved = f"set {where}.{name}" if name in inspect.signature(target).parameters else ""
+            raise ConfigError(place, what, moved or (closest(str(name), declared) if declared else "leave it out"))
     return runtime

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag import plan, results
+from rag.engine import Outcome
 from rag.errors import DataError, StoreError
 from rag.evaluate import Scores, parse_column
-from rag.execute import Listener, Outcome, executor_of
+from rag.execute import Listener, executor_of
 from rag.paired import family
 from rag.plan import Plan, PlannedTrial, ends_of
 from rag.resampling import cluster_numbers

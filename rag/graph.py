@@ -1,27 +1,20 @@
 """Keyed stages. A key is known before anything runs: it is a hash of what goes in.
 
-key = sha256(stage name, its code, identities of its components, its values, keys of its inputs). Component identity covers
-target, parameters, code, library versions and model (`rag.build`).
+key = sha256(stage name, code of all stages, identities of its components, its values, keys of its inputs). Component identity
+covers target, parameters, code, library versions and model (`rag.build`). One hash covers the code of all stages: a change in
+it costs one recomputation, a gap in it would keep wrong results.
 """
 
-import ast
-import inspect
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from rag import runners
 from rag.build import Components
+from rag.golden import Golden
 from rag.identity import code_identity, digest
 
-STEPS = dict.fromkeys(("gold", "judge", "score"), "rag.evaluate") | dict.fromkeys(
-    ("no contexts", "shuffle", "gold contexts", "uncut"), "rag.standins"
-)
-STEPS |= dict.fromkeys(("screen", "generate"), "rag.reading") | {"check": "rag.checking", "assess": "rag.assessing"}
-STEPS |= {"converse": "rag.conversing", "latency": "rag.pipeline"}
-"""The module that a stage runs, where that is not `rag.steps`."""
+CODE = ("rag.engine", "rag.replies")
+"""Modules that reach all code of ours that a stage can run, except components: it stands in the key of every stage."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ class Graph:
     def add(self, name: str, nodes: Mapping[str, Any], values: Mapping[str, Any], inputs: Mapping[str, str]) -> str:
         """Add a stage, or find the one that does the same; its key."""
         identities = {role: self._identity(role, node) for role, node in nodes.items()}
-        key = digest(name, stage_code(name), list(identities.items()), values, list(inputs.items()))
+        key = digest(name, [code_identity(module) for module in CODE], list(identities.items()), values, list(inputs.items()))
         self.stages.setdefault(key, Stage(key, name, dict(nodes), dict(values), dict(inputs)))
         return key
 
@@ -85,9 +78,12 @@ class Graph:
         seen[key] = None
 
 
-@lru_cache(maxsize=64)
-def stage_code(name: str) -> str:
-    """Hash of the code that a stage runs: its runner, and the modules of the steps that the runner calls."""
-    runner = runners.RUNNERS[name]
-    source = ast.dump(ast.parse(textwrap.dedent(inspect.getsource(runner))))
-    return digest(source, code_identity(STEPS.get(name, "rag.steps")))
+def golden_of(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> Golden:
+    """The golden set that a stage works on: the questions where it reads them, else the documents."""
+    found: Golden | None = None
+    for key in stage.inputs.values():
+        candidate = goldens[key] if key in goldens else golden_of(graph, graph.stages[key], goldens)
+        found = candidate if found is None or key in goldens or len(candidate.examples) < len(found.examples) else found
+    if found is None:
+        raise ValueError(f"stage {stage.name} reads nothing")
+    return found

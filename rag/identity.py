@@ -8,15 +8,12 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from typing import Any
 
 from rag.errors import ConfigError
-
-SILENT = ("rag.errors", "rag.roles")
-"""Modules of ours whose code cannot change a result: messages and Protocols."""
 
 
 def digest(*parts: object) -> str:
@@ -45,41 +42,96 @@ def _odd(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 
 @lru_cache(maxsize=512)
 def code_identity(module: str, trusted: tuple[str, ...] = ("rag",)) -> str:
-    """Hash of a module's syntax tree, of the trusted modules that it imports, and the versions of its libraries.
+    """Hash of the code in the closure of a module, and of the versions of its libraries.
 
-    Comments, layout and docstrings do not count. Imports inside functions do.
+    Comments, layout and docstrings do not count. ConfigError as `closure`.
     """
-    codes: dict[str, str] = {}
-    libraries: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name in codes or name in SILENT:
-            continue
-        source, package = _source(name)
-        tree = _meant(source)
-        codes[name] = ast.dump(tree) if tree else hashlib.sha256(source).hexdigest()
-        for imported in _imports(tree, package, trusted) if tree else ():
-            root = imported.split(".")[0]
-            if root in trusted:
-                waiting.append(imported)
-            elif root not in sys.stdlib_module_names:
-                libraries.add(root)
+    codes, libraries = _reached(module, trusted)
     return digest(sorted(codes.items()), sorted((name, library_version(name)) for name in libraries))
 
 
-def _source(module: str) -> tuple[bytes, str]:
-    """What a module's file holds, and the package that its relative imports start from."""
+def closure(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
+    """A module, its packages, and all trusted modules that these import, directly or not; imports inside functions count.
+
+    ConfigError where the module or an import does not exist, and for code that cannot be read. An import inside `try`, `if` or
+    `with` may be absent. A module that is imported by a name in a string is not seen.
+    """
+    return frozenset(_reached(module, trusted)[0])
+
+
+def _reached(module: str, trusted: tuple[str, ...]) -> tuple[dict[str, str], set[str]]:
+    """The hash of every module in a closure, empty for one that is absent, and the libraries that they import."""
+    codes: dict[str, str] = {}
+    libraries: set[str] = set()
+    waiting = [("identity", module, False)]
+    while waiting:
+        importer, name, optional = waiting.pop()
+        if codes.get(name):
+            continue
+        source = _source(name)
+        if source is None and not optional:
+            raise ConfigError(importer, f"imports {name!r}, and there is no such module", "check its name and installation")
+        codes[name] = source.code if source else ""
+        package = name.rpartition(".")[0]
+        waiting += [(name, package, optional)] if package else []
+        for one in source.imports if source else ():
+            root = one.module.partition(".")[0]
+            if root in trusted:
+                waiting += [(name, inner, one.optional) for inner in one.modules()]
+            elif root not in sys.stdlib_module_names:
+                libraries.add(root)
+    return codes, libraries
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import statement: `import module` or `from module import names`; `optional` inside `try`, `if` or `with`."""
+
+    module: str
+    names: tuple[str, ...]
+    optional: bool
+
+    def modules(self) -> list[str]:
+        """The modules that it loads: each name that is one, else the module that holds the name."""
+        inner = [f"{self.module}.{name}" for name in self.names]
+        return [name if _found(name) else self.module for name in inner] or [self.module]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a module does: a hash of its syntax tree without docstrings, or of its bytes, and what it imports."""
+
+    code: str
+    imports: tuple[Import, ...]
+
+
+@lru_cache(maxsize=2048)
+def _source(module: str) -> Source | None:
+    """What a module does, None where there is none; ConfigError where its code cannot be read."""
     spec = _found(module)
-    path = Path(spec.origin) if spec and spec.origin else None
-    return path.read_bytes() if path and path.is_file() else b"", (spec.parent if spec else None) or ""
+    if spec is None:
+        return None
+    code = _code(module, spec)
+    tree = _meant(code)
+    if tree is None:
+        return Source(hashlib.sha256(code).hexdigest(), ())
+    return Source(digest(ast.dump(tree)), tuple(_imports(tree, spec.parent or "")))
 
 
+def _code(module: str, spec: ModuleSpec) -> bytes:
+    if spec.origin is None:
+        return b""  # a folder without __init__.py
+    try:
+        return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]
+    except (OSError, AttributeError) as error:
+        raise ConfigError(module, f"holds code that cannot be read: {error}", "install it as files") from error
+
+
+@lru_cache(maxsize=4096)
 def _found(module: str) -> ModuleSpec | None:
     try:
         return importlib.util.find_spec(module)
     except (ModuleNotFoundError, ValueError):
-        # An import may be there for the case that something is installed.
         return None
 
 
@@ -99,21 +151,19 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _imports(tree: ast.Module, package: str, trusted: tuple[str, ...]) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(tree: ast.Module, package: str) -> Iterator[Import]:
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, optional = waiting.pop()
+        optional = optional or isinstance(node, ast.Try | ast.TryStar | ast.If | ast.With)
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from (Import(alias.name, (), optional) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            name = importlib.util.resolve_name(base, package) if node.level else base
-            for alias in node.names:
-                inner = f"{name}.{alias.name}"
-                yield inner if name.split(".")[0] in trusted and _is_module(inner) else name
-
-
-@lru_cache(maxsize=2048)
-def _is_module(name: str) -> bool:
-    return _found(name) is not None
+            module = importlib.util.resolve_name(base, package) if node.level else base
+            yield Import(module, tuple(alias.name for alias in node.names), optional)
+        else:
+            waiting += [(part, optional) for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr)]
 
 
 @lru_cache(maxsize=512)
@@ -132,7 +182,8 @@ def _distributions() -> Mapping[str, list[str]]:
 
 
 def without_runtime(node: Any) -> Any:
-    """A config without its `runtime` blocks: what is left can change a result."""
+    """A config without the `runtime` blocks of its components: what is left can change a result."""
     if isinstance(node, Mapping):
-        return {key: without_runtime(value) for key, value in node.items() if key != "runtime"}
+        silent = ("runtime",) if "_target_" in node else ()
+        return {key: without_runtime(value) for key, value in node.items() if key not in silent}
     return [without_runtime(value) for value in node] if isinstance(node, list | tuple) else node

@@ -1,7 +1,8 @@
 """Finer stores under the stages: one row of numbers per item (a text's vector, a pair's score).
 
 Values lie in append-only segments, so that many processes can add at once and a killed one loses one block at most. They
-are shared by every chunker and every trial.
+are shared by every chunker and every trial. Their key holds the code of this module, which stores them: a mistake in it would
+outlive its correction else.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.errors import ConfigError
+from rag.identity import code_identity, digest
 from rag.records import Vectors
 from rag.roles import Embedder, Reranker
 from rag.store import Entry, Store
@@ -23,12 +25,12 @@ BLOCK = 256
 
 def item_id(*parts: str) -> bytes:
     """Sixteen bytes that stand for a sequence of texts; no two sequences run together."""
-    digest = hashlib.blake2b(digest_size=16)
+    hashed = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.digest()
+        hashed.update(len(data).to_bytes(8, "little"))
+        hashed.update(data)
+    return hashed.digest()
 
 
 Rows = NDArray[np.floating[Any]]
@@ -85,8 +87,9 @@ class StoredEmbedder:
             # As attributes: from Python 3.12 on, Protocols do not see what __getattr__ would give.
             if not name.startswith("_") and not hasattr(type(self), name):
                 setattr(self, name, getattr(embedder, name))
-        self.documents = ItemStore(store, f"vectors/{identity}-d")
-        self.queries = ItemStore(store, f"vectors/{identity}-q")
+        known = digest(identity, code_identity(__name__))
+        self.documents = ItemStore(store, f"vectors/{known}-d")
+        self.queries = ItemStore(store, f"vectors/{known}-q")
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """As the embedder does, but each distinct text once."""
@@ -111,7 +114,7 @@ class StoredReranker:
 
     def __init__(self, reranker: Reranker, store: Store, identity: str) -> None:
         self.reranker = reranker
-        self.pairs = ItemStore(store, f"pairs/{identity}")
+        self.pairs = ItemStore(store, f"pairs/{digest(identity, code_identity(__name__))}")
 
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]

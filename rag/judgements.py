@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from rag.attribution import PassageJudge, found_relevant, judged, related
 from rag.claims import Case, Spent, Verdict
+from rag.identity import code_identity, digest
 from rag.items import item_id
 from rag.kept import plain, verdict_of
 from rag.roles import Judge
@@ -21,7 +22,8 @@ class StoredJudge:
     """A judge whose judgements are kept by text, contexts and question; what it could not judge is asked again."""
 
     def __init__(self, judge: Judge, store: Store, identity: str) -> None:
-        self.judge_, self.store, self.space = judge, store, f"judgements/{identity}"
+        self.judge_, self.store = judge, store
+        self.space = f"judgements/{digest(identity, code_identity(__name__))}"
         self._known: dict[str, Told] = {}
         self._seen: set[str] = set()
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from rag.claims import Spent
+from rag.engine import Outcome
 from rag.errors import ConfigError
 from rag.evaluate import Scores, summarise
-from rag.execute import Outcome
 from rag.objective import Objective
 from rag.plan import Plan, PlannedTrial, ends_of
 from rag.store import Entry, Store

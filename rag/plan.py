@@ -15,11 +15,9 @@ from rag.compose import plugins
 from rag.errors import ProblemsError, UserError
 from rag.experiment import Experiment, Trial
 from rag.golden import Golden
-from rag.graph import Graph, Stage
+from rag.graph import Graph, Stage, golden_of
 from rag.identity import digest, without_runtime
-from rag.items import StoredEmbedder
-from rag.replies import StoredGenerator
-from rag.roles import Embedder, Generator
+from rag.replies import stored
 from rag.spending import Forecast, Outlook
 from rag.stages import Ends, add_trial
 from rag.store import Entry, Store
@@ -107,15 +105,7 @@ def components_for(store: Store, ledger: Ledger | None = None) -> Components:
     Embedders inside other components have their vectors stored, costly generators everywhere their replies, under the terms
     of `ledger`.
     """
-    return Components(plugins(), partial(_stored, store, ledger or Ledger(store, Terms())))
-
-
-def _stored(store: Store, ledger: Ledger, component: Any, identity: str) -> Any:
-    if isinstance(component, Embedder):
-        return StoredEmbedder(component, store, identity)
-    if isinstance(component, Generator) and getattr(component, "costly", False):
-        return StoredGenerator(component, store, identity, ledger)
-    return component
+    return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
 
 
 def make(experiment: Experiment, store: Store) -> Plan:
@@ -185,17 +175,6 @@ def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:
         needed[key] = None
         waiting += graph.stages[key].inputs.values()
     return [key for key in graph.stages if key in needed]
-
-
-def golden_of(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> Golden:
-    """The golden set that a stage works on: the questions where it reads them, else the documents."""
-    found: Golden | None = None
-    for key in stage.inputs.values():
-        candidate = goldens[key] if key in goldens else golden_of(graph, graph.stages[key], goldens)
-        found = candidate if found is None or key in goldens or len(candidate.examples) < len(found.examples) else found
-    if found is None:
-        raise ValueError(f"stage {stage.name} reads nothing")
-    return found
 
 
 def work(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> int:

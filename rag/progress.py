@@ -5,7 +5,7 @@ import time
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from rag.execute import Outcome
+from rag.engine import Outcome
 from rag.plan import Plan
 from rag.terminal import err
 

@@ -8,10 +8,10 @@ from rag.budget import Ledger, Terms
 from rag.claims import Spent
 from rag.errors import ConfigError, ReplayError, UserError
 from rag.identity import digest
-from rag.items import item_id
+from rag.items import StoredEmbedder, item_id
 from rag.kept import meta_of, reply_of
 from rag.records import Reply, Request
-from rag.roles import Generator, fingerprint
+from rag.roles import Embedder, Generator, fingerprint
 from rag.store import Entry, Store
 
 REPLIES = 16
@@ -110,6 +110,15 @@ class StoredGenerator:
             found = f"gave {len(replies)} replies to {len(requests)} requests"
             raise ConfigError("generator", found, "return one reply per request, in order")
         return replies
+
+
+def stored(store: Store, ledger: Ledger, component: Any, identity: str) -> Any:
+    """A component as another one is given it: an embedder keeps its vectors, a costly generator its replies."""
+    if isinstance(component, Embedder):
+        return StoredEmbedder(component, store, identity)
+    if isinstance(component, Generator) and getattr(component, "costly", False):
+        return StoredGenerator(component, store, identity, ledger)
+    return component
 
 
 def _said(request: Request) -> Iterator[str]:

@@ -13,9 +13,9 @@ from typing import Any
 
 from rag import checked, leaderboard, tracking
 from rag.assessors import Assessor, assessors
+from rag.engine import Outcome
 from rag.errors import ServiceError, UserError
 from rag.evaluate import Scores
-from rag.execute import Outcome
 from rag.identity import digest, without_runtime
 from rag.jobs import replies_of
 from rag.leaderboard import Row

@@ -9,8 +9,9 @@ from typing import Any
 
 from rag import leaderboard, plan, upkeep
 from rag.claims import Spent
+from rag.engine import Outcome
 from rag.errors import ConfigError, DataError, StoreError, closest
-from rag.execute import Listener, Outcome, executor_of
+from rag.execute import Listener, executor_of
 from rag.experiment import Experiment, Trial
 from rag.files import replace_text
 from rag.leaderboard import Leaderboard

@@ -26,3 +26,15 @@ def raising(error: Exception) -> Callable[[Request], Reply]:
         raise error
 
     return reply
+
+
+class Costly:
+    """A generator whose replies are kept, and that asks nobody."""
+
+    costly = True
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        return [Reply("Free [1].") for _ in requests]
+
+    def stream(self, request: Request) -> Iterator[str]:
+        yield "Free [1]."

@@ -21,6 +21,7 @@ from rag.parameters import called, fits, shown
 from rag.roles import Embedder
 
 FIXED = "rag.chunkers.fixed.FixedChunker"
+MINILM = "rag.embedders.minilm.MiniLmEmbedder"
 PARTS = """\
 import os
 from pathlib import Path
@@ -30,8 +31,16 @@ from rag.errors import MissingExtraError
 from rag.records import Span
 
 class Part:
+    runtime = ("x",)
+
     def __init__(self, size: int = 1, words: list[str] | None = None, inner: object = None, **options: object) -> None:
         self.size, self.words, self.inner, self.options = size, words, inner, options
+
+class Spelled:
+    runtime = "cache_size"
+
+    def __init__(self, size: int = 1, cache_size: int = 1) -> None:
+        self.size = size
 
 class Several:
     def __init__(self, *sizes: int, needed: int) -> None:
@@ -270,8 +279,9 @@ def test_an_unknown_parameter_names_its_closest() -> None:
     error = refused({"_target_": FIXED, "siez": 5})
     assert error.where == "chunker.siez"
     assert "did you mean 'size'?" in error.remedy
-    error = refused({"_target_": FIXED, "runtime": {"thredas": 5}})
-    assert error.where == "chunker.runtime.thredas"
+    error = refused({"_target_": MINILM, "runtime": {"thredas": 5}}, where="embedder")
+    assert error.where == "embedder.runtime.thredas"
+    assert "did you mean 'threads'?" in error.remedy
 
 
 def test_a_missing_parameter_is_named() -> None:
@@ -292,7 +302,7 @@ def test_wrong_types_are_said_with_the_parameter(value: Any, said: str) -> None:
 
 def test_a_wrong_type_in_runtime_is_named_there() -> None:
     node = {
-        "_target_": "rag.embedders.minilm.MiniLmEmbedder",
+        "_target_": MINILM,
         "runtime": {"device": "cpu", "threads": None, "batch_size": "many"},
     }
     assert refused(node, where="embedder").where == "embedder.runtime.batch_size"
@@ -310,6 +320,36 @@ def test_runtime_may_be_empty(runtime: Any) -> None:
 
 def test_runtime_cannot_smuggle_in_what_changes_results() -> None:
     assert refused({"_target_": FIXED, "size": 5, "runtime": {"size": 6}}).where == "chunker.runtime.size"
+
+
+INNER = {"_target_": MINILM, "runtime": {"text_limit": 5}}
+
+
+@pytest.mark.parametrize(
+    ("node", "where", "remedy"),
+    [
+        ({"_target_": FIXED, "runtime": {"size": 10}}, "chunker.runtime.size", "set chunker.size"),
+        ({"_target_": FIXED, "runtime": {"nowhere": 10}}, "chunker.runtime.nowhere", "leave it out"),
+        ({"_target_": FIXED, "size": 5, "runtime": {"_target_": FIXED}}, "chunker.runtime._target_", "leave one of them out"),
+        ({"_target_": FIXED, "size": 5, "runtime": {1: 2}}, "chunker.runtime.1", "leave it out"),
+        ({"_target_": "shout.parts.Part", "inner": INNER}, "chunker.inner.runtime.text_limit", "there is: batch_size, device"),
+        ({"_target_": "shout.parts.Part", "a": [{"b": INNER}]}, "chunker.a.b.runtime.text_limit", "there is:"),
+        ({"_target_": "shout.parts.Spelled", "runtime": {"siz": 2}}, "chunker.runtime.siz", "leave it out"),
+        ({"_target_": "shout.parts.Spelled", "runtime": {"size": 2}}, "chunker.runtime.size", "set chunker.size"),
+    ],
+)
+def test_only_what_a_class_declares_stands_in_runtime(shout: Components, node: Any, where: str, remedy: str) -> None:
+    for ask in (shout.build, shout.identity):
+        with pytest.raises(ConfigError) as caught:
+            ask(node, "chunker")
+        assert caught.value.where == where
+        assert caught.value.remedy.startswith(remedy)
+
+
+def test_a_class_of_a_plugin_declares_its_own_runtime(shout: Components) -> None:
+    nodes = [{"_target_": "shout.parts.Part", "runtime": {"x": value}} for value in (1, 2)]
+    assert [shout.build(node, "chunker").options for node in nodes] == [{"x": 1}, {"x": 2}]
+    assert shout.identity(nodes[0], "chunker") == shout.identity(nodes[1], "chunker")
 
 
 @pytest.mark.parametrize("how", ["type", "value", "overflow"])

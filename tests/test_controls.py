@@ -14,9 +14,9 @@ from verbs import verb
 from rag import controls, results, sweep, terminal
 from rag.conclusion import Conclusion
 from rag.controls import RETRIEVED, Controlled, ControlResult
+from rag.engine import Outcome
 from rag.errors import ConfigError, DataError, StoreError
 from rag.evaluate import Scores
-from rag.execute import Outcome
 from rag.experiment import ad_hoc, load
 from rag.plan import Plan
 from rag.store import Store

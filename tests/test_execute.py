@@ -12,7 +12,8 @@ import pytest
 from small import AXES, write_experiment, write_golden
 
 from rag import plan, sweep, workers
-from rag.execute import InlineExecutor, Outcome, executor_of
+from rag.engine import Outcome
+from rag.execute import InlineExecutor, executor_of
 from rag.experiment import load
 from rag.plan import Plan
 from rag.store import Store
@@ -156,13 +157,13 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
 KILLER = """
 # Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
 import os, random, signal, sys
-from rag import entries, execute, plan, store as storing, sweep
+from rag import engine, entries, execute, plan, store as storing, sweep
 from rag.experiment import load
 
 kills, steps, rng = int(sys.argv[1]), int(sys.argv[2]), random.Random(7)
 store = storing.Store("store")
 made = plan.make(load("study.yaml"), store)
-places = {module.__file__ for module in (entries, execute, storing)}
+places = {module.__file__ for module in (entries, engine, execute, storing)}
 
 def swept(left, begun):
     def step(frame, event, argument):

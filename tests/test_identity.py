@@ -3,9 +3,12 @@
 import importlib
 import json
 import math
+import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from hypothesis import strategies as st
 from rag import identity
 from rag.build import Components
 from rag.errors import ConfigError
-from rag.identity import code_identity, digest, library_version, without_runtime
+from rag.identity import closure, code_identity, digest, library_version, without_runtime
 
 CHUNKER = '''\
 """Chunks."""
@@ -24,6 +27,7 @@ from rag.records import Document, Span
 
 class Whole:
     """One chunk."""
+    runtime = ("cache",)
     def __init__(self, size: int = 5, part: object = None, parts: object = None, cache: str = "", words: object = None) -> None:
         """Anything."""
         self.size = size
@@ -39,7 +43,7 @@ def forget() -> None:
     for name in [name for name in sys.modules if name.split(".")[0] in ("shout", "whisper", "mylib")]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for kept in (code_identity, library_version, identity._is_module, identity._distributions):
+    for kept in (code_identity, library_version, identity._source, identity._found, identity._distributions):
         kept.cache_clear()  # type: ignore[attr-defined]
 
 
@@ -146,8 +150,8 @@ def test_what_is_not_imported_does_not_count(package: Write) -> None:
 
 
 def test_an_import_of_a_package_counts_its_init_and_what_that_imports(package: Write) -> None:
-    package({"shout/chunker.py": f"{CHUNKER}\nfrom shout import LIMIT\n", "shout/__init__.py": "from .limits import LIMIT\n"})
-    assert changes(package, {"shout/limits.py": "LIMIT = 1\n"})
+    package({"shout/chunker.py": f"{CHUNKER}\nfrom shout import LIMIT\n", "shout/limits.py": "LIMIT = 1\n"})
+    assert changes(package, {"shout/__init__.py": "from .limits import LIMIT\n"})
     assert changes(package, {"shout/limits.py": "LIMIT = 2\n"})
     assert changes(package, {"shout/__init__.py": "from .limits import LIMIT\nLIMIT += 1\n"})
 
@@ -216,25 +220,92 @@ def test_compiled_modules_count_by_their_bytes(package: Write, tmp_path: Path) -
     assert code() != before
 
 
-def test_messages_and_protocols_of_ours_do_not_count() -> None:
-    assert "rag.errors" in identity.SILENT
-    trees: list[str] = []
-    plain = identity._source
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import shout.nowhere",
+        "from shout.nowhere import one",
+        "from .nowhere import one",
+        "def later():\n    import shout.nowhere",
+        "class A:\n    def b(self):\n        from shout.nowhere.deep import one",
+    ],
+)
+def test_an_import_of_a_module_that_does_not_exist_is_an_error(package: Write, statement: str) -> None:
+    package({"shout/chunker.py": f"{CHUNKER}\n{statement}\n"})
+    with pytest.raises(ConfigError, match="no such module") as caught:
+        code()
+    assert caught.value.where == "shout.chunker"
+    assert "'shout.nowhere" in caught.value.what
 
-    def seen(module: str) -> Any:
-        trees.append(module)
-        return plain(module)
 
-    code_identity.cache_clear()
-    identity_of_pipeline = code_identity("rag.pipeline")
-    code_identity.cache_clear()
-    identity._source, kept = seen, identity._source
-    try:
-        assert code_identity("rag.pipeline") == identity_of_pipeline
-    finally:
-        identity._source = kept
-    assert {"rag.pipeline", "rag.rankings", "rag.corpus", "rag.records"} <= set(trees)
-    assert not {"rag.errors", "rag.roles", "rag.cli", "rag.store"} & set(trees)
+@pytest.mark.parametrize("name", ["shout.nowhere", "rag.jbos", "rag.jobs.Job", "nowhere"])
+def test_a_module_that_does_not_exist_has_no_hash(package: Write, name: str) -> None:
+    with pytest.raises(ConfigError, match="no such module"):
+        code(name)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "try:\n    from .fast import one\nexcept ImportError:\n    one = None",
+        "def later():\n    with suppress(ImportError):\n        import shout.fast",
+        "if TYPE_CHECKING:\n    from shout.fast import one",
+        "if later:\n    def f():\n        from shout.fast import one",
+    ],
+)
+def test_an_import_under_a_condition_may_be_absent_and_counts_when_it_is_there(package: Write, statement: str) -> None:
+    package({"shout/chunker.py": f"{CHUNKER}\n{statement}\n"})
+    assert len(code()) == 64
+    assert changes(package, {"shout/fast.py": "one = 1\n"})
+    assert changes(package, {"shout/fast.py": "one = 2\n"})
+
+
+class FromMemory:
+    """Finds one module, whose code only it knows."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(name, None, origin="memory") if name == "shout.native" else None
+
+
+def test_code_that_cannot_be_read_is_an_error(package: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    package({"shout/chunker.py": f"try:\n    import shout.native\nexcept ImportError:\n    pass\n{CHUNKER}"})
+    assert len(code()) == 64
+    monkeypatch.setattr(sys, "meta_path", [FromMemory(), *sys.meta_path])
+    forget()
+    with pytest.raises(ConfigError, match=r"shout\.native: holds code that cannot be read"):
+        code()
+
+
+def test_code_in_an_archive_counts(package: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for number in range(2):
+        archive = tmp_path / f"{number}.zip"
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("shout/__init__.py", "")
+            file.writestr("shout/chunker.py", f"import shout.words\n{CHUNKER}")
+            file.writestr("shout/words.py", f"TABLE = {number}\n")
+        monkeypatch.syspath_prepend(str(archive))
+        forget()
+        found.append(code())
+    assert found[0] != found[1]
+
+
+def test_the_packages_around_a_module_count(package: Write) -> None:
+    package({"shout/deep/__init__.py": "", "shout/deep/inner.py": CHUNKER})
+    assert changes(
+        package, {"shout/deep/__init__.py": "from . import patches\n", "shout/deep/patches.py": ""}, "shout.deep.inner"
+    )
+    assert changes(package, {"shout/deep/patches.py": "from .inner import Whole\nWhole.size = 1\n"}, "shout.deep.inner")
+    assert changes(package, {"shout/__init__.py": "LIMIT = 1\n"}, "shout.deep.inner")
+
+
+def test_the_modules_of_a_closure(package: Write) -> None:
+    package(
+        {"shout/chunker.py": f"def f():\n    from . import words as w\n{CHUNKER}", "shout/words.py": "import numpy, json\n"}
+    )
+    found = closure("shout.chunker", ("rag", "shout"))
+    assert {name for name in found if name.startswith("shout")} == {"shout", "shout.chunker", "shout.words"}
+    assert found - {"shout", "shout.chunker", "shout.words"} == closure("rag.records")
 
 
 def test_every_component_of_ours_is_known_by_its_own_code_and_only_what_it_imports() -> None:
@@ -249,7 +320,8 @@ def test_an_identity_is_the_same_in_another_process_in_another_folder(tmp_path: 
         "import json, sys; from rag.build import Components; print(Components().identity(json.loads(sys.argv[1]), 'chunker'))"
     )
     command = [sys.executable, "-c", told, json.dumps(node)]
-    out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "7"})
+    env = {"PYTHONHASHSEED": "7", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env=env)
     assert out.stdout.strip() == Components().identity(node, "somewhere.else")
 
 
@@ -330,8 +402,13 @@ def test_a_fingerprint_counts(package: Write) -> None:
 
 
 def test_without_runtime() -> None:
-    node = {"a": 1, "runtime": {"b": 2}, "c": [{"runtime": 3, "d": 4}], "e": {"runtime": None}}
-    assert without_runtime(node) == {"a": 1, "c": [{"d": 4}], "e": {}}
+    node = {"_target_": "x", "runtime": {"b": 2}, "c": [{"_target_": "y", "runtime": 3, "d": 4}]}
+    assert without_runtime({"a": node}) == {"a": {"_target_": "x", "c": [{"_target_": "y", "d": 4}]}}
+
+
+def test_only_components_have_a_runtime_block() -> None:
+    for value in ({"runtime": 1}, {"_target_": "x", "extra": {"runtime": 1}}, [{"a": {"runtime": {"b": 2}}}]):
+        assert without_runtime(value) == value
 
 
 # Digests

@@ -8,7 +8,7 @@ from small import write_experiment, write_golden
 
 from rag import plan
 from rag.embedders.hashing import HashingEmbedder
-from rag.execute import Runner
+from rag.engine import Runner
 from rag.experiment import load
 from rag.records import Vectors
 from rag.store import Store

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from rag.blame.corridor import Flags, Ground, Ints, Steps, fallen
 from rag.corpus import Corpus
+from rag.engine import Runner
 from rag.evaluate import Gold, judge
-from rag.execute import Runner
 from rag.jobs import corpus_of, rankings_of
 from rag.plan import Plan, PlannedTrial
 from rag.rankings import Rankings

@@ -10,8 +10,8 @@ from rag import plan, upkeep, winner
 from rag.budget import Ledger, Terms
 from rag.build import Components
 from rag.corpus import Corpus
+from rag.engine import Runner
 from rag.errors import ConfigError, DataError
-from rag.execute import Runner
 from rag.experiment import Experiment, locate
 from rag.golden import Golden
 from rag.graph import Stage

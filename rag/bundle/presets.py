@@ -1,12 +1,13 @@
-"""What our presets in `conf/`, and those of the plugins that are trusted, say of components: the measure of what is usual.
+"""What our presets in `conf/`, and those of trusted plugins, say of servers, their keys and `runtime` parameters.
 
-The working folder's own `conf/` is no measure: it may have come with the bundle.
+The working folder's own `conf/` says nothing here: it may have come with the bundle.
 """
 
 import importlib.util
+import inspect
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import yaml
 from rag.build import RUNTIME, TARGET
 from rag.files import shipped
 from rag.generators.openai import OFFICIAL
+from rag.roles import runtime_names
 
 FROM_ENVIRONMENT = re.compile(r"\$\{oc\.env:([A-Z_]+),'?([^'}]*)'?\}")
 
@@ -46,10 +48,11 @@ def origin_of(address: str) -> str:
     return f"{parts.scheme}://{parts.hostname}:{port}" if parts.hostname and port else ""
 
 
-def runtime_names(target: str, parameters: Collection[str], packages: tuple[str, ...] = ()) -> frozenset[str]:
-    """The parameters of a class that the presets keep in `runtime`; of a class without a preset, those of any."""
-    known = _runtime(packages)
-    return known[target] if target in known else frozenset(set().union(*known.values()) & set(parameters))
+def runtime_of(found: type, packages: tuple[str, ...] = ()) -> frozenset[str]:
+    """The parameters that a class declares as `runtime`; of one that declares none, those that any preset keeps there."""
+    if hasattr(found, "runtime"):
+        return frozenset(runtime_names(found))
+    return _runtime(packages) & inspect.signature(found).parameters.keys()
 
 
 @lru_cache(maxsize=4)
@@ -59,11 +62,8 @@ def _servers(packages: tuple[str, ...]) -> frozenset[tuple[str | None, str]]:
 
 
 @lru_cache(maxsize=4)
-def _runtime(packages: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for node in _components(packages):
-        found[node[TARGET]] = found.get(node[TARGET], frozenset()) | frozenset(node.get(RUNTIME) or ())
-    return found
+def _runtime(packages: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name for node in _components(packages) for name in node.get(RUNTIME) or ())
 
 
 @lru_cache(maxsize=4)

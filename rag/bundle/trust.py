@@ -1,7 +1,7 @@
 """The config of a stranger: looked at in full, before a single class of it is built.
 
 A config can name classes and give them parameters, and that is all that it can do. So every class must be a component in the
-room of its role, and every parameter one that our own presets give such a component too.
+room of its role, and no parameter one that the class declares as `runtime`.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from rag import roles
 from rag.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.bundle.endpoints import check_endpoint
 from rag.bundle.layout import KEPT
-from rag.bundle.presets import components_in, runtime_names
+from rag.bundle.presets import components_in, runtime_of
 from rag.bundle.refusal import refused
 from rag.errors import UserError
 from rag.opening import SINGLE
@@ -152,9 +152,9 @@ def fits(found: type, role: str) -> bool:
 def _check_parameters(
     node: Mapping[str, Any], found: type, where: str, hosts: tuple[str, ...], packages: tuple[str, ...]
 ) -> None:
-    """Raise BundleError for a parameter that presets keep in `runtime`: where files lie, which variable holds a key."""
+    """Raise BundleError for a parameter that is `runtime`: a folder of this machine, a variable that holds a key."""
     parameters = inspect.signature(found).parameters
-    for name in sorted(set(node) & runtime_names(str(node[TARGET]), parameters, packages)):
+    for name in sorted(set(node) & runtime_of(found, packages)):
         raise refused(f"{where}.{name}", "is a matter of the machine that serves", "leave it out")
     if "base_url" in parameters:
         given = {name: one.default for name, one in parameters.items()} | dict(node)

@@ -39,6 +39,7 @@ class MiniLmEmbedder:
     threads: int | None = None
     batch_size: int = 16
     parallel: ClassVar[bool] = True
+    runtime: ClassVar[tuple[str, ...]] = ("device", "threads", "batch_size")
 
     def __post_init__(self) -> None:
         check_within("embedder.runtime.threads", self.threads, 1)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -30,6 +30,7 @@ class OpenAiEmbedder:
     one that is too long for the model is an error of the service.
     """
 
+    runtime: ClassVar[tuple[str, ...]] = ("api_key_env", "batch_size", "timeout", "retries")
     model: str
     base_url: str | None = None
     dimensions: int | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class SentenceTransformerEmbedder:
     None for its default.
     """
 
+    runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
     model: str
     revision: str | None = None
     query_prefix: str | None = ""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class StaticEmbedder:
     uses load 15 MB. `sif` is the smoothing a of the weight a / (a + frequency); a smaller one tells rare words further apart.
     """
 
+    runtime: ClassVar[tuple[str, ...]] = ("cache",)
     dimensions: int = 256
     sif: float = 1e-4
     cache: str = ".rag/models"

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rag import baseline
 from rag.baseline import Baseline
+from rag.engine import Runner
 from rag.errors import UserError
-from rag.execute import Runner
 from rag.gate.measure import Prepared
 from rag.golden import Golden
 from rag.graph import Graph, Stage

@@ -7,8 +7,9 @@ from typing import Any
 
 from rag import baseline, looks, plan, results, sweep, winner
 from rag.baseline import Baseline
+from rag.engine import Outcome
 from rag.errors import ConfigError, DataError
-from rag.execute import Listener, Outcome, executor_of
+from rag.execute import Listener, executor_of
 from rag.experiment import Experiment, Trial
 from rag.gate import candidate, spec
 from rag.gate.spec import Gate

@@ -42,6 +42,7 @@ class OpenAiGenerator:
     """
 
     costly: ClassVar[bool] = True
+    runtime: ClassVar[tuple[str, ...]] = ("timeout", "retries", "concurrency", "price")
 
     model: str
     base_url: str | None = None

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from rag import evaluate, plan, results
 from rag.blame import Reader, Steps
+from rag.engine import Runner
 from rag.errors import ConfigError, closest
 from rag.evaluate import Metric, Scores, parse_column
-from rag.execute import Runner
 from rag.headroom.order import perfect_order, pool
 from rag.paired import family
 from rag.plan import Plan, PlannedTrial

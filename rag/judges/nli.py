@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class NliJudge:
     `batch_size` is 1 because pairs that are padded to each other differ in their last bits.
     """
 
+    runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
     model: str
     relevance: str
     revision: str | None = None

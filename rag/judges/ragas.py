@@ -37,6 +37,7 @@ class RagasJudge:
     abstentions: Sequence[str] = ()
     concurrency: int = 4
     costly: ClassVar[bool] = True
+    runtime: ClassVar[tuple[str, ...]] = ("concurrency",)
 
     def __post_init__(self) -> None:
         if not isinstance(self.generator, Generator):

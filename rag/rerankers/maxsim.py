@@ -40,6 +40,7 @@ class MaxSimReranker:
     encoder: TokenEncoder
     cache_mb: int = 256
     pairwise: ClassVar[bool] = True
+    runtime: ClassVar[tuple[str, ...]] = ("cache_mb",)
 
     def __post_init__(self) -> None:
         if not hasattr(self.encoder, "embed_tokens"):

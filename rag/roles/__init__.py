@@ -13,6 +13,10 @@ of so many requests by the tokens of a prompt and of a reply, the longest that i
 told, under which a reply is kept whatever becomes of the code; and `attempts(requests)`, which gives a UserError in place of a
 reply instead of raising it, so that the replies before it are kept. One that looks at reference answers sets
 `reads_gold = True`.
+
+A component whose constructor takes parameters that change no result (devices, batch sizes, folders of caches, time-outs) names
+them in a tuple: `runtime = ("device", "batch_size")`. The `runtime` block of a config takes these and no others. No key and no
+bundle holds them.
 """
 
 from collections.abc import Mapping
@@ -47,6 +51,7 @@ __all__ = [
     "Selector",
     "changes_nothing",
     "fingerprint",
+    "runtime_names",
 ]
 
 ROLES: Mapping[str, type] = {
@@ -83,3 +88,9 @@ def fingerprint(component: object) -> str:
     """The model behind a component, empty if there is none."""
     name = getattr(component, "fingerprint", None)
     return str(name()) if name else ""
+
+
+def runtime_names(component: type) -> tuple[str, ...]:
+    """The parameters that a class declares to change no result."""
+    names = getattr(component, "runtime", ())
+    return names if isinstance(names, tuple) else ()
