@@ -190,7 +190,7 @@ def test_a_sweep_shows_the_controls_of_its_recommendation(
     recommended = next(row for row in said["trials"] if row["trial"] == said["winner"]["recommended"])
     assert found[RETRIEVED, "token_f1"]["mean"] == pytest.approx(recommended["metrics"]["token_f1"]["mean"])
     shown = rag("sweep", path, "--no-track").out
-    assert "What its answers owe to the contexts" in shown
+    assert "what they owe to the contexts" in shown
     assert "another question's" in shown
     verdict = json.loads(Path("reports/told/verdict.json").read_text("utf-8"))
     assert verdict["controls"] == said["controls"]
