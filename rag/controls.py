@@ -36,10 +36,10 @@ RETRIEVED = "retrieved"
 class ControlResult:
     """One answer metric of a trial under one control: its mean, and how far that is from the trial's own.
 
-    [mean_low, mean_high] is the 95 % interval of the mean by itself. `difference` is control - trial over the `n` questions that
-    both have a value for; [low, high] holds together with those of all other controls and columns in 95 % of tries, `p_holm`
-    belongs to it (`rag.paired.family`). The trial itself, `name` RETRIEVED, has no difference, and `n` counts its questions with
-    a value. NaN stands for what cannot be known; `error` says why a control has no figures.
+    [mean_low, mean_high] is the 95 % interval of the mean by itself. `difference` is control - trial over the `n` questions
+    that both have a value for; [low, high] holds together with those of all other controls and columns in 95 % of tries,
+    `p_holm` is its p-value (`rag.paired.family`). The trial itself, `name` RETRIEVED, has no difference: there `n` counts the
+    questions with a value. NaN stands for what cannot be known; `error` says why a control has no figures.
     """
 
     name: str

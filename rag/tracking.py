@@ -56,10 +56,10 @@ def track(record: SweepRecord, uri: str) -> str:
     """Send a sweep, and return the id of its parent run.
 
     The same sweep (name, parameters, dataset) finds its parent run again, and a trial that stands below it with the same
-    config and status is not sent twice: only what is known of its judge by now, whose card may be younger, with metrics that
-    were measured since. A new trial costs three requests: create with tags, one batch of parameters and metrics (one more for every 100 parameters beyond the first),
-    terminate; its artifacts cost none when their location is a folder. ServiceError if MLflow cannot take them: nothing is
-    lost, `rag track` sends the rest.
+    config and status is not sent twice: only metrics that it lacks, and what is known of its judge by now, whose card may be
+    younger. A new trial costs three requests: create with tags, one batch of parameters and metrics (one more for every 100
+    parameters beyond the first), terminate; its artifacts cost none when their location is a folder. ServiceError if MLflow
+    cannot take them: nothing is lost, `rag track` sends the rest.
     """
     with _told(uri, record.experiment), tracked.alone(uri):
         client = _client(uri)

@@ -12,7 +12,7 @@ SAID = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "ano
 
 
 def controls(found: Sequence[ControlResult]) -> None:
-    """Per metric of answers the trial's mean with its interval, then a row per control: mean, difference to the trial, interval."""
+    """Per metric the trial's mean with its interval, then a row per control: its mean, and the difference to the trial."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("metric", "contexts", "mean", "difference"):
         table.add_column(name, justify="left" if name in ("metric", "contexts") else "right", no_wrap=True)
