@@ -169,11 +169,11 @@ def test_what_could_not_be_judged_is_counted(here: Path) -> None:
 
 
 def test_a_key_that_is_no_list_and_a_metric_that_is_none_are_refused_before_anything_runs(here: Path) -> None:
-    with pytest.raises(ConfigError, match="answers: is 'faithfulness'.* a list is needed"):
+    with pytest.raises(ConfigError, match=r"(?s)answers: is 'faithfulness'.* a list is needed"):
         load(write(here, "answers: faithfulness\n"))
     text = (here / "study.yaml").read_text("utf-8")
     (here / "study.yaml").write_text(text.replace("answers: faithfulness", "answers: [faithfullness]"), "utf-8")
-    with pytest.raises(ConfigError, match="names no metric .*faithfulness"):
+    with pytest.raises(ConfigError, match=r"(?s)names no metric .*faithfulness"):
         sweep.prepare(load("study.yaml"))
 
 

@@ -202,7 +202,8 @@ def _told(one: Mapping[str, Any]) -> str:
 
 
 def _mean(one: Mapping[str, Any], *names: str) -> Mean:
-    return Mean(*(math.nan if one.get(name) is None else float(one[name]) for name in names or ("mean", "low", "high")))
+    mean, low, high = (math.nan if one.get(part) is None else float(one[part]) for part in names or ("mean", "low", "high"))
+    return Mean(mean, low, high)
 
 
 def _audit(scored: Scored) -> Listing | None:
