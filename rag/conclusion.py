@@ -49,7 +49,7 @@ class Again:
 class Conclusion:
     """The winner of a sweep, if there is one, and the effects of its choices; `notes` say what could not be concluded.
 
-    `controls` are those of the recommended trial, where it generates answers.
+    `controls` has the answers of the recommended trial, where it generates any, and of its controls.
     """
 
     winner: Winner | None = None
@@ -82,7 +82,8 @@ class Conclusion:
         """What stands beside the leaderboard."""
         told: dict[str, Any] = {"winner": self.winner.to_json() if self.winner else None}
         told["effects"] = self.effects.to_json() if self.effects else None
-        return {**told, "notes": list(self.notes), "controls": [result.to_json() for result in self.controls.results]}
+        told |= {"notes": list(self.notes), "controls": [result.to_json() for result in self.controls.results]}
+        return told | {"judges": [judge.to_json() for judge in self.controls.judges]}
 
 
 def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Conclusion:
@@ -104,14 +105,9 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     holdout = _holdout(again, found.objective, store) if again else None
     chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others)
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
-    controlled = _controls(found, chosen, store, settings, watch) if not again or again.ended else Controlled()
+    taken, ended = found.trials[chosen.recommended], not again or again.ended
+    controlled = controls.measured(taken, found.made, store, settings, watch) if ended else Controlled()
     return Conclusion(chosen, told, tuple(notes), again, controlled)
-
-
-def _controls(found: Field, chosen: Winner, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Controlled:
-    if not found.made.experiment.controls:
-        return Controlled()
-    return controls.measured(found.trials[chosen.recommended], found.made, store, settings, watch)
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:

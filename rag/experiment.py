@@ -20,7 +20,7 @@ from rag.space import Choice, Space, Trial
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
-KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "controls", "showed", "gate")
+KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "controls", "answers", "showed", "gate")
 KINDS = {
     "question": str,
     "dataset": str,
@@ -28,10 +28,17 @@ KINDS = {
     "objective": str | list,
     "holdout": int,
     "controls": bool,
+    "answers": list,
     "axes": dict,
     "gate": dict,
 }
-CALLED: Mapping[Any, str] = {str: "text", bool: "true or false", int: "a whole number", str | list: "text or a list of clauses"}
+CALLED: Mapping[Any, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    list: "a list",
+    str | list: "text or a list of clauses",
+}
 MOST_TRIALS = 100_000
 REMEASURED = 5
 """How many of the best trials of a declared experiment are measured again on the holdout, unless it says."""
@@ -42,7 +49,8 @@ class Experiment:
     """A question, and the trials that answer it; `holdout` of the best are measured again on questions that chose nothing.
 
     `controls` says that the recommended trial, where it generates answers, is also run without contexts, with those of other
-    questions, and with the gold.
+    questions, and with the gold. `answers` are metrics of answers that are measured of the recommended trial and its controls,
+    beside those that all trials are measured by: what a judge costs is then paid once, and not for every trial.
     """
 
     name: str
@@ -53,6 +61,7 @@ class Experiment:
     gate: Mapping[str, Any] = field(default_factory=dict)
     holdout: int = 0
     controls: bool = False
+    answers: tuple[str, ...] = ()
 
     def trials(self) -> list[Trial]:
         """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
@@ -111,7 +120,8 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
         raise ConfigError(f"{path}: holdout", f"is {shown(holdout)}", "how many of the best are measured again, 0 for none")
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
     gate = content.get("gate", {})
-    kept = (axes, objective, gate, holdout, content.get("controls", True))
+    answers = tuple(dict.fromkeys(map(str, content.get("answers", []))))
+    kept = (axes, objective, gate, holdout, content.get("controls", True), answers)
     return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *kept)
 
 

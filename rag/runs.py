@@ -13,6 +13,7 @@ from typing import Any
 
 from rag import checked, leaderboard, tracking
 from rag.assessors import Assessor, assessors
+from rag.controls import RETRIEVED, Controlled
 from rag.engine import Outcome
 from rag.errors import ServiceError, UserError
 from rag.evaluate import Scores
@@ -29,15 +30,17 @@ FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 
 
-def send(done: Sweep, store: Store, again: str) -> str:
+def send(done: Sweep, store: Store, again: str, controlled: Controlled | None = None) -> str:
     """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run.
+
+    `controlled` adds metrics of answers to the run of the recommended trial, and their means to the parent run.
 
     ServiceError if MLflow cannot take them; it names `again`, the command that sends them later.
     """
     try:
         uri = tracking.prepare(None, FOLDER)
         tracking.reap(uri, done.plan.experiment.name)
-        return tracking.track(record(done, store), uri)
+        return tracking.track(record(done, store, controlled), uri)
     except ServiceError as error:
         first = "the results are safe" if "rag track" in error.remedy else error.remedy
         raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
@@ -68,13 +71,30 @@ def attach(made: Plan, files: Mapping[str, Path]) -> str:
     return tracking.attach(_swept(made, ()), texts, None, FOLDER)
 
 
-def record(done: Sweep, store: Store) -> SweepRecord:
+def record(done: Sweep, store: Store, controlled: Controlled | None = None) -> SweepRecord:
     """Everything that MLflow is told of a sweep."""
+    controlled = controlled or Controlled()
     made = done.plan
     rows = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
     tags = _tags(made)
     trials = [_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows]
-    return replace(_swept(made, trials), metrics=_spent(done))
+    if controlled.plan:
+        full = _answered(controlled.plan, store, tags)
+        trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
+    means = {row.column: row.mean for row in controlled.results if row.name == RETRIEVED and row.mean == row.mean}
+    return replace(_swept(made, trials), metrics={**_spent(done), **means})
+
+
+def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
+    """The first trial of a plan, with all metrics of its answers."""
+    rows = {row.trial_id: row for row in leaderboard.of(made, {}, store).rows}
+    return _trial(made.trials[0], rows[made.trials[0].trial_id], made, store, tags)
+
+
+def _with_answers(trial: TrialRecord, full: TrialRecord) -> TrialRecord:
+    """A trial of a sweep with metrics that were measured of it alone, their judge, and their values by question."""
+    metrics, tags = {**full.metrics, **trial.metrics}, {**full.tags, **trial.tags}
+    return replace(trial, metrics=metrics, tags=tags, table=full.table or trial.table, files={**full.files, **trial.files})
 
 
 def _spent(done: Sweep) -> dict[str, float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rag import leaderboard, plan, upkeep
+from rag import controls, leaderboard, plan, upkeep
 from rag.claims import Spent
 from rag.engine import Outcome
 from rag.errors import ConfigError, DataError, StoreError, closest
@@ -88,6 +88,7 @@ def prepare(experiment: Experiment) -> Prepared:
     executor_of(settings)
     made = plan.make(experiment, store)
     leaderboard.objective_of(made)
+    controls.check(made)
     return Prepared(made, store, settings)
 
 

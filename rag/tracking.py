@@ -56,10 +56,10 @@ def track(record: SweepRecord, uri: str) -> str:
     """Send a sweep, and return the id of its parent run.
 
     The same sweep (name, parameters, dataset) finds its parent run again, and a trial that stands below it with the same
-    config and status is not sent twice: only what is known of its judge by now, whose card may be younger. A new trial costs
-    three requests: create with tags, one batch of parameters and metrics (one more for every 100 parameters beyond the first),
-    terminate; its artifacts cost none when their location is a folder. ServiceError if MLflow cannot take them: nothing is
-    lost, `rag track` sends the rest.
+    config and status is not sent twice: only metrics that it lacks, and what is known of its judge by now, whose card may be
+    younger. A new trial costs three requests: create with tags, one batch of parameters and metrics (one more for every 100
+    parameters beyond the first), terminate; its artifacts cost none when their location is a folder. ServiceError if MLflow
+    cannot take them: nothing is lost, `rag track` sends the rest.
     """
     with _told(uri, record.experiment), tracked.alone(uri):
         client = _client(uri)
@@ -69,7 +69,7 @@ def track(record: SweepRecord, uri: str) -> str:
             sent = _sent(client, experiment, parent)
             for trial in record.trials:
                 if run := sent.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
-                    _judged_since(client, run, trial)
+                    _measured_since(client, run, trial)
                 else:
                     _send(client, experiment, parent, record, trial)
             if record.metrics:
@@ -175,14 +175,19 @@ def _sent(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[st
     return {(run.data.tags.get("assay.trial", ""), run.data.tags.get("assay.config", ""), run.info.status): run for run in runs}
 
 
-def _judged_since(client: "MlflowClient", run: "Run", trial: TrialRecord) -> None:
+def _measured_since(client: "MlflowClient", run: "Run", trial: TrialRecord) -> None:
+    """Add metrics that a run lacks, and what is known of its judge; what an earlier sweep alone measured of it stays."""
     was, now = tracked.judging(run.data.tags), tracked.judging(tracked.fitting(trial.tags, tracked.LONGEST_TAG))
-    if was != now:
-        for name in was.keys() - now.keys():
-            client.delete_tag(run.info.run_id, name)
-        for name, value in now.items():
-            client.set_tag(run.info.run_id, name, value)
-        _write_artifacts(client, str(run.info.artifact_uri), trial.files)
+    lacking = {name: value for name, value in trial.metrics.items() if tracked.metric_name(name) not in run.data.metrics}
+    tags = now if now and now != was else {}
+    for name in (was.keys() - tags.keys()) if tags else ():
+        client.delete_tag(run.info.run_id, name)
+    for name, value in tags.items():
+        client.set_tag(run.info.run_id, name, value)
+    if lacking:
+        _log(client, run.info.run_id, {}, lacking)
+    if lacking or tags:
+        _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
 
 
 def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRecord, trial: TrialRecord) -> None:

@@ -89,7 +89,7 @@ def test_a_report_has_a_section_on_judges_and_all_columns(here: Path, labels: st
     study = written(here, *WORDS, f"metrics=[ndcg@10,{others}]")
     done, store = swept(study)
     sweep.write(done)
-    listing = judges(done.plan, store)
+    listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert [line.cells[1] for line in listing.lines] == ["none"]
     assert "nobody has measured it" in listing.sentence
@@ -124,9 +124,9 @@ def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: s
 def test_controls_compare_what_judges_say(study: str) -> None:
     done, store = swept(study)
     found = controls.of(done.plan.trials[0], done.plan, store, {"mode": "inline"}, lambda *_: None)
-    columns = {row.column for row in found}
+    columns = {row.column for row in found.results}
     assert {"faithfulness", "answer_relevance", "context_relevance", "citation_support"} <= columns
-    own, shuffled = (next(r for r in found if (r.column, r.name) == ("context_relevance", name)) for name in NAMES)
+    own, shuffled = (next(r for r in found.results if (r.column, r.name) == ("context_relevance", name)) for name in NAMES)
     assert own.mean > shuffled.mean + 0.2
 
 
@@ -149,7 +149,7 @@ def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> 
     assert 0 < row.measured["judge_tokens"] / 7 <= asked
     assert row.measured["judge_cost_usd"] == pytest.approx(row.measured["judge_tokens"] / 7 * 0.001)
     assert row.measured["cost_usd"] == 0
-    listing = judges(done.plan, store)
+    listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert judge.lost in listing.sentence
     assert listing.lines[0].cells[0] == f"{judge.failed} of {judge.asked}"
@@ -168,7 +168,7 @@ def test_what_a_metric_could_not_ask_its_own_model_is_shown_everywhere(here: Pat
     assert assessors(done.plan, store) == []
     assert [row.measured["judge_failures"] for row in done.board.rows] == [4, 4]
     assert done.board.rows[0].metrics["ragas_context_recall"]["n"] == 0
-    listing = judges(done.plan, store)
+    listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert lost in listing.sentence
     assert [(line.name, line.cells[0]) for line in listing.lines] == [("ragas_context_recall", "8 of 8")]
@@ -186,7 +186,7 @@ def _answered(path: Path, count: int) -> None:
 def test_a_judge_reads_nothing_where_nobody_asks(study: str) -> None:
     done, store = swept(study, "metrics=[ndcg@10,token_f1]")
     assert assessors(done.plan, store) == []
-    assert judges(done.plan, store) is None
+    assert judges(done.plan, store, done.plan.trials[0]) is None
     assert all("judge_tokens" not in row.measured for row in done.board.rows)
 
 

@@ -1,13 +1,16 @@
 """What a trial's answers owe to its contexts, on a set that is small enough to know."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from small import write_experiment
 from verbs import verb
 
@@ -19,6 +22,7 @@ from rag.errors import ConfigError, DataError, StoreError
 from rag.evaluate import Scores
 from rag.experiment import ad_hoc, load
 from rag.plan import Plan
+from rag.records import Example, Query
 from rag.store import Store
 from rag.wiring import OF_READING
 
@@ -28,7 +32,8 @@ FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latenc
 @pytest.fixture
 def prepare(here: Path, golden: Path) -> Callable[..., sweep.Prepared]:
     def made(*overrides: str) -> sweep.Prepared:
-        return sweep.prepare(ad_hoc([*FIXED, f"dataset.path={golden}", *overrides]))
+        ready = sweep.prepare(ad_hoc([*FIXED, f"dataset.path={golden}", *overrides]))
+        return replace(ready, plan=replace(ready.plan, experiment=replace(ready.plan.experiment, controls=True)))
 
     return made
 
@@ -45,7 +50,7 @@ def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
 
 def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
-    found = controls.of(made.trials[0], made, store, settings, quiet)
+    found = controls.of(made.trials[0], made, store, settings, quiet).results
     f1 = {row.name: row for row in found if row.column == "token_f1"}
     assert list(f1) == [RETRIEVED, *OF_READING]
     own = results.of(made.trials[0], made, store).scores.column("token_f1")
@@ -76,14 +81,14 @@ def test_the_second_time_nothing_runs(prepare: Any) -> None:
 )
 def test_where_there_is_nothing_to_control(prepare: Any, overrides: list[str]) -> None:
     made, store, settings = run(prepare(*overrides))
-    assert controls.of(made.trials[0], made, store, settings, quiet) == ()
+    assert controls.of(made.trials[0], made, store, settings, quiet) == Controlled()
 
 
 def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
     questions = golden / "questions.jsonl"
     questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
     made, store, settings = run(prepare("generator=extractive"))
-    found = controls.of(made.trials[0], made, store, settings, quiet)
+    found = controls.of(made.trials[0], made, store, settings, quiet).results
     assert {row.name for row in found} == {RETRIEVED, "closed_book", "gold_contexts"}
     assert all(row.low != row.low for row in found)
     assert found[0].to_json()["low"] is None
@@ -100,7 +105,7 @@ def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPa
 
     made, store, settings = run(prepare("generator=extractive"))
     monkeypatch.setattr(standins, "gold_contexts", lambda *given: 1 / 0)
-    found = controls.of(made.trials[0], made, store, settings, quiet)
+    found = controls.of(made.trials[0], made, store, settings, quiet).results
     failed = [row for row in found if row.error]
     assert {row.name for row in failed} == {"gold_contexts"}
     assert failed[0].error == "ZeroDivisionError: division by zero"
@@ -117,11 +122,30 @@ def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> No
 
     nan = float("nan")
     own = scores(1, 1, 1, 1, 1, nan)
-    found = controls._compared(own, {"x": scores(0, 0, 0, 0, 1, 1), "y": scores(1, 1, 1, 1, 1, 1)}, ["f"], np.arange(6))
-    assert [(row.name, row.n) for row in found] == [(RETRIEVED, 5), ("x", 5), ("y", 5)]
+    others = {"x": scores(0, 0, 0, 0, 1, 1), "y": scores(1, 1, 1, 1, 1, 1), "silent": scores(*[nan] * 6)}
+    examples = [Example(Query(name, name)) for name in "abcdef"]
+    found = controls._compared({"none": own, **others}, ["f"], examples)
+    assert [(row.name, row.n) for row in found] == [(RETRIEVED, 5), ("x", 5), ("y", 5), ("silent", 0)]
     assert found[1].difference == pytest.approx(-0.8)
     assert found[1].p_holm == pytest.approx(2 * 0.125)  # four signs, two columns
     assert (found[2].difference, found[2].p_holm) == (0, 1)
+    assert all(math.isnan(figure) for figure in (found[3].mean, found[3].difference, found[3].p_holm))
+
+
+def test_means_have_the_intervals_of_a_textbook() -> None:
+    values = np.array([0.0, 0.5, 1.0, 1.0, float("nan")])
+    own = Scores(tuple("abcde"), ("f",), values[:, None], np.zeros(5, np.bool_))
+    (row,) = controls._compared({"none": own}, ["f"], [Example(Query(name, name)) for name in "abcde"])
+    expected = stats.t.interval(0.95, 3, values[:4].mean(), stats.sem(values[:4]))
+    assert (row.name, row.n, row.mean) == (RETRIEVED, 4, 0.625)
+    assert (row.mean_low, row.mean_high) == pytest.approx(expected)
+
+
+def test_a_trial_that_could_not_be_judged_says_why() -> None:
+    control = Scores(("a",), ("f",), np.array([[1.0]]), np.zeros(1, np.bool_))
+    found = controls._compared({"none": "the judge is out", "x": control}, ["f"], [Example(Query("a", "a"))])
+    assert [(row.name, row.error) for row in found] == [(RETRIEVED, "the judge is out"), ("x", "")]
+    assert math.isnan(found[1].difference)
 
 
 def test_what_people_see(capsys: Any) -> None:
@@ -190,7 +214,7 @@ def test_a_sweep_shows_the_controls_of_its_recommendation(
     recommended = next(row for row in said["trials"] if row["trial"] == said["winner"]["recommended"])
     assert found[RETRIEVED, "token_f1"]["mean"] == pytest.approx(recommended["metrics"]["token_f1"]["mean"])
     shown = rag("sweep", path, "--no-track").out
-    assert "What its answers owe to the contexts" in shown
+    assert "what they owe to the contexts" in shown
     assert "another question's" in shown
     verdict = json.loads(Path("reports/told/verdict.json").read_text("utf-8"))
     assert verdict["controls"] == said["controls"]

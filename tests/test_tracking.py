@@ -183,6 +183,22 @@ def test_what_is_learnt_of_a_judge_later_is_told_of_trials_that_stand_there(fold
     assert "judge" not in second.data.tags
 
 
+def test_metrics_that_are_measured_later_join_the_run_and_stay(folder: Path) -> None:
+    uri = tracking.prepare(None, folder)
+    parent = tracking.track(sweep(trial(1), trial(2)), uri)
+    table = Table(["question", "recall@5", "faithfulness"], [["Why?", 0.5, 1.0]])
+    metrics = {"recall@5": 0.9, "faithfulness": 0.75}
+    judged = trial(1, tags={"judge": "Local"}, metrics=metrics, table=table, files={"judge.json": "{}"})
+    tracking.track(sweep(judged, trial(2)), uri)
+    tracking.track(sweep(trial(1), replace(judged, trial_id="t2", config=trial(2).config)), uri)
+    first, second = children(uri, parent)
+    for run in (first, second):
+        assert run.data.metrics["faithfulness"] == 0.75
+        assert run.data.metrics["recall_at_5"] == 0.5  # what was measured before is what was measured
+        assert run.data.tags["judge"] == "Local"
+        assert "faithfulness" in artifact(run, tracked.TABLE)
+
+
 def test_another_dataset_is_another_sweep(folder: Path) -> None:
     uri = tracking.prepare(None, folder)
     assert tracking.track(sweep(), uri) != tracking.track(sweep(dataset_digest="e" * 64), uri)

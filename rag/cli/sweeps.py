@@ -69,7 +69,10 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         terminal.swept(done, told, sweep.folder_of(done), called)
         terminal.tallies(checked.of(done.plan, ready.store))
         asked = (done.plan, ready.store)
-        terminal.judges(assessors.assessors(*asked), concordance.concordances(*asked), assessors.asking(*asked))
+        judges, asking = assessors.assessors(*asked), assessors.asking(*asked)
+        known = {judge.identity for judge in (*judges, *asking)}
+        judges += [judge for judge in told.controls.judges if judge.identity not in known]
+        terminal.judges(judges, concordance.concordances(*asked), asking)
     if stopped := done.stopped or told.stopped:
         raise stopped
     sweep.write(done)
@@ -79,7 +82,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        runs.send(done, ready.store, shlex.join(["rag", *again]))
+        runs.send(done, ready.store, shlex.join(["rag", *again]), told.controls)
     if done.exhausted or told.exhausted:
         raise typer.Exit(SPENT)
     if told.failed or any(row.status == "failed" for row in done.board.rows):
@@ -89,12 +92,13 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 @app.command()
 def track(experiment: str, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
-    from rag import runs, sweep, terminal
+    from rag import conclusion, runs, sweep, terminal
     from rag.experiment import load
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     done = runs.recall(ready.plan, ready.store)
-    runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]))
+    told = conclusion.reach(done, ready.store, ready.settings, None)
+    runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]), told.controls)
     count = sum(row.status == "done" for row in done.board.rows)
     terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
 

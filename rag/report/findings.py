@@ -15,7 +15,7 @@ from rag.evaluate import Scores
 from rag.objective import USUAL, Objective
 from rag.paired import ALPHA
 from rag.plan import Plan, PlannedTrial
-from rag.report.figures import difference, number
+from rag.report.figures import difference, interval, number
 from rag.report.judged import UNJUDGED, judges
 from rag.report.material import Blame, Factor, Gain, Heat, Line, Listing, Mean
 from rag.store import Store
@@ -99,7 +99,7 @@ def of(scored: Scored, told: Mapping[str, Any]) -> Findings:
         "No check or guard looked at an answer: check=[citations,numbers] and guard=[scan] are some." if generates else ""
     )
     found.ask("found", lambda: {"found": _found(scored)}, unchecked or "No answers were generated.")
-    found.ask("judges", lambda: {"judges": judges(scored.made, scored.store)}, UNJUDGED)
+    found.ask("judges", lambda: {"judges": judges(scored.made, scored.store, scored.trials[0])}, UNJUDGED)
     found.ask("audit", lambda: {"audit": _audit(scored)}, "No index here searches approximately: there is nothing to audit.")
     return found
 
@@ -190,19 +190,19 @@ def _controls(scored: Scored, told: Sequence[Mapping[str, Any]] | None) -> Listi
     columns, names = (tuple(dict.fromkeys(one[key] for one in told)) for key in ("column", "name"))
     cells = {(one["name"], one["column"]): _told(one) for one in told}
     lines = [Line(name.replace("_", " "), tuple(cells.get((name, column), "–") for column in columns)) for name in names]
-    sentence = f"Answers of {scored.trials[0].trial.name}, read from other contexts than those that it found."
+    sentence = f"Answers of {scored.trials[0].trial.name}, and of its generator with other contexts than those that it found."
     return Listing(columns, tuple(lines), sentence)
 
 
 def _told(one: Mapping[str, Any]) -> str:
     if one.get("error"):
         return "failed"
-    apart = _mean(one, "difference")
-    return number(one["mean"]) + ("" if math.isnan(apart.mean) else f" ({difference(apart)})")
+    own, apart = _mean(one, "mean", "mean_low", "mean_high"), _mean(one, "difference", "low", "high")
+    return interval(own) if math.isnan(apart.mean) else f"{number(own.mean)} ({difference(apart)})"
 
 
-def _mean(one: Mapping[str, Any], name: str = "mean") -> Mean:
-    mean, low, high = (math.nan if one[part] is None else float(one[part]) for part in (name, "low", "high"))
+def _mean(one: Mapping[str, Any], *names: str) -> Mean:
+    mean, low, high = (math.nan if one.get(part) is None else float(one[part]) for part in names or ("mean", "low", "high"))
     return Mean(mean, low, high)
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from rag import controls
 from rag.agreement import Difference, Estimate
 from rag.assessors import Assessor, asking, assessors
 from rag.calibration import Card
 from rag.concordance import Concordance, concordances
-from rag.plan import Plan
+from rag.plan import Plan, PlannedTrial
 from rag.report.figures import amount, difference, interval, number
 from rag.report.material import Line, Listing, Mean
 from rag.store import Store
@@ -17,9 +18,12 @@ UNJUDGED = "No judge read answers: metrics such as faithfulness ask one."
 """What is said where there is nothing to show."""
 
 
-def judges(made: Plan, store: Store) -> Listing | None:
+def judges(made: Plan, store: Store, recommended: PlannedTrial) -> Listing | None:
     """A line per judge and set of labels that it was measured on; the sentence says what there is to remark."""
     found = [*assessors(made, store), *asking(made, store)]
+    if (ahead := controls.planned(recommended, made, store)) and not ahead.to_run:
+        known = {judge.identity for judge in found}
+        found += [judge for judge in (*assessors(ahead, store), *asking(ahead, store)) if judge.identity not in known]
     if not found:
         return None
     remarks = [f"{remark}." for judge in found for remark in judge.remarks]

@@ -66,7 +66,7 @@ def tokens(spent: Spent) -> str:
 def interval(found: Mapping[str, Any]) -> str:
     """A mean with its 95 % interval."""
     low, high = found.get("low"), found.get("high")
-    shown = "" if low is None or high is None else f" [dim]\\[{number(low)}, {number(high)}][/dim]"
+    shown = "" if low is None or high is None or low != low else f" [dim]\\[{number(low)}, {number(high)}][/dim]"
     return number(found["mean"]) + shown
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from rich.markup import escape
 from rich.table import Table
 
+from rag.experiment import Experiment
 from rag.leaderboard import objective_of
 from rag.plan import Plan
 from rag.terminal.output import out, tokens
@@ -18,12 +20,20 @@ def planned(made: Plan) -> None:
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
     if again := _again(made):
         out.print(again)
-    if made.experiment.controls and any(trial.ends.generate for trial in made.trials):
-        out.print("The recommended trial then answers three times more: without contexts, with those of others, with the gold.")
+    if any(trial.ends.generate for trial in made.trials):
+        _answers(made.experiment)
     if told["unmeasured"]:
         out.print(f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
     if made.estimate.spending.most.tokens:
         out.print(_spending(made), soft_wrap=True)
+
+
+def _answers(experiment: Experiment) -> None:
+    """What is measured of the answers of the recommended trial alone."""
+    if experiment.controls:
+        out.print("The recommended trial then answers three times more: without contexts, with those of others, with the gold.")
+    if experiment.answers:
+        out.print(f"Its answers alone are measured by {escape(', '.join(experiment.answers))}.")
 
 
 def _spending(made: Plan) -> str:

@@ -29,7 +29,7 @@ def swept(done: Sweep, told: Conclusion, folder: Path, called: str = "") -> None
     if told.effects:
         out.print(f"Effects: {escape(told.effects.sentence)}.")
     if told.controls.results:
-        out.print("What its answers owe to the contexts:")
+        out.print("Its answers, and what they owe to the contexts:")
         controls(told.controls.results)
     if told.controls.interrupted:
         out.print("Stopped while its controls ran: the same command goes on where it was.")

@@ -14,6 +14,7 @@ from bench.measuring import Report, Seconds, needs_data, planned, rag, swept, ti
 from rag import runs, tracking
 from rag.embedders.static import StaticEmbedder
 from rag.experiment import Experiment, Trial, load
+from rag.store import Store
 from rag.sweep import Sweep
 
 pytestmark = [pytest.mark.bench, needs_data]
@@ -48,6 +49,21 @@ def test_a_sweep_costs_its_distinct_stages_and_again_costs_none(bench: Path) -> 
     assert again.content["stages"]["ran"] == 0
     assert again.content["trials"] == first.content["trials"]
     assert first.taken.wall <= bound.wall or first.taken.cpu <= bound.cpu
+
+
+def test_faithfulness_of_the_recommended_trial_costs_little(bench: Path) -> None:
+    told = rag("sweep", "quickstart", "store=store", "--no-track", "--json")
+    store = Store("store")
+    found = [meta for key in store.keys("stages") if "assessments" in (meta := store.read_meta(key) or {})]
+    own = Seconds(*(sum(meta["cost"][clock] for meta in found) for clock in ("seconds", "cpu")))
+    rest = Seconds(told.taken.wall - own.wall, told.taken.cpu - own.cpu)
+    report = Report("make sweep on an empty store, untracked", ("what", "wall s", "CPU s"))
+    report.row("judging the recommended trial and its controls", own.wall, own.cpu)
+    report.row("all else", rest.wall, rest.cpu)
+    report.note(f"{sum(meta['asked'] for meta in found)} judgements in {len(found)} stages")
+    report.show()
+    assert len(found) == 4
+    assert own.cpu <= 0.15 * rest.cpu
 
 
 def test_a_sweep_costs_a_fifteenth_of_its_trials_one_by_one(bench: Path) -> None:
