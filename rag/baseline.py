@@ -1,8 +1,8 @@
 """A baseline: the scores of one trial, question by question, committed to git and readable in a review.
 
 It holds everything that must agree before something is compared with it, and the pipeline without what depends on a machine.
-Its first line is a sha256 over the rest. It finds edits and merges, not forgery: an author can compute it again. A gate therefore
-computes a sample of the scores, and its comment says when a pull request changes the baseline.
+Its first line is a sha256 over the rest. It finds edits and merges, not forgery: an author can compute it again. Against that a
+gate computes a sample of the scores, and its comment says when a pull request changes the baseline.
 """
 
 import json
