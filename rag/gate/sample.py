@@ -77,7 +77,7 @@ def computed(gated: Gated) -> tuple[str, str]:
         try:
             found = _scores(config, golden, ready.store)
         except ReplayError:
-            left_out = ", without the answers: their replies are not in the store"
+            left_out = " without the answers, whose replies are not in the store"
             found = _scores(_silent(config), golden, ready.store)
     except ServiceError as error:
         return f"No question was computed: {error.where} {error.what}.", ""
@@ -86,7 +86,8 @@ def computed(gated: Gated) -> tuple[str, str]:
     except Exception:  # The candidate's own mistake, as in a sweep.
         return "", traceback.format_exc()
     _check(gated, found)
-    return f"{len(rows)} of {len(ready.trial.golden.examples)} questions were computed{left_out}: the same scores.", ""
+    counted = f"{len(rows)} of {len(ready.trial.golden.examples)} questions"
+    return f"Computed as a check: {counted}{left_out}, with the same scores.", ""
 
 
 def chosen(ready: Prepared) -> Rows:

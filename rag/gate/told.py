@@ -68,7 +68,7 @@ class Told:
     def counted(self) -> str:
         """How many questions were compared, in words."""
         if self.compared == self.questions and not self.apart:
-            return f"{self.questions} questions"
+            return f"{self.questions} question{'' if self.questions == 1 else 's'}"
         since = f" (since the baseline: {self.apart})" if self.apart else ""
         return f"{self.compared} of {self.questions} questions{since}"
 
