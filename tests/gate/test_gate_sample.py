@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -97,3 +98,10 @@ def test_a_budget_that_is_spent_is_no_loss(rag: Verb, monkeypatch: pytest.Monkey
     said = gate(rag, "index.bm25s.k1=1.3")
     assert (said.code, said.out) == (4, "")
     assert "budget.usd: 2 are spent" in said.err
+
+
+def test_no_server_embeds_a_corpus_for_a_check(rag: Verb) -> None:
+    remote = ("index=[dense]", "embedder=openai", "embedder.model=m", "embedder.base_url=http://127.0.0.1:9/v1")
+    ready = measure.prepare(load("study.yaml"), remote, Path("reports/baselines/study.json")).candidate
+    said, error = sample.computed(SimpleNamespace(candidate=ready, same=True))  # type: ignore[arg-type]
+    assert (said, error) == ("No question was computed: the vectors of http://127.0.0.1:9/v1 are not in the store.", "")
