@@ -4,6 +4,7 @@ A key that misses a piece of code makes a store, and a baseline of the same key,
 """
 
 import hashlib
+import re
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,11 +39,16 @@ SIZE = 32
 SLACK = 2 * 10**-DIGITS
 """How far the sums of two machines may be apart when they are rounded to DIGITS."""
 
+KEY = re.compile("[0-9a-f]{64}")
+
 Rows = NDArray[np.int64]
 
 
 def check_store(kept: Baseline, store: Store, path: Path) -> None:
     """Raise DataError for a baseline with other scores than the stage that it names, where the store has that stage."""
+    remedy = f"take it from git, or make it: rag baseline {kept.experiment}"
+    if not KEY.fullmatch(kept.score):  # It becomes a part of a path.
+        raise DataError(str(path), f"names {kept.score[:80]!r} as the key of its scores, which is no sha256", remedy)
     entry = store.read(f"stages/{kept.score}")
     if entry is None:
         return
@@ -55,13 +61,13 @@ def check_store(kept: Baseline, store: Store, path: Path) -> None:
         odd = "that stage has no such columns"
     if odd:
         what = f"contradicts the scores that the store keeps under its key: {odd}"
-        raise DataError(str(path), what, f"take it from git, or make it: rag baseline {kept.experiment}")
+        raise DataError(str(path), what, remedy)
 
 
 def computed(gated: Gated) -> tuple[str, str]:
     """Compute a sample of the candidate's questions: how many agree with what the gate reads, and the error that stopped it.
 
-    The sample follows from the candidate's key and from our code, so it changes with every commit. Vectors, pair scores and
+    The sample follows from the candidate's key and from our code, so other code has another one. Vectors, pair scores and
     replies of models are taken from the store; no generator that costs is asked. Nothing is computed of a candidate whose
     stages all ran in this process. DataError where scores differ.
     """
@@ -70,16 +76,11 @@ def computed(gated: Gated) -> tuple[str, str]:
         return "", ""
     if why := _unasked(ready):
         return f"No question was computed: {why}.", ""
-    rows, left_out = chosen(ready), ""
+    rows = chosen(ready)
     golden = replace(ready.trial.golden, examples=tuple(ready.trial.golden.examples[row] for row in rows))
-    config = _repeatable(ready.trial.trial.config, ready.plan.graph.components)
     try:
-        try:
-            found = _scores(config, golden, ready.store)
-        except ReplayError:
-            left_out = " without the answers, whose replies are not in the store"
-            found = _scores(_silent(config), golden, ready.store)
-    except ServiceError as error:
+        found, left_out = _found(_repeatable(ready.trial.trial.config, ready.plan.graph.components), golden, ready.store)
+    except (ServiceError, ReplayError) as error:
         return f"No question was computed: {error.where} {error.what}.", ""
     except UserError as error:
         return "", str(error)
@@ -114,20 +115,27 @@ def _unasked(ready: Prepared) -> str:
 
 def _repeatable(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
     """The config with the columns that no model behind a server fills: what it says twice may differ."""
-    asks = bool(getattr(components.build(config["judge"], "judge"), "costly", False))
 
     def repeats(column: str) -> bool:
         name = parse_column(column, config["k"]).metric
         metric = components.build(config["metric"][name], f"metric.{name}")
-        return not isinstance(metric, AskingMetric) and not (asks and isinstance(metric, AssessedMetric))
+        if isinstance(metric, AssessedMetric):
+            return not getattr(components.build(config["judge"], "judge"), "costly", False)
+        return not isinstance(metric, AskingMetric)
 
     return {**config, "metrics": [column for column in config["metrics"] if repeats(column)]}
 
 
-def _silent(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config without answers: what is found for the questions is left."""
-    columns = [column for column in config["metrics"] if "@" in column]
-    return {**config, "generator": {TARGET: "rag.generators.none.NoGenerator"}, "metrics": columns}
+def _found(config: Mapping[str, Any], golden: Golden, store: Store) -> tuple[Scores, str]:
+    """The scores, and what was left out of them: answers whose replies are not in the store."""
+    try:
+        return _scores(config, golden, store), ""
+    except ReplayError:
+        columns = [column for column in config["metrics"] if "@" in column]
+        if not columns or control_of(config) != "none":
+            raise
+        silent = {**config, "generator": {TARGET: "rag.generators.none.NoGenerator"}, "metrics": columns}
+        return _scores(silent, golden, store), " without the answers, whose replies are not in the store"
 
 
 def _scores(config: Mapping[str, Any], golden: Golden, store: Store) -> Scores:

@@ -155,6 +155,16 @@ def test_a_forged_key_of_a_stage_without_scores(rag: Verb) -> None:
         assert "contradicts the scores that the store keeps" in refused(gate(rag))
 
 
+@pytest.mark.parametrize("key", ["../../../here/study.yaml", "", "f" * 63])
+def test_a_forged_key_reaches_no_file(rag: Verb, key: str) -> None:
+    kept = Path(".rag/store/stages/../../../st/study.yaml")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine", "utf-8")
+    forge(KEPT, lambda content: content.update(score=key.replace("here/", "")))
+    assert "which is no sha256" in refused(gate(rag))
+    assert kept.read_text("utf-8") == "mine"
+
+
 # What changed is told, and what is compared is counted
 
 
