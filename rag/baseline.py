@@ -1,6 +1,8 @@
 """A baseline: the scores of one trial, question by question, committed to git and readable in a review.
 
 It holds everything that must agree before something is compared with it, and the pipeline without what depends on a machine.
+Its first line is a sha256 over the rest. It finds edits and merges, not forgery: an author can compute it again. Against that a
+gate computes a sample of the scores, and its comment says when a pull request changes the baseline.
 """
 
 import json
@@ -18,7 +20,7 @@ from rag.compose import shipped
 from rag.errors import DataError, StoreError
 from rag.evaluate import Scores
 from rag.files import replace_text
-from rag.identity import without_runtime
+from rag.identity import digest, without_runtime
 from rag.plan import ELSEWHERE, Plan, PlannedTrial
 from rag.redaction import plain
 from rag.results import Result
@@ -119,7 +121,7 @@ def _filled(node: Any, today: Any, data: str) -> Any:
 
 
 def write(kept: Baseline, path: Path) -> None:
-    """Write a baseline: a header, then one line per question, sorted by id. StoreError where that cannot be."""
+    """Write a baseline: a digest and a header, then one line per question, sorted by id. StoreError where that cannot be."""
     found = kept.result
     header = {
         "experiment": kept.experiment,
@@ -134,9 +136,14 @@ def write(kept: Baseline, path: Path) -> None:
         "columns": list(found.scores.columns),
         "config": found.config,
     }
-    text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    head = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
     lines = ",\n".join(f"  {_json(query_id)}: {_json(line)}" for query_id, line in sorted(_lines(found).items()))
-    write_text(path, f'{text},\n "questions": {{\n{lines}\n }}\n}}\n')
+    write_text(path, signed(f'{head},\n "questions": {{\n{lines}\n }}\n}}\n'))
+
+
+def signed(text: str) -> str:
+    """The text of a JSON object with a digest of what it says as its first line."""
+    return f'{{\n "digest": "{digest(json.loads(text))}",{text[1:]}'
 
 
 def _lines(found: Result) -> dict[str, dict[str, Any]]:
@@ -170,19 +177,30 @@ def read(path: Path) -> Result:
     return load(path).result
 
 
-def load(path: Path) -> Baseline:
-    """Read a baseline; DataError where there is none, or where the file is not one."""
+def load(path: Path, *, sealed: bool = False) -> Baseline:
+    """Read a baseline; DataError where there is none, where the file is not one, or where it is not as it was written.
+
+    `sealed` says that a bundle holds the file: its manifest has a hash of it, and older bundles have no digest.
+    """
     remedy = f"take it from git, or make it: rag baseline {path.stem}"
     try:
         content = json.loads(path.read_text("utf-8"), parse_constant=_refused)
-        return _loaded(content)
+        found = _loaded(content)
+        written = content.pop("digest", None)
+        genuine = written == digest(content) or (sealed and written is None)
     except FileNotFoundError as error:
         raise DataError(str(path), "there is no baseline yet", f"make it: rag baseline {path.stem}, and commit it") from error
     except OSError as error:
         raise DataError(str(path), f"cannot be read ({error.strerror})", remedy) from error
+    except RecursionError as error:
+        raise DataError(str(path), "is no baseline (its brackets are nested too deeply)", remedy) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise DataError(str(path), f"is no baseline ({said})", remedy) from error
+    if not genuine:
+        what = "was edited, or merged from two versions: its digest is of other content"
+        raise DataError(str(path), what if written else "has no digest: an older version of Assay wrote it", remedy)
+    return found
 
 
 def _refused(constant: str) -> float:

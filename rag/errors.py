@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+CRASHED = 70
+"""Exit code of what no user can fix (EX_SOFTWARE): never that of a verdict."""
+
 
 class UserError(Exception):
     """Something a user can fix. The command line prints it without a traceback and exits with 2.

@@ -2,7 +2,11 @@
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from rag.baseline import signed
 
 DOCUMENTS = 60
 THINGS = ("lantern", "anchor", "kettle", "ladder", "compass", "bellows")
@@ -57,3 +61,11 @@ def write_gated(path: Path, golden: Path, axes: str = AXES, gate: str = GATE, fi
     text = f"question: Does a change make it worse?\ndataset: native\nfixed: {held}\naxes:\n{axes}\n{gate}"
     path.write_text(text, "utf-8")
     return path
+
+
+def forge(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a baseline says, and compute its digest again, as its author can."""
+    content = json.loads(path.read_text("utf-8"))
+    del content["digest"]
+    change(content)
+    path.write_text(signed(json.dumps(content, indent=1)), "utf-8")

@@ -3,6 +3,8 @@
 import io
 import os
 import sys
+import traceback
+from contextlib import suppress
 
 import typer
 
@@ -26,8 +28,8 @@ from rag.cli import (
     verdicts,
 )
 from rag.cli.app import app
-from rag.cli.options import BAD_INPUT, INTERRUPTED
-from rag.errors import UserError
+from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
+from rag.errors import CRASHED, BudgetError, UserError
 
 __all__ = [
     "abstention",
@@ -53,33 +55,57 @@ __all__ = [
 
 
 def main() -> None:
-    """Run the command line; what a user can fix ends with exit code 2 and without a traceback."""
+    """Run the command line; what a user can fix ends with exit code 2 and without a traceback, a crash with CRASHED."""
+    if sys.stdout is None:
+        _say("standard output: is closed\n  → send it somewhere, for example > /dev/null\n")
+        sys.exit(CRASHED)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal cannot show is written as its number: no result is lost over a dash.
             stream.reconfigure(errors="backslashreplace")
     code = _code()
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has gone, as `head` does; writing the rest would only complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+    sys.exit(CRASHED if _lost_output() else code)
 
 
 def _code() -> int:
     try:
         # What a verb raises as typer.Exit, and Ctrl-C, come back as a number.
         code = app(standalone_mode=False, prog_name="rag")
+    except BudgetError as error:
+        _say(f"{error}\n")
+        return SPENT
     except UserError as error:
-        sys.stderr.write(f"{error}\n")
+        _say(f"{error}\n")
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:
         usage = getattr(error, "show", None)
         if usage is None:
-            raise
+            if not isinstance(error, OSError) or not _lost_output("\n"):
+                _say(traceback.format_exc())
+            return CRASHED
         usage()
         return BAD_INPUT
     return code if isinstance(code, int) else 0
+
+
+def _lost_output(last: str = "") -> bool:
+    """Write `last` and what is still to be written; whether that fails, but not because its reader has gone, as `head` does."""
+    try:
+        sys.stdout.write(last)
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would write it once more at its end, and end with a code of its own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _say(f"standard output: cannot be written ({error.strerror})\n  → make room, or send it elsewhere\n")
+            return True
+    return False
+
+
+def _say(text: str) -> None:
+    """Write to standard error, if there is one."""
+    with suppress(OSError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()

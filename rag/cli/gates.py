@@ -54,17 +54,23 @@ def gate_command(
     bridge: Annotated[
         list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")
     ] = None,
+    previous: Annotated[
+        Path | None, typer.Option(help="The baseline of the branch that a pull request goes to: what replaced it is told.")
+    ] = None,
     inconclusive: Annotated[str, typer.Option(help="What a gate is that cannot tell: warn (exit 3), fail or pass.")] = "",
     junit: Annotated[Path | None, typer.Option(help="Where to write JUnit XML.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Where to write Markdown.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether a change, or today's conf, is worse than the baseline: exit code 0 no, 1 yes, 3 cannot be told.
+    """Say whether a change, or today's conf, is worse than the baseline.
 
-    A change is given as overrides, which may take the place of what the experiment holds fixed or an axis chose.
+    A change is given as overrides, which may take the place of what the experiment holds fixed or an axis chose. What the
+    store or an equal key says is trusted only after a sample of questions was computed: other scores are an error.
+
+    Exit codes: 0 not worse, 1 worse, 2 input to mend, 3 cannot be told, 4 budget spent, 70 crashed, or no candidate ran.
 
     With --json, one object, the same bytes for the same change:
-    experiment, split, questions (how many), verdict, sentence, exit_code
+    experiment, split, questions (how many), compared (how many), apart (how the others differ), verdict, sentence, exit_code
     baseline, candidate: trial (its id) and name
     changed: key of the config, baseline, candidate
     rows: one per metric and slice, null for what cannot be known. Each has
@@ -74,13 +80,13 @@ def gate_command(
     - advisory: a judge without a calibration card, which fails nothing
     bounds: text, value, low, high, verdict, why, needed, advisory
     lost: query_id, text, kind, scores (was, is) by column, stage
-    losses: how many questions lost by stage; error: why nothing ran
+    losses: how many questions lost by stage; error: why nothing ran; replaced: what became of the previous baseline
     """
     from rag import gate
     from rag.errors import UserError
 
     try:
-        told = _told(experiment, overrides or (), path, bridge or (), inconclusive)
+        told = _told(experiment, overrides or (), path, bridge or (), inconclusive, previous)
     except UserError as error:
         gate.write_refusal(Path(experiment).stem, error, junit, markdown)
         raise
@@ -89,8 +95,15 @@ def gate_command(
         raise typer.Exit(told.exit_code)
 
 
-def _told(experiment: str, changes: Sequence[str], path: Path | None, bridges: Sequence[str], inconclusive: str) -> Any:
-    """The verdict over a change; what is not in the store runs first."""
+def _told(
+    experiment: str,
+    changes: Sequence[str],
+    path: Path | None,
+    bridges: Sequence[str],
+    inconclusive: str,
+    previous: Path | None,
+) -> Any:
+    """The verdict over a change; what is not in the store runs first, then a sample of what is."""
     from rag import baseline as baselines
     from rag import gate, progress, terminal
     from rag.experiment import load
@@ -100,13 +113,15 @@ def _told(experiment: str, changes: Sequence[str], path: Path | None, bridges: S
         declared = gate.with_inconclusive(declared, inconclusive)
     gated = gate.prepare(declared, changes, path or baselines.path_of(declared.name))
     gate.check(gated, bridges)
-    error = ""
+    error = computed = ""
     if not gated.same:
         with progress.SweepProgress(gated.candidate.plan) as bar:
             error = gate.run(gated.candidate, bar)
+    if not error:
+        computed, error = gate.computed(gated)
     if error:
         terminal.err.print(error.rstrip(), markup=False, soft_wrap=True)
-    return gate.of(gated, error)
+    return gate.of(gated, error, computed, previous)
 
 
 def _show(told: Any, junit: Path | None, markdown: Path | None, as_json: bool) -> None:

@@ -23,7 +23,9 @@ OPTIONAL = ("metric ", "judge")
 
 
 def comparable(base: Result, candidate: Result, bridges: Collection[str] = (), columns: Collection[str] | None = None) -> None:
-    """Raise ConfigError where two results do not measure the same thing and nobody said that they may; with what would do.
+    """Raise ConfigError where two results do not measure the same thing and no bridge allows it; the error names the bridge.
+
+    DataError where both have the fingerprint of one golden set, and their questions differ: then a file was edited.
 
     `bridges` are of BRIDGES. Metrics that only one of them measured do not matter, nor do those of no column, where these
     are given.
@@ -37,6 +39,11 @@ def comparable(base: Result, candidate: Result, bridges: Collection[str] = (), c
     if refused:
         what = f"{', '.join(refused)} {'differs' if len(refused) == 1 else 'differ'} from {called(base)}"
         raise ConfigError(called(candidate), what + _splits(base, candidate), _remedy([needed[name] for name in refused]))
+    if base.fingerprints.get("golden") == candidate.fingerprints.get("golden") and (
+        odd := told_apart(base, candidate, ("missing", "too many", "changed"))
+    ):
+        what = f"holds {len(base.questions)} questions, not the {len(candidate.questions)} of its golden set: {odd}"
+        raise DataError(called(base), what, "take the file from git as it was written, or make it again")
 
 
 def _apart(base: Result, candidate: Result) -> list[str]:
@@ -95,6 +102,12 @@ def questions(base: Result, candidate: Result) -> tuple[list[str], list[str], li
     added = [name for name in there if name not in base.questions]
     removed = [name for name in base.questions if name not in there]
     return added, removed, [name for name, said in base.questions.items() if there.get(name, said) != said]
+
+
+def told_apart(base: Result, candidate: Result, words: Sequence[str] = ("added", "removed", "changed")) -> str:
+    """How many questions of a candidate are new, gone and changed, each with its word; empty where all are the same."""
+    counts = zip(questions(base, candidate), words, strict=True)
+    return ", ".join(f"{len(names)} {word} (the first: {names[0]!r})" for names, word in counts if names)
 
 
 def matched(base: Result, candidate: Result, golden: Golden) -> tuple[list[int], list[int], list[int]]:

@@ -1,11 +1,13 @@
 """Whether a change makes an experiment worse than its committed baseline, said with a stated error rate.
 
 `measure.prepare` plans baseline and candidate, `told.check` refuses what does not measure the same thing, `measure.run` runs
-what is not in the store, `told.of` decides. `documents.write` leaves JSON, JUnit XML and Markdown behind.
+what is not in the store, `sample.computed` computes a sample of what is, `told.of` decides. `documents.write` writes JSON,
+JUnit XML and Markdown.
 """
 
 from rag.gate.documents import write, write_refusal
 from rag.gate.measure import Gated, Prepared, prepare, recommended, run, to_keep
+from rag.gate.sample import computed
 from rag.gate.spec import Gate, Margin, parse, with_inconclusive
 from rag.gate.told import Told, check, last_line, of
 
@@ -16,6 +18,7 @@ __all__ = [
     "Prepared",
     "Told",
     "check",
+    "computed",
     "last_line",
     "of",
     "parse",

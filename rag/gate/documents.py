@@ -106,8 +106,10 @@ def marker(experiment: str) -> str:
 
 def markdown_of(told: Told) -> str:
     """The verdict first, then what it was read from, then the questions that lost most."""
-    there, here = told.gated.kept.result, told.gated.candidate.trial
+    there = told.gated.kept.result
     parts = [marker(told.experiment), f"## {told.verdict}: gate of {code(told.experiment)}", escaped(told.sentence)]
+    if told.replaced:
+        parts.append(f"**{escaped(told.replaced)}**")
     if told.changed:
         parts.append("\n".join(f"- {code(key)}: {code(_short(old))} → {code(_short(new))}" for key, old, new in told.changed))
     if told.judged:
@@ -117,7 +119,7 @@ def markdown_of(told: Told) -> str:
     if told.lost:
         stages = "; ".join(f"{escaped(stage)}: {count}" for stage, count in told.losses)
         parts += [f"### Questions that lost most\n\n{stages}.", _table(("question", "kind", "was → is", "lost"), _losses(told))]
-    asked = f"{len(here.golden.examples)} questions of {code(told.gated.gate.split)}"
+    asked = f"{escaped(told.counted)} of {code(told.gated.gate.split)}"
     level = "Intervals hold at 95 % for all rows together. " if told.rows else ""
     parts.append(f"{level}{asked}; baseline: trial {code(there.trial_id)} {code(there.name)}.")
     return "\n\n".join(parts) + "\n"

@@ -8,7 +8,7 @@ from typing import Any
 from rag import baseline, looks, plan, results, sweep, winner
 from rag.baseline import Baseline
 from rag.engine import Outcome
-from rag.errors import ConfigError, DataError
+from rag.errors import BudgetError, ConfigError, DataError
 from rag.execute import Listener, executor_of
 from rag.experiment import Experiment, Trial
 from rag.gate import candidate, spec
@@ -92,7 +92,7 @@ def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
 
 
 def run(ready: Prepared, listen: Listener) -> str:
-    """Run what a trial still needs; the error that kept it from its scores, if one did.
+    """Run what a trial still needs; the error that kept it from its scores, if one did. BudgetError where a budget did.
 
     Whoever gates change after change on a holdout has tuned on it in the end: to ask questions of it is a look.
     """
@@ -103,6 +103,11 @@ def run(ready: Prepared, listen: Listener) -> str:
     spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
     plan.record_rates(ready.plan, spent, ready.store)
     ended = outcomes.get(ready.trial.ends.score)
+    if ended and ended.status == "stopped":
+        said = ended.error.partition("\n")[0]
+        raise BudgetError(
+            "the candidate did not run", said, "raise the budget, or run again: what is stored is not paid for twice"
+        )
     return ended.error if ended else ""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rag.errors import ConfigError, closest
 from rag.experiment import Experiment
-from rag.objective import Bound, Objective
+from rag.objective import Bound, Objective, Term
 from rag.parameters import shown
 
 KEYS = ("split", "metrics", "bounds", "inconclusive")
@@ -56,14 +56,19 @@ def split_of(raw: Mapping[str, Any]) -> str:
 def parse(raw: Mapping[str, Any], objective: str | Sequence[str], columns: Sequence[str]) -> Gate:
     """Read a gate; `columns` are the metrics that are measured. ConfigError for what cannot be meant.
 
-    Without a gate it is: the objective's first metric with a margin of .02, and no failed question.
+    Without a gate it is: the first metric that the objective maximizes with a margin of .02, and no failed question.
     """
     for key in raw:
         if key not in KEYS:
             raise ConfigError(f"gate.{key}", "is no setting of a gate", closest(str(key), KEYS))
-    metrics = raw.get("metrics", {_usual(objective, columns): MARGIN})
+    terms = _terms(objective, columns, "metrics" in raw)
+    metrics = raw.get("metrics", {_usual(terms, columns): MARGIN})
     if not isinstance(metrics, Mapping):
         raise ConfigError("gate.metrics", f"is {shown(metrics)}", "a mapping of metrics to margins, as in {ndcg@10: 0.03}")
+    for term in terms:
+        if term.column in metrics and not term.maximize:
+            what = "is to be small, and a margin says how much may be lost of what is to be large"
+            raise ConfigError(f"gate.metrics.{term.column}", what, f"a bound, for example {term.column} <= 0.1 in gate.bounds")
     margins = tuple(margin for column, value in metrics.items() for margin in _margins(str(column), value, columns))
     bounds = _bounds(raw.get("bounds", [f"{FAILED} == 0"]), columns)
     if not margins and not bounds:
@@ -83,9 +88,19 @@ def check_inconclusive(value: Any) -> str:
     return value
 
 
-def _usual(objective: str | Sequence[str], columns: Sequence[str]) -> str:
-    column = Objective.parse(objective, columns).column
-    return column if column in columns else Objective.parse("", columns).column
+def _terms(objective: str | Sequence[str], columns: Sequence[str], named: bool) -> tuple[Term, ...]:
+    """The terms of an objective; none where it names what is not measured and the metrics of the gate are `named`."""
+    try:
+        return Objective.parse(objective, columns).terms
+    except ConfigError:
+        if not named:
+            raise
+        return ()
+
+
+def _usual(terms: Sequence[Term], columns: Sequence[str]) -> str:
+    large = (term.column for term in terms if term.maximize and term.column in columns)
+    return next(large, Objective.parse("", columns).column)
 
 
 def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:

@@ -3,15 +3,18 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rag import assessors, baseline, blame, compare, results
-from rag.errors import ConfigError, DataError
-from rag.gate import bounds, candidate, decide, measure
+from rag import assessors, blame, compare, results
+from rag.compare.fits import told_apart
+from rag.errors import CRASHED, ConfigError, DataError
+from rag.gate import bounds, decide, measure, sample
 from rag.gate.bounds import Kept
 from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
+from rag.gate.differences import changes, reason, replacement
 from rag.gate.measure import Gated, Prepared
 from rag.gate.spec import EXIT_CODES
 from rag.redaction import shown
@@ -38,7 +41,9 @@ class Lost:
 class Told:
     """What a gate says. `lost` are the questions that lost most, `losses` counts all of them by the stage that lost them.
 
-    `changed` says where today's config differs from the baseline's: key, there, here.
+    `compared` are the questions that baseline and candidate share, `questions` those of the candidate, and `apart` says how
+    the others differ. `changed` says where today's config, models and data differ from the baseline's: key, there, here.
+    `replaced` says what a pull request did to its own baseline.
     """
 
     gated: Gated
@@ -50,6 +55,22 @@ class Told:
     losses: tuple[tuple[str, int], ...] = ()
     error: str = ""
     changed: tuple[tuple[str, Any, Any], ...] = ()
+    compared: int = 0
+    apart: str = ""
+    replaced: str = ""
+
+    @property
+    def questions(self) -> int:
+        """How many questions the candidate was planned for."""
+        return len(self.gated.candidate.trial.golden.examples)
+
+    @property
+    def counted(self) -> str:
+        """How many questions were compared, in words."""
+        if self.compared == self.questions and not self.apart:
+            return f"{self.questions} question{'' if self.questions == 1 else 's'}"
+        since = f" (since the baseline: {self.apart})" if self.apart else ""
+        return f"{self.compared} of {self.questions} questions{since}"
 
     @property
     def experiment(self) -> str:
@@ -63,7 +84,9 @@ class Told:
 
     @property
     def exit_code(self) -> int:
-        """0 for PASS, 1 for FAIL, and for INCONCLUSIVE what the gate says of it."""
+        """0 for PASS, 1 for FAIL, CRASHED for a candidate that did not run, and for INCONCLUSIVE what the gate says of it."""
+        if self.error:
+            return CRASHED
         return {PASS: 0, FAIL: 1}.get(self.verdict, EXIT_CODES[self.gated.gate.inconclusive])
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +98,9 @@ class Told:
             "sentence": self.sentence,
             "exit_code": self.exit_code,
             "split": self.gated.gate.split,
-            "questions": len(here.golden.examples),
+            "questions": self.questions,
+            "compared": self.compared,
+            "apart": self.apart,
             "baseline": {"trial": there.trial_id, "name": there.name},
             "candidate": {"trial": here.trial_id, "name": here.trial.name},
             "changed": [{"key": key, "baseline": old, "candidate": new} for key, old, new in self.changed],
@@ -84,52 +109,54 @@ class Told:
             "lost": [asdict(question) for question in self.lost],
             "losses": dict(self.losses),
             "error": self.error,
+            "replaced": self.replaced,
         }
 
 
-def changes(gated: Gated) -> tuple[tuple[str, Any, Any], ...]:
-    """Where today's config, or the models behind it, differ from the baseline's: key, there, here."""
-    ready = gated.candidate
-    found = candidate.changed(gated.kept.result.config, baseline.portable(ready.trial.trial.config))
-    sides = gated.kept.models, baseline.models_of(ready.trial, ready.plan)
-    models = [(f"{role} model", sides[0].get(role), sides[1].get(role)) for role in dict.fromkeys((*sides[0], *sides[1]))]
-    return (*found, *(model for model in models if model[1] != model[2]))
-
-
 def check(gated: Gated, bridges: Collection[str]) -> None:
-    """Raise DataError where baseline and candidate do not measure the same thing, before anything runs."""
-    planned, kept = gated.candidate.trial, gated.kept.result
-    names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
-    questions = {example.query.query_id: results.question_digest(example) for example in planned.golden.examples}
+    """Raise DataError where baseline and candidate do not measure the same thing, before anything runs.
+
+    Also for a baseline that does not hold the questions of its golden set, or contradicts the store.
+    """
     looked = (*gated.gate.columns, *(bound.column for bound in gated.gate.bounds))
-    here = results.Result(*names, kept.scores, questions, results.fingerprints(planned))
     try:
-        compare.comparable(kept, here, bridges, looked)
-    except ConfigError as error:
+        compare.comparable(gated.kept.result, _today(gated), bridges, looked)
+    except (ConfigError, DataError) as error:
         if error.where == "--bridge":
             raise
         remedy = f"make it again: rag baseline {gated.kept.experiment}; or, {error.remedy}"
         raise DataError(str(gated.path), error.what, remedy) from error
+    sample.check_store(gated.kept, gated.candidate.store, gated.path)
 
 
-def of(gated: Gated, error: str = "") -> Told:
-    """The verdict over a candidate that ran; `error` is what kept it from its scores."""
+def _today(gated: Gated) -> results.Result:
+    """The candidate before it ran: its questions and fingerprints, with the scores of the baseline in their place."""
+    planned = gated.candidate.trial
+    names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
+    questions = {example.query.query_id: results.question_digest(example) for example in planned.golden.examples}
+    return results.Result(*names, gated.kept.result.scores, questions, results.fingerprints(planned))
+
+
+def of(gated: Gated, error: str = "", computed: str = "", previous: Path | None = None) -> Told:
+    """The verdict over a candidate that ran; `error` is what kept it from its scores, `computed` what `sample` says.
+
+    `previous` is the baseline of the branch that a pull request goes to, or where it would be.
+    """
+    changed, replaced = changes(gated), replacement(gated, previous) if previous else ""
     if error:
         said = last_line(error)
-        return Told(gated, FAIL, f"The candidate did not run: {said}", error=said, changed=changes(gated))
+        return Told(gated, FAIL, f"The candidate did not run: {said}", error=said, changed=changed, replaced=replaced)
     found = measure.result(gated)
     warned = bounds.advisory(gated)
     pair = decide.paired(gated.kept.result, found, gated.candidate.trial.golden, gated.gate.columns)
     rows = decide.decide(pair, gated.gate.margins, gated.same, warned)
     held = bounds.hold(gated, found, warned)
     verdict = overall([*rows, *held])
-    said = said_of(verdict, rows, held, gated.same) + _unjudged(gated)
-    if gated.same:
-        return Told(gated, verdict, said, rows, held)
-    lost, losses = _lost(gated, pair, rows)
-    changed = changes(gated)
-    other = "" if changed else " The config is the baseline's: code, or the version of a library, differs."
-    return Told(gated, verdict, said + other, rows, held, lost, losses, changed=changed)
+    said = said_of(verdict, rows, held, gated.same) + _unjudged(gated) + reason(gated, changed, computed)
+    lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)
+    apart = told_apart(gated.kept.result, _today(gated))
+    compared = len(pair.golden.examples)
+    return Told(gated, verdict, said, rows, held, lost, losses, "", changed, compared, apart, replaced)
 
 
 def _unjudged(gated: Gated) -> str:
@@ -163,7 +190,7 @@ def said_of(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: b
 def _said(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: bool) -> str:
     if verdict == PASS:
         if same:
-            return "Nothing that a score depends on differs from the baseline: nothing was computed."
+            return "Nothing that a score depends on differs from the baseline."
         return "Nothing is worse by more than its margin." if rows else "Every bound is kept."
     judged: list[Row | Kept] = [*rows, *held]
     decisive = [each for each in judged if each.verdict == verdict and not each.advisory]

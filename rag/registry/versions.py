@@ -102,7 +102,7 @@ def _scores(contents: Contents, where: str) -> Baseline:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / SCORES
         path.write_bytes(contents.files[SCORES])
-        return baseline.load(path)
+        return baseline.load(path, sealed=True)
 
 
 def _cards(contents: Contents) -> frozenset[str]:

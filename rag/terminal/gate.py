@@ -22,6 +22,8 @@ COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow", "WARN": "ye
 def gate(told: Told, written: Sequence[Path]) -> None:
     """The verdict first, then what it was read from, then the questions that lost most."""
     out.print(f"[bold {COLOURS[told.verdict]}]{told.verdict}[/]  {escape(told.sentence)}", soft_wrap=True)
+    if told.replaced:
+        out.print(f"[yellow]{escape(told.replaced)}[/yellow]", soft_wrap=True)
     for key, old, new in told.changed:
         out.print(f"  {escape(key)}: {escape(str(old))} → {escape(str(new))}", soft_wrap=True)
     judged(told.rows, told.bounds)
@@ -30,9 +32,7 @@ def gate(told: Told, written: Sequence[Path]) -> None:
             f"\nQuestions that lost most ({escape('; '.join(f'{name}: {n}' for name, n in told.losses))})", soft_wrap=True
         )
         out.print(_lost(told))
-    out.print(
-        f"\n[dim]{len(told.gated.candidate.trial.golden.examples)} questions of {escape(told.gated.gate.split)}.", end=" "
-    )
+    out.print(f"\n[dim]{escape(told.counted)} of {escape(told.gated.gate.split)}.", end=" ", soft_wrap=True)
     out.print("[dim]Brackets: 95 % intervals that hold for all rows together.[/dim]", soft_wrap=True)
     for path in written[-1:]:
         out.print(str(path), markup=False, soft_wrap=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from gated import write_gated, write_many
+from gated import forge, write_gated, write_many
 
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
@@ -29,6 +29,15 @@ assert arguments[0] == "api", arguments
 assert os.environ["GH_TOKEN"] == "t0ken"
 if os.environ.get("GH_REFUSES"):
     sys.exit("HTTP 403: Resource not accessible by integration")
+if "--header" in arguments:
+    url = arguments[-1]
+    assert url.startswith("repos/ann/study/contents/reports/baselines/") and url.endswith(".json?ref=ba5e"), url
+    before = place.parent / url.rpartition("/")[2].partition("?")[0]
+    if not before.exists():
+        print('{{"message": "Not Found"}}')
+        sys.exit("gh: Not Found (HTTP 404)")
+    print(before.read_text(), end="")
+    sys.exit()
 if "--method" not in arguments:
     assert arguments[1:3] == ["--paginate", "--slurp"], arguments
     print(json.dumps([comments[:2], comments[2:]]))
@@ -63,18 +72,23 @@ class Job:
             path.write_text(text, "utf-8")
             path.chmod(0o755)
         self.path = f"{programs}:{os.environ['PATH']}"
-        self.refuses = ""
+        self.refuses = self.fetched = ""
 
     def step(self, step: dict[str, Any], values: dict[str, str]) -> subprocess.CompletedProcess[str]:
         """Run one step as a runner does, with what its `env` asks for."""
         given = {name: self.filled(text, values) for name, text in step.get("env", {}).items()}
-        files = {"GITHUB_OUTPUT": str(self.folder / "output"), "GITHUB_STEP_SUMMARY": str(self.folder / "summary")}
+        files = {
+            "PYTHONPATH": str(ROOT),
+            "GITHUB_OUTPUT": str(self.folder / "output"),
+            "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
+        }
         script = self.folder / "step.sh"
         script.write_text(step["run"], "utf-8")
         return subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
             cwd=self.here,
             env={"PATH": self.path, "HOME": str(self.folder), "GH_STATE": str(self.state), "GH_REFUSES": self.refuses}
+            | {"PYTHONPATH": str(ROOT)}
             | files
             | given,
             capture_output=True,
@@ -93,13 +107,15 @@ class Job:
             "github.action_path": str(self.assay),
             "github.repository": "ann/study",
             "github.event.pull_request.number": "7",
+            "github.event.pull_request.base.sha": "ba5e",
             "inputs.token": "t0ken",
             "steps.gate.outputs.code": "",
         } | {f"inputs.{name}": str(inputs.get(name, given.get("default"))) for name, given in ACTION["inputs"].items()}
         values["inputs.token"] = "t0ken"
-        for name in ("Install", "Gate"):
+        for name in ("Install", "Previous", "Gate"):
             done = self.step(STEPS[name], values)
             assert done.returncode == 0, done.stderr
+            self.fetched = done.stdout if name == "Previous" else self.fetched
         self.said = done.stderr
         values |= {f"steps.gate.outputs.{name}": value for name, value in self.outputs.items()}
         done = self.step(STEPS["Comment"], values)
@@ -118,7 +134,8 @@ class Job:
     @property
     def methods(self) -> list[str]:
         calls = [json.loads(line) for line in (self.folder / "gh.log").read_text("utf-8").splitlines()]
-        return [call[call.index("--method") + 1] if "--method" in call else "GET" for call in calls]
+        asked = [call for call in calls if "--header" not in call]
+        return [call[call.index("--method") + 1] if "--method" in call else "GET" for call in asked]
 
 
 @pytest.fixture(scope="module")
@@ -176,12 +193,29 @@ def test_a_comment_that_is_refused_fails_nothing(job: Job) -> None:
     job.refuses = ""
     assert done.returncode == 0
     assert job.commented.startswith("::warning::")
+    assert job.fetched.startswith("::warning::The baseline of the base branch cannot be read")
+
+
+def test_the_comment_says_what_a_pull_request_did_to_its_own_baseline(job: Job) -> None:
+    def body() -> str:
+        job.run(experiment="study")
+        (text,) = [comment["body"] for comment in job.comments if "## PASS: gate of <code>study<" in comment["body"]]
+        return text
+
+    assert "**This change adds its own baseline" in body()
+    before = job.folder / "study.json"
+    before.write_bytes((job.here / "reports/baselines/study.json").read_bytes())
+    better = {"ndcg@10": 1.0, "recall@5": 1.0}
+    forge(before, lambda content: [line["scores"].update(better) for line in content["questions"].values()])
+    text = body()
+    assert "**This change replaces its own baseline&#58; questions 48 → 48, ndcg&#64;\u200b10 1.000 → 0." in text
+    assert text.index("replaces its own baseline") < text.index("| metric |")
 
 
 def test_no_script_holds_an_expression() -> None:
     steps = [*ACTION["runs"]["steps"], *(step for job in WORKFLOW["jobs"].values() for step in job["steps"])]
     scripts = [step["run"] for step in steps if "run" in step]
-    assert len(scripts) == 5
+    assert len(scripts) == 6
     assert not any("${{" in script for script in scripts)
     assert all(step["shell"] == "bash" for step in steps if "run" in step)
 

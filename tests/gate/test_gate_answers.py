@@ -65,6 +65,10 @@ def test_a_worse_prompt_fails_and_the_rankings_pass(rag: Verb, model: Script) ->
     asked = len(model.asked)
     same = rag("gate", "study.yaml", "--json")
     assert (same.code, same.json["verdict"]) == (0, "PASS")
+    assert "Computed as a check: 32 of 48 questions, with the same scores." in same.json["sentence"]
+    silent = rag("gate", "study.yaml", "store=empty", "--json")
+    assert (silent.code, silent.json["verdict"]) == (0, "PASS")
+    assert "32 of 48 questions without the answers, whose replies are not in the store, with" in silent.json["sentence"]
     assert len(model.asked) == asked
     said = rag("gate", "study.yaml", WORSE, "--json")
     assert (said.code, said.json["verdict"]) == (1, "FAIL"), said.err

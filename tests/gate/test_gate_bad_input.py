@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gated import AXES, GATE, write_gated
+from gated import AXES, GATE, forge, write_gated
 from verbs import Verb
 
 from rag.chunkers.fixed import FixedChunker
@@ -80,7 +80,7 @@ def test_a_baseline_of_another_golden_set(rag: Verb) -> None:
     assert "--bridge questions" in told
     bridged = rag("gate", "study.yaml", "--bridge", "questions", "--json")
     assert bridged.code == 0
-    assert bridged.json["questions"] == 96
+    assert (bridged.json["questions"], bridged.json["compared"]) == (96, 95)
     assert bridged.json["rows"][0]["n"] == 95
     assert "'everything' is nothing that may differ" in refused(rag, "--bridge", "everything")
 
@@ -173,7 +173,7 @@ def test_a_candidate_that_cannot_run_fails(rag: Verb, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(FixedChunker, "chunk", chunk)
     said = rag("gate", "study.yaml", "chunker.size=577", "--json")
-    assert (said.code, said.json["verdict"]) == (1, "FAIL")
+    assert (said.code, said.json["verdict"]) == (70, "FAIL")
     assert said.json["sentence"] == "The candidate did not run: ValueError: no <chunks> today"
     assert said.json["rows"] == []
     assert "Traceback" in said.err
@@ -182,10 +182,8 @@ def test_a_candidate_that_cannot_run_fails(rag: Verb, monkeypatch: pytest.Monkey
 
 
 def test_scores_that_are_nowhere(rag: Verb) -> None:
-    lines = KEPT.read_text("utf-8").splitlines()
-    KEPT.write_text(
-        "\n".join(line.replace('"recall@5": 1.0', '"recall@5": null') if "long-001" in line else line for line in lines)
-    )
+    shutil.rmtree(".rag")
+    forge(KEPT, lambda content: content["questions"]["long-001"]["scores"].update({"recall@5": None}))
     told = refused(rag, "chunker.size=580")
     assert "gate.metrics.recall@5: 1 questions have a score in one of baseline and candidate only" in told
     assert "'long-001'" in told
@@ -209,3 +207,36 @@ def test_a_gate_that_cannot_be_asked_says_so_in_the_files_that_were_asked_for(ra
 
 def test_an_experiment_that_is_not_there(rag: Verb) -> None:
     assert "there is none called 'nothing'" in rag("gate", "nothing").err
+
+
+def test_what_is_to_be_small_has_no_margin(rag: Verb) -> None:
+    held = ', "metrics=[recall@5,ndcg@10,char_precision@5]"'
+    for objective, gate in (
+        ("minimize char_precision@5", "char_precision@5: .02"),
+        ("minimize recall@5, ndcg@10", "recall@5: 0"),
+    ):
+        study(gate=f"objective: {objective}\ngate: {{metrics: {{{gate}}}}}\n", fixed=held)
+        column = gate.partition(":")[0]
+        told = refused(rag)
+        assert f"gate.metrics.{column}: is to be small, and a margin says how much may be lost" in told
+        assert f"a bound, for example {column} <= 0.1 in gate.bounds" in told
+    # What the objective maximizes is the metric of a gate that names none.
+    study(gate="objective: minimize recall@5, ndcg@10\n", fixed=held)
+    assert rag("baseline", "study.yaml").code == 0
+    assert [row["column"] for row in rag("gate", "study.yaml", "--json").json["rows"]] == ["ndcg@10"]
+
+
+def test_one_question_and_one_cluster_carry_no_verdict(rag: Verb) -> None:
+    path = Path("../golden/questions.jsonl")
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    alike = [{**line, "cluster": "one" if line["split"] == "holdout" else line["cluster"]} for line in lines]
+    single = [line for line in lines if line["split"] == "tune" or line["id"] == "long-001"]
+    for chosen, counted in ((alike, "96 questions in 1 cluster"), (single, "1 question")):
+        path.write_text("\n".join(map(json.dumps, chosen)), "utf-8")
+        assert rag("sweep", "study.yaml", "--no-track").code == 0
+        assert rag("baseline", "study.yaml").code == 0
+        said = rag("gate", "study.yaml", "chunker.size=40", "--json")
+        assert (said.code, said.json["verdict"]) == (3, "INCONCLUSIVE")
+        (row,) = [row for row in said.json["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")]
+        assert row["why"] == f"too few questions: {counted}, and 10 clusters are the least"
+        assert row["low"] is row["high"] is None

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gated import write_gated
+from gated import forge, write_gated
 from verbs import Verb
 
 from rag.gate import clock
@@ -110,9 +110,7 @@ def test_the_same_pipeline_is_not_timed(rag: Verb) -> None:
 def test_a_baseline_that_can_be_built_no_more_leaves_the_bound_open(rag: Verb) -> None:
     gate_of("<= 1.3")
     kept = Path("reports/baselines/study.json")
-    kept.write_text(
-        kept.read_text("utf-8").replace("rag.chunkers.fixed.FixedChunker", "rag.chunkers.gone.GoneChunker"), "utf-8"
-    )
+    forge(kept, lambda content: content["config"]["chunker"].update({"_target_": "rag.chunkers.gone.GoneChunker"}))
     said = rag("gate", "study.yaml", "chunker.size=300", "--json")
     assert (said.code, said.json["verdict"]) == (3, "INCONCLUSIVE")
     assert "there is no module 'rag.chunkers.gone'" in said.json["bounds"][0]["why"]
