@@ -16,7 +16,7 @@ from rag.execute import Runner
 from rag.golden import Golden
 from rag.graph import Graph
 from rag.jobs import corpus_of
-from rag.opening import SINGLE, layers, open_pipeline
+from rag.opening import SINGLE, layers, open_pipeline, selectors_of
 from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
 from rag.records import Answer, Query
@@ -71,7 +71,8 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
 def nodes_of(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
     """The parts of a config that `open_pipeline` builds."""
     parts = layers(config, components)
-    return {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
+    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")}
+    return nodes | parts | {"indexes": config["index"], "selectors": selectors_of(config, components)}
 
 
 def values_of(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,16 +106,16 @@ def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
 
 
 def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
-    """The first `k` passages of one question's trace: span, text, and rank and score after each step that knew them."""
+    """The first `k` hits of one question's trace: span, text, and rank and score after each step that knew them.
+
+    Neighbours that a selector put behind a hit have its rank and score.
+    """
     steps = dict(trace.indexes) | {"fused": trace.fused}
     if trace.reranked is not trace.fused:
         steps["reranked"] = trace.reranked
-    known = {
-        step: {position: (rank, score) for rank, (position, score) in enumerate(found.row(0), 1)}
-        for step, found in steps.items()
-    }
+    known = {step: found.placed(0) for step, found in steps.items()}
     passages = []
-    for rank, (position, score) in enumerate(trace.selected.first(k).row(0), 1):
+    for position, (rank, score) in trace.selected.first(k).placed(0).items():
         chunk = corpus.chunk(position)
         places = {
             step: {"rank": ranks[position][0], "score": ranks[position][1]}
