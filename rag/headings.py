@@ -16,7 +16,7 @@ FRONT = re.compile(r"\A---[ \t]*\n\w[\w-]*:.*?^---[ \t]*$", re.MULTILINE | re.DO
 """The metadata at the head of a Markdown file."""
 MARKED = re.compile(r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>.+?)[ \t\r#]*$", re.MULTILINE)
 UNDERLINED = re.compile(r"^ {0,3}(?P<title>[^\s>|#+*•-][^\n]{0,98})\n {0,3}(?P<marks>={3,}|-{3,})[ \t\r]*$", re.MULTILINE)
-PLAIN = re.compile(r"^ {0,3}(?P<title>\d[^\n]{0,98}|(?=\S)[^a-z\n]{2,99})$", re.MULTILINE)
+PLAIN = re.compile(r"^ {0,3}(?P<title>\d[^\n]{0,98}|(?=[\w(\"“'‘§])[^a-z\n]{2,99})$", re.MULTILINE)
 """Lines that could be numbered headings or headings in capitals."""
 NUMBER = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?P<dot>[.)]?)[ \t]+(?=\S)")
 NEXT = re.compile(r"(?P<gap>(?:[ \t\r]*\n)+)(?P<blanks>[ \t]*)(?P<line>\S[^\n]*)")

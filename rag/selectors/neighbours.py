@@ -14,8 +14,8 @@ class NeighboursSelector:
     """Puts up to `before` chunks before and `after` chunks behind every hit, each a context of its own.
 
     A neighbour stands next to the hit in the same document, and the two have text, headings aside, of one section. Neighbours
-    stand behind their hit in reading order and share its rank and its score: a cut at k takes k hits and their neighbours. A chunk
-    stands once, at the best of its ranks.
+    stand behind their hit in reading order and share its rank and its score: a cut at k takes k hits and their neighbours.
+    A chunk stands once, at the best of its ranks.
     """
 
     widens: ClassVar[bool] = True
