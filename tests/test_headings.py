@@ -1,5 +1,7 @@
 """What a heading is, in Markdown and in plain text, and what only looks like one."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,7 +156,7 @@ def test_sections_hold_every_character_once_and_bodies_follow_headings(lines: li
     found = sections(text)
     assert [one.start for one in found] == sorted({one.start for one in found} | {0}) or found[1].start == 0
     assert all(one.start < one.body <= len(text) for one in found[1:])
-    assert all(first.body <= second.start for first, second in zip(found, found[1:], strict=False))
+    assert all(first.body <= second.start for first, second in pairwise(found))
     assert all(one.path and one.path == one.path.strip() for one in found[1:])
     for one in found[1:]:
         assert one.path.split(" > ")[-1] in " ".join(text[one.start : one.body].split())

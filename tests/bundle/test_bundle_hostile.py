@@ -150,6 +150,10 @@ CONFIGS: Cases = {
     "missing key": (config(lambda known: known.pop("fusion")), "fusion: is missing"),
     "two prompts": (written("config.yaml", "prompt: {}\n"), "stands in prompt.yaml too"),
     "no component": (config(lambda known: known.update(reranker=3)), "is no component"),
+    "selector of an older bundle": (
+        config(lambda known: known.update(selector={"_target_": "rag.selectors.none.NoSelector"})),
+        "selector: is one component without a name",
+    ),
     "index that leads elsewhere": (
         config(lambda known: known["index"].update({"../../etc/passwd": known["index"]["dense"]})),
         "no mapping of names",
