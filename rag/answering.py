@@ -1,6 +1,6 @@
 """A config → an opened pipeline, its chunks and indexes taken from the store or built into it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from rag import golden as golden_sets
 from rag import upkeep
 from rag.budget import Ledger, Terms
 from rag.build import Components
-from rag.citations import citations
+from rag.citations import citations, sections_of
 from rag.compose import compose, hydra_ready, resolve
 from rag.corpus import Corpus
 from rag.errors import ConfigError, UserError
@@ -136,12 +136,18 @@ def answered(pipeline: Pipeline, query: Query, hear: Callable[[str], None] | Non
 def told(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
     """Question, answer, and the passages that were found for it with their provenance.
 
-    `number` of a passage is the one that the answer cites it by, None where it was not read. `abstained` says that the answer
+    `number` of a passage is the one that the answer cites it by, None where it was not read. `quoted` are the words that it
+    cites, as [start, end) of the passage's text, and `section` is then theirs. `abstained` says that the answer
     declines, `cited` is what each of its markers stands for, `findings` are what checks and guards noticed, `sought` is what
     was searched for.
     """
-    numbers = {hit.chunk.chunk_id: number for number, hit in enumerate(answer.contexts, 1)}
-    passages = [{"number": numbers.get(found["chunk"]), **found} for found in provenance(pipeline, trace)]
+    found = provenance(pipeline, trace)
+    whole, known = {passage["chunk"] for passage in found}, dict[str, dict[str, Any]]()
+    for hit, read in zip(answer.contexts, _read(answer), strict=True):
+        name = hit.chunk.chunk_id
+        known[name if name in whole else _beginning(name)] = read  # One passage may have been cut at its end.
+    nothing = {"number": None}
+    passages = [nothing | one | known.get(one["chunk"], known.get(_beginning(one["chunk"]), {})) for one in found]
     sought = {name: value for name, value in asdict(trace.sought).items() if name in ("question", "texts", "note")}
     return {
         "question": answer.query.text,
@@ -153,3 +159,18 @@ def told(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
         "findings": [asdict(finding) for finding in answer.findings],
         "passages": passages,
     }
+
+
+def _read(answer: Answer) -> Iterator[dict[str, Any]]:
+    """What an answer says of the passages that it was made from: their numbers, the words that it cites, their sections."""
+    cited = citations(answer.reply.text, answer.contexts)
+    for number, (hit, section) in enumerate(zip(answer.contexts, sections_of(answer), strict=True), 1):
+        quotes = {one.quote for one in cited if one.number == number} - {hit.chunk.span}
+        at = hit.chunk.span.start
+        places = [{"start": quote.start - at, "end": quote.end - at} for quote in sorted(quotes)]
+        yield {"number": number, "section": section, "quoted": places}
+
+
+def _beginning(chunk_id: str) -> str:
+    """Document and first character of a chunk."""
+    return chunk_id.rpartition("-")[0]
