@@ -1,6 +1,6 @@
 """A config → an opened pipeline, its chunks and indexes taken from the store or built into it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from rag import golden as golden_sets
 from rag import upkeep
 from rag.budget import Ledger, Terms
 from rag.build import Components
-from rag.citations import citations
+from rag.citations import citations, sections_of
 from rag.compose import compose, hydra_ready, resolve
 from rag.corpus import Corpus
 from rag.engine import Runner
@@ -16,7 +16,7 @@ from rag.errors import ConfigError, UserError
 from rag.golden import Golden
 from rag.graph import Graph
 from rag.jobs import corpus_of
-from rag.opening import SINGLE, layers, open_pipeline
+from rag.opening import SINGLE, layers, open_pipeline, selectors_of
 from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
 from rag.records import Answer, Query
@@ -71,7 +71,8 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
 def nodes_of(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
     """The parts of a config that `open_pipeline` builds."""
     parts = layers(config, components)
-    return {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
+    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")}
+    return nodes | parts | {"indexes": config["index"], "selectors": selectors_of(config, components)}
 
 
 def values_of(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,16 +106,16 @@ def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
 
 
 def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
-    """The first `k` passages of one question's trace: span, text, and rank and score after each step that knew them."""
+    """The first `k` hits of one question's trace: span, text, and rank and score after each step that knew them.
+
+    Neighbours that a selector put behind a hit have its rank and score.
+    """
     steps = dict(trace.indexes) | {"fused": trace.fused}
     if trace.reranked is not trace.fused:
         steps["reranked"] = trace.reranked
-    known = {
-        step: {position: (rank, score) for rank, (position, score) in enumerate(found.row(0), 1)}
-        for step, found in steps.items()
-    }
+    known = {step: found.placed(0) for step, found in steps.items()}
     passages = []
-    for rank, (position, score) in enumerate(trace.selected.first(k).row(0), 1):
+    for position, (rank, score) in trace.selected.first(k).placed(0).items():
         chunk = corpus.chunk(position)
         places = {
             step: {"rank": ranks[position][0], "score": ranks[position][1]}
@@ -135,12 +136,18 @@ def answered(pipeline: Pipeline, query: Query, hear: Callable[[str], None] | Non
 def told(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
     """Question, answer, and the passages that were found for it with their provenance.
 
-    `number` of a passage is the one that the answer cites it by, None where it was not read. `abstained` says that the answer
+    `number` of a passage is the one that the answer cites it by, None where it was not read. `quoted` are the words that it
+    cites, as [start, end) of the passage's text, and `section` is then theirs. `abstained` says that the answer
     declines, `cited` is what each of its markers stands for, `findings` are what checks and guards noticed, `sought` is what
     was searched for.
     """
-    numbers = {hit.chunk.chunk_id: number for number, hit in enumerate(answer.contexts, 1)}
-    passages = [{"number": numbers.get(found["chunk"]), **found} for found in provenance(pipeline, trace)]
+    found = provenance(pipeline, trace)
+    whole, known = {passage["chunk"] for passage in found}, dict[str, dict[str, Any]]()
+    for hit, read in zip(answer.contexts, _read(answer), strict=True):
+        name = hit.chunk.chunk_id
+        known[name if name in whole else _beginning(name)] = read  # One passage may have been cut at its end.
+    nothing = {"number": None}
+    passages = [nothing | one | known.get(one["chunk"], known.get(_beginning(one["chunk"]), {})) for one in found]
     sought = {name: value for name, value in asdict(trace.sought).items() if name in ("question", "texts", "note")}
     return {
         "question": answer.query.text,
@@ -152,3 +159,18 @@ def told(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
         "findings": [asdict(finding) for finding in answer.findings],
         "passages": passages,
     }
+
+
+def _read(answer: Answer) -> Iterator[dict[str, Any]]:
+    """What an answer says of the passages that it was made from: their numbers, the words that it cites, their sections."""
+    cited = citations(answer.reply.text, answer.contexts)
+    for number, (hit, section) in enumerate(zip(answer.contexts, sections_of(answer), strict=True), 1):
+        quotes = {one.quote for one in cited if one.number == number} - {hit.chunk.span}
+        at = hit.chunk.span.start
+        places = [{"start": quote.start - at, "end": quote.end - at} for quote in sorted(quotes)]
+        yield {"number": number, "section": section, "quoted": places}
+
+
+def _beginning(chunk_id: str) -> str:
+    """Document and first character of a chunk."""
+    return chunk_id.rpartition("-")[0]

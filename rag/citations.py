@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.edits import Cut, Edited
-from rag.records import Ranking, Span
+from rag.quotes import quoted, section_of
+from rag.records import Answer, Chunk, Ranking, Span
 from rag.sentences import Piece, blocks, is_heading, sentences
 
 NUMBERS = r"\d{1,3}(?:\s*[-–]\s*\d{1,3})?"
@@ -48,13 +49,18 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The marker at [start, end) of a reply cites context `number`, the characters `span` of a document, for `sentence`."""
+    """The marker at [start, end) of a reply cites context `number`, the characters `span` of a document, for `sentence`.
+
+    `quote` are the words in it that the sentence rests on (`rag.quotes`), `section` the headings above these.
+    """
 
     number: int
     span: Span
     start: int
     end: int
     sentence: Piece
+    quote: Span
+    section: str
 
 
 def markers(text: str) -> list[Marker]:
@@ -122,12 +128,26 @@ def said(text: str) -> list[Said]:
 def citations(text: str, contexts: Ranking) -> list[Citation]:
     """Everything that a reply cites, in order, one entry per number of a marker; markers to nothing are left out."""
     return [
-        Citation(number, contexts[number - 1].chunk.span, marker.start, marker.end, (sentence.start, sentence.end))
+        _citation(text, number, contexts[number - 1].chunk, marker, (sentence.start, sentence.end))
         for sentence in said(text)
         for marker in sentence.markers
         for number in marker.numbers
         if 1 <= number <= len(contexts)
     ]
+
+
+def _citation(text: str, number: int, chunk: Chunk, marker: Marker, sentence: Piece) -> Citation:
+    quote = quoted(without_markers(text[slice(*sentence)]), chunk)
+    return Citation(number, chunk.span, marker.start, marker.end, sentence, quote, section_of(quote, chunk))
+
+
+def sections_of(answer: Answer) -> list[str]:
+    """For each context the sections of the words that an answer cites from it, joined by `; `; its own if it is not cited."""
+    told = [dict[str, None]() for _ in answer.contexts]
+    for one in citations(answer.reply.text, answer.contexts):
+        told[one.number - 1][one.section] = None
+    rows = zip(told, answer.contexts, strict=True)
+    return ["; ".join(filter(None, some)) if some else hit.chunk.section for some, hit in rows]
 
 
 def _pieces(plain: str, start: int, stop: int) -> Iterator[Piece]:

@@ -28,7 +28,7 @@ from rag.errors import ConfigError, closest
 from rag.files import shipped as shipped
 
 PLUGINS = "rag.plugins"
-LISTS = ("index", "metric", "check", "guard")
+LISTS = ("index", "metric", "selector", "check", "guard")
 """Groups of which several choices may be made at once; the others take one."""
 
 

@@ -1,18 +1,15 @@
 """All chunks of a corpus as one table, so that rankings can be arrays of row numbers."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.records import Chunk, Document, Span
-
-HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+from rag import headings
+from rag.records import Chunk, Document, Section, Span
 
 
 @dataclass(frozen=True)
@@ -52,16 +49,30 @@ class Corpus:
         """The chunk at `position` as a record."""
         document = self.documents[int(self.doc[position])]
         span = Span(document.doc_id, int(self.start[position]), int(self.end[position]))
-        return Chunk(span, document.text[span.start : span.end], self.section(position))
+        first, last = self._sections_of(position)
+        return Chunk(span, document.text[span.start : span.end], self.sections[int(self.doc[position])][first : last + 1])
 
     def chunks(self, positions: Sequence[int]) -> tuple[Chunk, ...]:
         """The chunks at `positions`, in that order."""
         return tuple(self.chunk(position) for position in positions)
 
-    def section(self, position: int) -> str:
-        """The Markdown headings above the first character of a chunk, outermost first, joined by ` > `; empty if none."""
-        offsets, titles = self._headings[int(self.doc[position])]
-        return titles[bisect_right(offsets, int(self.start[position]))]
+    def reach(self, position: int) -> tuple[int, int]:
+        """The first and the last section of its document, by number, that a chunk holds text of; headings alone are none."""
+        row, start, end = int(self.doc[position]), int(self.start[position]), int(self.end[position])
+        text, sections = self.documents[row].text, self.sections[row]
+        first, last = self._sections_of(position)
+        while first < last and not text[max(start, sections[first].body) : sections[first + 1].start].strip():
+            first += 1
+        while first < last and not text[sections[last].body : end].strip():
+            last -= 1
+        return first, last
+
+    def _sections_of(self, position: int) -> tuple[int, int]:
+        """The numbers of the first and the last section that a chunk has a character of."""
+        sections = self.sections[int(self.doc[position])]
+        edges = int(self.start[position]), max(int(self.start[position]), int(self.end[position]) - 1)
+        first, last = (bisect_right(sections, place, key=lambda section: section.start) - 1 for place in edges)
+        return first, last
 
     def place(self, doc_id: str) -> int | None:
         """The row of a document in `documents`, None if there is none."""
@@ -75,34 +86,23 @@ class Corpus:
     @cached_property
     def outlines(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
         """The sections of every document, as `outline` has them."""
-        rows = zip(self.documents, self._headings, strict=True)
-        return tuple(tuple(_sections(len(document.text), *headings)) for document, headings in rows)
+        rows = zip(self.documents, self.sections, strict=True)
+        return tuple(tuple(_stretches(len(document.text), sections)) for document, sections in rows)
 
     def clipped(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> "Corpus":
         """The same chunks with other edges inside their own."""
         narrower = replace(self, start=start, end=end)
         # The headings are those of the documents, which stay; to look for them anew would take longer than a search.
-        vars(narrower).update(_headings=self._headings, outlines=self.outlines)
+        vars(narrower).update(sections=self.sections, outlines=self.outlines)
         return narrower
 
     @cached_property
-    def _headings(self) -> tuple[tuple[list[int], list[str]], ...]:
-        return tuple(_heading_paths(document.text) for document in self.documents)
+    def sections(self) -> tuple[tuple[Section, ...], ...]:
+        """The sections of every document (`rag.headings`)."""
+        return tuple(tuple(headings.sections(document.text)) for document in self.documents)
 
 
-def _heading_paths(text: str) -> tuple[list[int], list[str]]:
-    offsets: list[int] = []
-    titles = [""]
-    path: list[tuple[int, str]] = []
-    for match in HEADING.finditer(text):
-        level = len(match[1])
-        path = [(depth, title) for depth, title in path if depth < level] + [(level, match[2])]
-        offsets.append(match.start())
-        titles.append(" > ".join(title for _, title in path))
-    return offsets, titles
-
-
-def _sections(size: int, offsets: Sequence[int], titles: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    for (start, end), title in zip(pairwise([0, *offsets, size]), titles, strict=True):
-        if start < end:
-            yield start, end, title
+def _stretches(size: int, sections: Sequence[Section]) -> Iterator[tuple[int, int, str]]:
+    for section, end in zip(sections, [*(one.start for one in sections[1:]), size], strict=True):
+        if section.start < end:
+            yield section.start, end, section.path

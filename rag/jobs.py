@@ -111,7 +111,7 @@ def corpus_of(entry: Entry, golden: Golden) -> Corpus:
 
 def rankings_of(entry: Entry) -> Rankings:
     """Stored rankings."""
-    return Rankings(entry.arrays["positions"], entry.arrays["scores"])
+    return Rankings(entry.arrays["positions"], entry.arrays["scores"], entry.arrays.get("ranks"))
 
 
 def replies_of(entry: Entry) -> list[Reply]:
@@ -132,7 +132,8 @@ def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
 
 def entry_of_rankings(rankings: Rankings) -> Entry:
     """Rankings as a stage keeps them."""
-    return Entry({"positions": rankings.positions, "scores": rankings.scores})
+    ranks = {} if rankings.ranks is None else {"ranks": rankings.ranks}
+    return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})
 
 
 def entry_of_corpus(corpus: Corpus) -> Entry:

@@ -26,10 +26,11 @@ class Judged:
 
     Where all gold of a question is whole documents, its items are documents: the ranking of chunks becomes a ranking of
     documents by first occurrence, and `chars_seen` and `chars_read` at a document's rank count the chunks up to and including
-    the first one of that document. Elsewhere items are chunks, and any chunk of a whole gold document satisfies its group.
+    the first one of that document. Elsewhere items are hits, each with the neighbours that a selector put behind it: these are
+    seen and read at the rank of their hit. Any chunk of a whole gold document satisfies its group.
 
-    A chunk is relevant where it shares at least `coverage` of the shorter of the two with a gold span, or belongs to a whole
-    gold document. Judged are the documents that the question's evidence (of any grade) or its `judged` names.
+    An item is relevant where one of its chunks is: it shares at least `coverage` of the shorter of the two with a gold span, or
+    belongs to a whole gold document. Judged are the documents that the evidence (of any grade) or `judged` names.
 
     Gold characters are those of one alternative per group, the one that the whole ranking covers best (the first of several),
     counted once where spans overlap. A question that has a whole document in its gold has no gold characters.
@@ -66,11 +67,11 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
         raise ValueError(f"{len(rankings)} rankings for {len(gold.by_document)} questions")
     hits = _Hits.of(rankings)
     fresh_chars, piece_hit = _segments(hits, gold)
-    is_item, document_hit = _documents(hits, gold)
+    new_document, document_hit = _documents(hits, gold)
     covering_hit, share = _coverage(piece_hit, len(hits), gold)
     chosen = _chosen_pieces(share, gold)
     gold_chars = np.bincount(piece_hit[chosen], gold.piece_chars[chosen], len(hits) + 1)[:-1].astype(np.int64)
-    items = _Items.of(hits, is_item)
+    items = _Items.of(hits, new_document, gold.by_document)
     group_ranks, grades = _groups(covering_hit, document_hit, items, gold)
     return Judged(
         group_ranks=group_ranks,
@@ -81,20 +82,25 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
         chars_seen=items.totals(fresh_chars),
         chars_read=items.totals(gold.chunk_chars[hits.position]),
         gold_chars=np.bincount(gold.piece_question[chosen], gold.piece_chars[chosen], hits.questions).astype(np.int64),
-        items=np.bincount(hits.question, is_item, hits.questions).astype(np.int64),
+        items=items.last(),
         answerable=group_ranks[:, 0] >= 0,
     )
 
 
 @dataclass(frozen=True)
 class _Hits:
-    """All hits in a row, question after question, best first. `len(hits)`, one too many, stands for "no hit"."""
+    """All hits in a row, question after question, best first. `len(hits)`, one too many, stands for "no hit".
+
+    `rank` is that of a hit, which its neighbours share, and `fresh` the first of those that share it.
+    """
 
     questions: int
     width: int
     question: Ints
     position: Ints
     first: Ints
+    rank: Ints
+    fresh: Flags
 
     @classmethod
     def of(cls, rankings: Rankings) -> "_Hits":
@@ -102,7 +108,10 @@ class _Hits:
         question, _ = np.nonzero(found)
         counts = found.sum(axis=1)
         first = (np.cumsum(counts) - counts)[question]
-        return cls(len(found), max(found.shape[1], 1), question, rankings.positions[found].astype(np.int64), first)
+        rank = np.arange(len(question)) - first + 1 if rankings.ranks is None else rankings.ranks[found].astype(np.int64)
+        width = max(found.shape[1], int(rank.max(initial=1)))
+        fresh = np.append(True, (np.diff(rank) != 0) | (np.diff(question) != 0))[: len(question)]
+        return cls(len(found), width, question, rankings.positions[found].astype(np.int64), first, rank, fresh)
 
     def __len__(self) -> int:
         return len(self.question)
@@ -116,30 +125,41 @@ class _Hits:
 
 @dataclass(frozen=True)
 class _Items:
-    """What the hits are in the ranking that is judged: which of them are items, at which rank, at which place of a table."""
+    """The rank of every hit in the ranking that is judged; where items start and end, and at which place of a table."""
 
     hits: _Hits
-    is_item: Flags
     rank: Ints
+    start: Ints
+    end: Ints
     place: Ints
 
     @classmethod
-    def of(cls, hits: _Hits, is_item: Flags) -> "_Items":
-        rank = hits.running(is_item.astype(np.int64))
-        return cls(hits, is_item, rank, (hits.question * hits.width + rank - 1)[is_item])
+    def of(cls, hits: _Hits, new_document: Flags, by_document: Flags) -> "_Items":
+        """Items are new documents for questions `by_document`, and hits with their neighbours for the others."""
+        own = by_document[hits.question]
+        rank = np.where(own, hits.running(new_document.astype(np.int64)), hits.rank)
+        start = np.flatnonzero(np.where(own, new_document, hits.fresh))
+        end = np.flatnonzero(np.where(own, new_document, np.append(hits.fresh[1:], True)[: len(hits)]))
+        return cls(hits, rank, start, end, hits.question[end] * hits.width + rank[end] - 1)
+
+    def last(self) -> Ints:
+        """The last rank of every question, 0 where nothing was found."""
+        ranks: Ints = self._table(self.rank[self.end]).max(axis=1)
+        return ranks
 
     def flags(self, values: Flags) -> Flags:
-        """A flag per hit as a table by rank."""
-        return self._table(values)
+        """Whether any hit of an item has a flag, as a table by rank."""
+        flagged = np.append(0, np.cumsum(values))
+        return self._table(flagged[self.end + 1] > flagged[self.start])
 
     def totals(self, values: Ints) -> Ints:
         """A number per hit as a table of running sums by rank; after the last item the sum stays what it was."""
-        table: Ints = np.maximum.accumulate(self._table(self.hits.running(values)), axis=1)
+        table: Ints = np.maximum.accumulate(self._table(self.hits.running(values)[self.end]), axis=1)
         return table
 
     def _table(self, values: NDArray[Any]) -> NDArray[Any]:
         table = np.zeros(self.hits.questions * self.hits.width, values.dtype)
-        table[self.place] = values[self.is_item]
+        table[self.place] = values
         return table.reshape(self.hits.questions, self.hits.width)
 
 
@@ -154,15 +174,15 @@ def _segments(hits: _Hits, gold: Gold) -> tuple[Ints, Ints]:
 
 
 def _documents(hits: _Hits, gold: Gold) -> tuple[Flags, Ints]:
-    """Which hits are items; for each alternative the first hit of its document, no hit where it is a span."""
+    """Which hits are the first of their document; for each alternative the first hit of its document, none for a span."""
     wholes = np.flatnonzero(gold.alternative_document >= 0)
     first = np.full(len(gold.alternative_document), len(hits))
     if not len(wholes):
-        return np.ones(len(hits), np.bool_), first
+        return np.zeros(len(hits), np.bool_), first
     size = int(gold.documents)
     keys = hits.question * size + gold.chunk_document[hits.position]
     fresh, first[wholes] = _first(keys, gold.alternative_document[wholes], hits.questions * size)
-    return fresh | ~gold.by_document[hits.question], first
+    return fresh, first
 
 
 def _first(keys: Ints, wanted: Ints, size: int) -> tuple[Flags, Ints]:

@@ -48,7 +48,7 @@ def hits_of(rows: Iterable[Iterable[Any]]) -> Hits:
 
 def screened_of(meta: Mapping[str, Any]) -> list[Screened]:
     """What screens left."""
-    return [Screened(hits_of(part["kept"]), _findings(part["findings"])) for part in meta["screened"]]
+    return [Screened(hits_of(part["kept"]), _findings(part["findings"]), tuple(part["ranks"])) for part in meta["screened"]]
 
 
 def _findings(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:

@@ -10,10 +10,10 @@ from rag.errors import ConfigError, DataError
 from rag.pipeline import Pipeline
 from rag.reading import Reading
 from rag.records import Document
-from rag.roles import Framing, Index, Inspection, Screen, Searcher
+from rag.roles import Framing, Index, Inspection, Screen, Searcher, changes_nothing
 from rag.store import Entry
 
-SINGLE = ("queries", "embedder", "fusion", "reranker", "selector", "generator")
+SINGLE = ("queries", "embedder", "fusion", "reranker", "generator")
 
 
 def layers(config: Mapping[str, Any], components: Components) -> dict[str, dict[str, Any]]:
@@ -22,6 +22,12 @@ def layers(config: Mapping[str, Any], components: Components) -> dict[str, dict[
     built = {name: components.role(name.partition(".")[0], node, name) for name, node in chosen.items()}
     kinds = {"screens": Screen, "framings": Framing, "inspections": Inspection}
     return {kind: {name: chosen[name] for name in chosen if isinstance(built[name], fits)} for kind, fits in kinds.items()}
+
+
+def selectors_of(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
+    """The selectors of a config that change something, by name in their order; ConfigError for one that is none."""
+    built = {name: components.role("selector", node, f"selector.{name}") for name, node in config["selector"].items()}
+    return {name: config["selector"][name] for name, selector in built.items() if not changes_nothing(selector)}
 
 
 def several(nodes: Mapping[str, Any], components: Components) -> dict[str, Any]:
@@ -66,6 +72,7 @@ def open_pipeline(
         {name: index.uses_vectors for name, index in built.items()},
         reading=reading_of(nodes, values, corpus.documents, components),
         inspections=several(nodes["inspections"], components),
+        selectors=several(nodes["selectors"], components),
         **{role: (components.handed if role == "generator" else components.build)(nodes[role], role) for role in SINGLE},
         **{name: values[name] for name in ("depth", "rerank_depth")},
     )

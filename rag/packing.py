@@ -1,7 +1,8 @@
 """Which of the passages that were found fit into a prompt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from rag.corpus import Corpus
 from rag.records import Chunk, Hit, Ranking
@@ -24,37 +25,27 @@ class Packed:
     left_out: Hits = ()
 
 
-def pack(hits: Sequence[tuple[int, float]], corpus: Corpus, tokens: int | None) -> Packed:
+def pack(hits: Sequence[tuple[int, float]], corpus: Corpus, tokens: int | None, ranks: Sequence[int] = ()) -> Packed:
     """Take passages, best first, group by group: a hit with its neighbours; all of them where `tokens` is None.
 
-    A group is a run of the ranking whose chunks lie next to each other in one document. It goes in whole or not at all, and the
-    first that has no room ends it: what is read is always the beginning of what was found, and more tokens never take a passage
-    away. The first group goes in whatever its length: if it has no room its best chunks do, and the one at
+    `ranks` tell which passages are one group: those of one rank, where they are given. A group goes in whole or not at all, and
+    the first that has no room ends it: what is read is always the beginning of what was found, and more tokens never take a
+    passage away. The first group goes in whatever its length: if it has no room its best chunks do, and the one at
     which the tokens end is cut behind its last token. Tokens are those of the passages, without what a prompt or a guard adds.
     """
-    if tokens is None:
+    if tokens is None or not hits:
         return _packed(hits, corpus, len(hits))
-    room, stop = tokens, 0
-    for start, end in groups(hits, corpus):
-        room -= sum(count(corpus.text(position)) for position, _ in hits[start:end])
+    room, stop, sizes = tokens, 0, _sizes(ranks or range(len(hits)))
+    for size in sizes:
+        room -= sum(count(corpus.text(position)) for position, _ in hits[stop : stop + size])
         if room < 0:
             break
-        stop = end
-    return _packed(hits, corpus, stop) if stop or not hits else _shortened(hits, corpus, tokens)
+        stop += size
+    return _packed(hits, corpus, stop) if stop else _shortened(hits, sizes[0], corpus, tokens)
 
 
-def groups(hits: Sequence[tuple[int, float]], corpus: Corpus) -> Iterator[tuple[int, int]]:
-    """The groups of a ranking as [start, end)."""
-    start = 0
-    for end in range(1, len(hits) + 1):
-        if end == len(hits) or not _touches([position for position, _ in hits[start:end]], hits[end][0], corpus):
-            yield start, end
-            start = end
-
-
-def _touches(group: Sequence[int], position: int, corpus: Corpus) -> bool:
-    """Whether a chunk lies next to one of a group, in the same document."""
-    return any(abs(position - one) == 1 and corpus.doc[position] == corpus.doc[one] for one in group)
+def _sizes(ranks: Sequence[int]) -> list[int]:
+    return [len(list(group)) for _, group in groupby(ranks)]
 
 
 def _packed(hits: Sequence[tuple[int, float]], corpus: Corpus, stop: int) -> Packed:
@@ -62,12 +53,11 @@ def _packed(hits: Sequence[tuple[int, float]], corpus: Corpus, stop: int) -> Pac
     return Packed(tuple(hits[:stop]), chunks, tuple(chunk.text for chunk in chunks), tuple(hits[stop:]))
 
 
-def _shortened(hits: Sequence[tuple[int, float]], corpus: Corpus, tokens: int) -> Packed:
+def _shortened(hits: Sequence[tuple[int, float]], size: int, corpus: Corpus, tokens: int) -> Packed:
     """The best chunks of the first group, the last of them cut behind as many tokens as there is room for."""
-    _, end = next(groups(hits, corpus))
     kept: dict[int, Chunk] = {}
-    # Neighbours share the score of their hit, which stands between them.
-    for rank in sorted(range(end), key=lambda rank: (-hits[rank][1], abs(2 * rank - end + 1))):
+    # The hit stands first, and what lies next to it says more than what lies further off.
+    for rank in sorted(range(size), key=lambda rank: abs(hits[rank][0] - hits[0][0])):
         chunk = corpus.chunk(hits[rank][0])
         ends = borders(chunk.text)
         kept[rank] = chunk if len(ends) <= tokens else cut(chunk, chunk.span.start + ends[tokens - 1])

@@ -50,7 +50,7 @@ class Pipeline:
     embedder: Embedder
     fusion: Fusion
     reranker: Reranker
-    selector: Selector
+    selectors: Mapping[str, Selector]
     reading: Reading
     generator: Generator
     inspections: Mapping[str, Inspection] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Pipeline:
 
     @property
     def k(self) -> int:
-        """How many passages are read."""
+        """How many hits are read, each with the neighbours that a selector puts behind it."""
         return self.reading.k
 
     def trace(self, query: Query) -> Trace:
@@ -91,8 +91,8 @@ class Pipeline:
 
     def _selected(self, rankings: Rankings) -> Rankings:
         """What is selected; neighbours of a hit are read only where they are allowed."""
-        selected = select(self.selector, rankings, self.corpus)
-        return selected if self.allowed is None else selected.within(self.allowed)
+        selected = select(self.selectors, rankings, self.corpus)
+        return selected if self.allowed is None or selected is rankings else selected.within(self.allowed)
 
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
         """What the generator would be given."""

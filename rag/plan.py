@@ -158,7 +158,9 @@ def trial_id(config: Mapping[str, Any], golden: Golden) -> str:
     kept = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
     if control_of(config) == "none":
         kept.pop("control", None)  # Trials kept their ids when controls came.
-    return digest(without_runtime(kept), list(config["index"]), golden.corpus_digest, golden.golden_digest)[:10]
+    # Keys are sorted where they are hashed, and indexes and selectors have an order.
+    orders = list(config["index"]), list(config["selector"])
+    return digest(without_runtime(kept), *orders, golden.corpus_digest, golden.golden_digest)[:10]
 
 
 def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:

@@ -25,7 +25,7 @@ def prompted(pipeline: Pipeline, query: Query) -> dict[str, Any]:
     messages = [_message(message) for message in prepared.request.messages] if prepared.request else []
     told: dict[str, Any] = {"question": query.text, "searched": list(trace.sought.texts), "messages": messages}
     told |= {"tokens": sum(message["tokens"] for message in messages), "context_tokens": pipeline.reading.context_tokens}
-    ranks = {position: rank for rank, (position, _) in enumerate(trace.selected.first(pipeline.k).row(0), 1)}
+    ranks = {position: rank for position, (rank, _) in trace.selected.first(pipeline.k).placed(0).items()}
     told |= {"contexts": list(_contexts(pipeline, prepared, ranks)), "left_out": list(_left_out(pipeline, prepared, ranks))}
     return told | {"findings": [asdict(finding) for finding in prepared.screened.findings]}
 
@@ -42,7 +42,7 @@ def _contexts(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> 
 
 
 def _left_out(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> Iterator[dict[str, Any]]:
-    """The first k passages that are not shown, in their order."""
+    """The passages of the first k hits that are not shown, in their order."""
     read = {position for position, _ in prepared.read}
     quarantined: dict[str, list[str]] = {}
     for finding in prepared.screened.findings:

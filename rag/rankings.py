@@ -21,11 +21,14 @@ Vectors differ in their last bits with the machine and the batch; a leaderboard 
 class Rankings:
     """One ranking per row, best first: (-score, position), no position twice, the end filled with (NOTHING, -inf).
 
-    `positions` int32 and `scores` float64, both of shape (questions, width).
+    `positions` int32 and `scores` float64, both of shape (questions, width). `ranks` int32, of that shape and ascending, are
+    there where hits brought neighbours: these share rank and score of their hit, and stand behind it in reading order. A rank
+    may be missing: all that its hit could bring stands at a better one. Without `ranks`, rank = column + 1.
     """
 
     positions: NDArray[np.int32]
     scores: NDArray[np.float64]
+    ranks: NDArray[np.int32] | None = None
 
     @classmethod
     def ordered(cls, positions: ArrayLike, scores: ArrayLike, depth: int) -> "Rankings":
@@ -86,18 +89,43 @@ class Rankings:
         kept = self.positions[question] != NOTHING
         return list(zip(self.positions[question][kept].tolist(), self.scores[question][kept].tolist(), strict=True))
 
+    def placed(self, question: int) -> dict[int, tuple[int, float]]:
+        """The rank, from 1, and the score of every position of one question, best first."""
+        row = self.row(question)
+        ranks = range(1, len(row) + 1) if self.ranks is None else self.ranks[question, : len(row)].tolist()
+        return {position: (rank, score) for (position, score), rank in zip(row, ranks, strict=True)}
+
     def only(self, question: int) -> "Rankings":
         """The ranking of one question."""
-        return Rankings(self.positions[question : question + 1], self.scores[question : question + 1])
+        return self.of(np.array([question]))
+
+    def of(self, questions: NDArray[np.int64]) -> "Rankings":
+        """The rankings of these rows, in this order."""
+        ranks = None if self.ranks is None else self.ranks[questions]
+        return Rankings(self.positions[questions], self.scores[questions], ranks)
+
+    def where(self, kept: NDArray[np.bool_]) -> "Rankings":
+        """The rankings without the entries that are not kept, shape (questions, width); as wide as the longest row then is."""
+        kept = kept & (self.positions != NOTHING)
+        width = int(kept.sum(axis=1).max(initial=0))
+        order = np.argsort(~kept, axis=1, kind="stable")[:, :width]
+        filled = np.take_along_axis(kept, order, 1)
+
+        def moved(values: NDArray[Any], fill: float) -> NDArray[Any]:
+            return np.where(filled, np.take_along_axis(values, order, 1), fill).astype(values.dtype)
+
+        ranks = None if self.ranks is None else moved(self.ranks, 0)
+        return Rankings(moved(self.positions, NOTHING), moved(self.scores, -np.inf), ranks)
 
     def within(self, allowed: NDArray[np.bool_]) -> "Rankings":
         """The rankings without the positions that are not allowed."""
-        kept = (self.positions != NOTHING) & allowed[self.positions]
-        return Rankings.ordered(np.where(kept, self.positions, NOTHING), self.scores, self.positions.shape[1])
+        return self.where(allowed[self.positions])
 
     def first(self, depth: int) -> "Rankings":
-        """The best `depth` of every row."""
-        return Rankings(self.positions[:, :depth], self.scores[:, :depth])
+        """What stands at the best `depth` ranks of every row."""
+        if self.ranks is None:
+            return Rankings(self.positions[:, :depth], self.scores[:, :depth])
+        return self.where(self.ranks <= depth)
 
 
 def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,16 +12,14 @@ from rag.rankings import Rankings
 from rag.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request
 from rag.roles import Framing, Memory, Prompt, Screen
 
-Hits = Sequence[tuple[int, float]]
-"""Positions of chunks with their scores, best first."""
-
 
 @dataclass(frozen=True)
 class Screened:
-    """What screens left of the first k passages of a question, and what they found."""
+    """What screens left of the first k hits of a question and their neighbours, the ranks of these, and what screens found."""
 
     kept: tuple[tuple[int, float], ...]
     findings: tuple[Finding, ...] = ()
+    ranks: tuple[int, ...] = ()
 
     @property
     def abstains(self) -> bool:
@@ -47,7 +45,10 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Reading:
-    """The parts that lay out what was found. `pinned` documents go in whole; `context_tokens` limits the contexts, None not."""
+    """The parts that lay out what was found: the first `k` hits, each with the neighbours that a selector put behind it.
+
+    `pinned` documents go in whole; `context_tokens` limits the contexts, None not.
+    """
 
     prompt: Prompt
     memory: Memory
@@ -58,7 +59,7 @@ class Reading:
     pinned: tuple[Document, ...] = ()
 
     def screen(self, queries: Sequence[Query], rankings: Rankings, corpus: Corpus) -> list[Screened]:
-        """Look at the first k passages of every question; what is quarantined is not replaced by what stands behind it."""
+        """Look at the first k hits of every question and their neighbours; what is quarantined is not replaced by others."""
         return screen(self.screens, queries, rankings.first(self.k), corpus)
 
     def prepare(
@@ -73,7 +74,7 @@ class Reading:
     def _one(self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]) -> Prepared:
         if recalled.note:
             screened = replace(screened, findings=(*screened.findings, Finding("memory", recalled.note)))
-        packed = pack(screened.kept, corpus, self.context_tokens)
+        packed = pack(screened.kept, corpus, self.context_tokens, screened.ranks)
         if screened.abstains:
             return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled)
         texts, before, after = packed.texts, list[str](), list[str]()
@@ -88,8 +89,10 @@ class Reading:
 
 def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:
     """What is left of the heads of rankings; contexts in findings get the numbers that they have among what is left."""
-    rows = [heads.row(number) for number in range(len(heads))]
-    shown: list[Ranking] = [tuple(Hit(corpus.chunk(place), score) for place, score in row) for row in rows] if screens else []
+    rows = [[(place, *known) for place, known in heads.placed(number).items()] for number in range(len(heads))]
+    shown: list[Ranking] = []
+    if screens:
+        shown = [tuple(Hit(corpus.chunk(place), score) for place, _, score in row) for row in rows]
     found: list[list[Finding]] = [[] for _ in queries]
     for one in screens.values():
         for gathered, findings in zip(found, one.screen(queries, shown), strict=True):
@@ -97,13 +100,16 @@ def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Ranki
     return [_left(row, findings, corpus) for row, findings in zip(rows, found, strict=True)]
 
 
-def _left(row: Hits, findings: Sequence[Finding], corpus: Corpus) -> Screened:
+def _left(row: Sequence[tuple[int, int, float]], findings: Sequence[Finding], corpus: Corpus) -> Screened:
+    """What is left of passages, each a position, a rank and a score."""
     gone = {finding.context for finding in findings if finding.action == "quarantine"}
-    kept = [rank for rank in range(1, len(row) + 1) if rank not in gone]
-    number = {rank: place for place, rank in enumerate(kept, 1)}
+    kept = [place for place in range(1, len(row) + 1) if place not in gone]
+    number = {place: after for after, place in enumerate(kept, 1)}
 
     def told(one: Finding) -> Finding:
         name = corpus.chunk(row[one.context - 1][0]).chunk_id
         return replace(one, context=number.get(one.context, 0), passage=name)
 
-    return Screened(tuple(row[rank - 1] for rank in kept), tuple(told(one) if one.context else one for one in findings))
+    left = [row[place - 1] for place in kept]
+    told_of = tuple(told(one) if one.context else one for one in findings)
+    return Screened(tuple((position, score) for position, _, score in left), told_of, tuple(rank for _, rank, _ in left))

@@ -100,8 +100,7 @@ def run_rerank(job: Job) -> Entry:
 
 def run_select(job: Job) -> Entry:
     """Rankings → fewer or wider rankings."""
-    selector = job.components.build(job.nodes["selector"], "selector")
-    return entry_of_rankings(steps.select(selector, job.ranking, job.corpus))
+    return entry_of_rankings(steps.select(several(job.nodes["selectors"], job.components), job.ranking, job.corpus))
 
 
 def run_shuffle(job: Job) -> Entry:
@@ -120,7 +119,7 @@ def run_gold_contexts(job: Job) -> Entry:
 
 
 def run_screen(job: Job) -> Entry:
-    """The first k passages → those that a model may read, and what screens found in them."""
+    """The first k hits → those passages that a model may read, and what screens found in them."""
     screens = several(job.nodes["screens"], job.components)
     return Entry(meta={"screened": plain(screen(screens, job.queries, job.ranking.first(job.values["k"]), job.corpus))})
 

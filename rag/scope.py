@@ -15,7 +15,6 @@ from rag.queries.none import AsTyped
 from rag.rankings import Rankings
 from rag.records import Allowed, Document, Span, Vectors
 from rag.rerankers.none import NoReranker
-from rag.selectors.none import NoSelector
 
 Value = str | int | float | bool
 Stretches = Sequence[tuple[int, int]]
@@ -202,7 +201,7 @@ def _whole(pipeline: Pipeline, scope: Scope) -> Pipeline:
         queries=AsTyped(),
         fusion=SingleFusion(),
         reranker=NoReranker(),
-        selector=NoSelector(),
+        selectors={},
         reading=replace(pipeline.reading, k=count, context_tokens=None, pinned=()),
         depth=count,
         allowed=None,

@@ -7,10 +7,11 @@ In doubt nothing is cut: a full stop before a small letter never ends a sentence
 import re
 from collections.abc import Iterator
 
+from rag.headings import FENCED
+
 Piece = tuple[int, int]
 """Start and end of some characters."""
 
-FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^`\n]*$.*?(?:^[ \t]*\1[^\n]*|\Z)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"#{1,6}[ \t]")
 ALONE = r"#{1,6}[ \t]|\||[-=*_]{3,}[ \t\r]*\n"
 """Headings, table rows and rules: the line behind them is something else."""

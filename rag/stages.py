@@ -14,7 +14,7 @@ from rag.claims import PARTS
 from rag.evaluate import check_column, parse_column
 from rag.golden import Golden
 from rag.graph import Graph
-from rag.opening import SINGLE, layers, pinned
+from rag.opening import SINGLE, layers, pinned, selectors_of
 from rag.roles import AssessedMetric, changes_nothing
 from rag.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fusion, check_history, control_of, history_of
 
@@ -44,7 +44,7 @@ class Ends:
 def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
     """Add all stages of one resolved config; ConfigError for whatever in it cannot be built."""
     check(config)
-    roles = ("fusion", "reranker", "selector", "queries", "generator")
+    roles = ("fusion", "reranker", "queries", "generator")
     silent = {role: changes_nothing(graph.components.role(role, config[role])) for role in roles}
     check_fusion(graph.components, config)
     check_control(config, silent["generator"], len(golden.examples))
@@ -101,8 +101,8 @@ def _ranking(
     if not silent["reranker"]:
         inputs = {"ranking": ranking, "corpus": corpus, "queries": queries}
         ranking = graph.add("rerank", {"reranker": config["reranker"]}, {"rerank_depth": config["rerank_depth"]}, inputs)
-    if not silent["selector"]:
-        ranking = graph.add("select", {"selector": config["selector"]}, {}, {"ranking": ranking, "corpus": corpus})
+    if selectors := selectors_of(config, graph.components):
+        ranking = graph.add("select", {"selectors": selectors}, {}, {"ranking": ranking, "corpus": corpus})
     return ranking
 
 
@@ -218,7 +218,8 @@ def _latency(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: st
 def _served(graph: Graph, config: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a config that answer one question."""
     parts = layers(config, graph.components)
-    return {role: config[role] for role in (*SINGLE, "memory", "prompt")} | parts | {"indexes": config["index"]}
+    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")}
+    return nodes | parts | {"indexes": config["index"], "selectors": selectors_of(config, graph.components)}
 
 
 def _served_values(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,6 +123,8 @@ def _finite(values: Sequence[float]) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def select(selector: Selector, rankings: Rankings, corpus: Corpus) -> Rankings:
-    """Drop or widen what was ranked."""
-    return selector.select(rankings, corpus)
+def select(selectors: Mapping[str, Selector], rankings: Rankings, corpus: Corpus) -> Rankings:
+    """Drop or widen what was ranked, one selector after the other; the same object where there is none."""
+    for selector in selectors.values():
+        rankings = selector.select(rankings, corpus)
+    return rankings

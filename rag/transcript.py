@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.answering import told
+from rag.citations import sections_of
 from rag.errors import DataError
 from rag.files import replace_text
 from rag.redaction import plain
@@ -39,8 +40,8 @@ def _markdown(session: Session) -> str:
         lines += [*(f"> {line}" for line in one.question.splitlines()), "", one.answer.reply.text.strip() or "…", ""]
         lines += [f"- {finding.source}: {finding.what}" for finding in one.answer.findings]
         cited = set(one.answer.reply.citations)
-        for number, hit in enumerate(one.answer.contexts, 1):
-            section = f" ({hit.chunk.section})" if hit.chunk.section else ""
-            lines.append(f"- [{number}]{' cited' if number in cited else ''} `{hit.chunk.chunk_id}`{section}")
+        for number, (hit, section) in enumerate(zip(one.answer.contexts, sections_of(one.answer), strict=True), 1):
+            place = f" ({section})" if section else ""
+            lines.append(f"- [{number}]{' cited' if number in cited else ''} `{hit.chunk.chunk_id}`{place}")
         lines.append("")
     return "\n".join(lines)

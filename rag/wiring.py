@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rag.build import Components
+from rag.build import TARGET, Components
 from rag.errors import ConfigError, closest
 from rag.parameters import shown
 
@@ -37,6 +37,7 @@ def check(config: Mapping[str, Any]) -> None:
     if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
         raise ConfigError("coverage", f"is {shown(config['coverage'])}", "a share above 0, at most 1")
     _check_reading(config)
+    _check_named(config)
     if control_of(config) not in CONTROLS:
         raise ConfigError("control", f"is {shown(config['control'])}", closest(control_of(config), CONTROLS))
     if history_of(config) not in HISTORIES:
@@ -57,6 +58,14 @@ def _check_reading(config: Mapping[str, Any]) -> None:
         raise ConfigError("context_tokens", f"is {shown(tokens)}", "a whole number from 1, or null for no limit")
     if pinned is not None and not (isinstance(pinned, list) and all(isinstance(name, str) for name in pinned)):
         raise ConfigError("pinned", f"is {shown(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
+
+
+def _check_named(config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a selector without a name: they were single components before a trial could have several."""
+    selectors = config["selector"]
+    if not isinstance(selectors, Mapping) or TARGET in selectors:
+        what = f"is {shown(selectors)}, not components by name"
+        raise ConfigError("selector", what, "write `<name>:` above its _target_; of an older sweep or bundle: make it again")
 
 
 def check_fusion(components: Components, config: Mapping[str, Any]) -> None:

@@ -91,6 +91,7 @@ def test_a_citation_knows_its_context_its_place_and_its_sentence() -> None:
     contexts = tuple(Hit(Chunk(Span("d", start, start + 5), "12345"), 1.0) for start in (0, 10))
     text = "Yes [2]. No [1, 2, 3]."
     found = citations(text, contexts)
+    assert [one.quote for one in found] == [one.span for one in found], "nothing is shared: the whole passage"
     assert [(one.number, one.span, text[one.start : one.end], one.sentence) for one in found] == [
         (2, Span("d", 10, 15), "[2]", (0, 8)),
         (1, Span("d", 0, 5), "[1, 2, 3]", (9, 22)),

@@ -21,7 +21,7 @@ from rag.wiring import check
 
 CONF = shipped("conf")
 FILES = sorted(path.relative_to(CONF).with_suffix("").as_posix() for path in CONF.glob("*/**/*.yaml"))
-EMPTY = ("check/none", "guard/none")
+EMPTY = ("check/none", "guard/none", "selector/none")
 """The empty list of a group of which any number may be chosen, as a choice of its own."""
 
 COMPONENTS = [name for name in FILES if not name.startswith("execute/") and name not in EMPTY]
@@ -152,5 +152,6 @@ def test_every_experiment_is_made_of_what_can_be_built(here: Path, name: str) ->
             nodes = trial.config[role] if role == "index" else {role: trial.config[role]}
             for key, node in nodes.items():
                 components.role(role, node, key)
-        for metric, node in trial.config["metric"].items():
-            components.role("metric", node, f"metric.{metric}")
+        for role in ("metric", "selector"):
+            for name, node in trial.config[role].items():
+                components.role(role, node, f"{role}.{name}")

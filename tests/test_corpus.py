@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.corpus import Corpus
-from rag.records import Chunk, Document, Span
+from rag.records import Chunk, Document, Section, Span
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 
@@ -30,7 +30,7 @@ def spot(text: str) -> Span:
 
 def sections(*texts: str) -> list[str]:
     corpus = Corpus.of([Document("guide", GUIDE)], [spot(text) for text in texts])
-    return [corpus.section(position) for position in range(len(corpus))]
+    return [chunk.section_at(chunk.span.start) for chunk in corpus.chunks(range(len(corpus)))]
 
 
 def test_rows_stand_in_reading_order() -> None:
@@ -65,7 +65,8 @@ def test_a_span_of_an_unknown_document_is_refused() -> None:
 def test_chunks_are_records_in_the_order_asked_for() -> None:
     corpus = Corpus.of([Document("guide", GUIDE)], [spot("Tell us."), spot("Weeks.")])
     second, first = corpus.chunks([1, 0])
-    assert second == Chunk(spot("Weeks."), "Weeks.", "Leave > Parents")
+    parents = Section(GUIDE.index("## Parents"), GUIDE.index("\nWeeks."), "Leave > Parents")
+    assert second == Chunk(spot("Weeks."), "Weeks.", (parents,))
     assert first.chunk_id == f"guide:{spot('Tell us.').start}-{spot('Tell us.').end}"
     assert corpus.chunks([]) == ()
 
@@ -90,7 +91,38 @@ def test_what_only_looks_like_a_heading_is_none() -> None:
 
 def test_each_document_has_its_own_headings() -> None:
     corpus = Corpus.of([Document("a", "# A\nx"), Document("b", "y")], [Span("a", 4, 5), Span("b", 0, 1)])
-    assert [corpus.section(position) for position in range(2)] == ["A", ""]
+    assert [corpus.chunk(position).section for position in range(2)] == ["A", ""]
+
+
+def test_a_chunk_knows_the_section_of_each_of_its_characters() -> None:
+    text = "five days.\n## Sick leave\nTell us.\n### Long \t\nA note."
+    (chunk,) = Corpus.of([Document("guide", GUIDE)], [spot(text)]).chunks([0])
+    told = {"days": "Leave", "## Sick": "Leave > Sick leave", "us.": "Leave > Sick leave", "note": "Leave > Sick leave > Long"}
+    assert {words: chunk.section_at(GUIDE.index(words)) for words in told} == told
+    headings = [GUIDE[place] for place in range(chunk.span.start, chunk.span.end) if chunk.is_heading(place)]
+    assert "".join(headings) == "## Sick leave### Long \t"
+
+
+@pytest.mark.parametrize(
+    ("text", "section"),
+    [
+        ("five days.\n## Sick leave\nTell us.\n### Long", "Leave > Sick leave"),
+        ("Twenty-five days.\n## Sick", "Leave"),
+        ("Weeks.\n# Pay\n#no heading\n", "Pay"),
+        ("# Long \t\nA note.\n## Parents\nWeeks.", "Leave"),  # Each of the two sections has half of it.
+        (GUIDE, "Leave"),
+    ],
+)
+def test_the_section_of_a_chunk_is_that_of_more_than_half_of_it(text: str, section: str) -> None:
+    assert Corpus.of([Document("guide", GUIDE)], [spot(text)]).chunk(0).section == section
+
+
+def test_reach_leaves_headings_without_text_out() -> None:
+    cut = ["five days.\n## Sick leave\n", "\n## Sick leave\nTell us.", "## Sick leave", "us.\n### Long \t\nA"]
+    corpus = Corpus.of([Document("guide", GUIDE)], sorted(spot(text) for text in cut))
+    assert {corpus.text(position): corpus.reach(position) for position in range(4)} == dict(
+        zip(cut, [(1, 1), (2, 2), (2, 2), (2, 3)], strict=True)
+    )
 
 
 @LAW
@@ -130,6 +162,7 @@ def test_clipped_chunks_stay_where_they_are() -> None:
     corpus = Corpus.of([Document("guide", GUIDE)], [spot("Twenty-five days.\n## Sick leave\n"), spot("Weeks.")])
     narrower = corpus.clipped(corpus.start + 2, corpus.end - 1)
     assert [narrower.text(position) for position in (0, 1)] == ["enty-five days.\n## Sick leave", "eks"]
-    assert narrower.section(1) == corpus.section(1) == "Leave > Parents"
+    assert narrower.chunk(1).section == corpus.chunk(1).section == "Leave > Parents"
+    assert narrower.sections is corpus.sections
     assert narrower.outlines is corpus.outlines
     assert corpus.text(1) == "Weeks."

@@ -113,7 +113,7 @@ def test_reasoning_is_not_heard(instruction: str, heard: str) -> None:
     corpus = Corpus.of([Document("d", "seven")], [Span("d", 0, 5)])
     reading = Reading(SectionPrompt(instruction, announcement=FINAL), NoMemory(), 1)
     unused: Any = None
-    parts = {name: unused for name in ("queries", "embedder", "fusion", "reranker", "selector")}
+    parts = {name: unused for name in ("queries", "embedder", "fusion", "reranker", "selectors")}
     pipeline = Pipeline(corpus, {}, {}, reading=reading, generator=Thinking(), **parts)
     found = Rankings.pack([[(0, 1.0)]])
     pieces: list[str] = []

@@ -3,12 +3,11 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.corpus import Corpus
-from rag.packing import cut, groups, hits, pack
+from rag.packing import cut, hits, pack
 from rag.records import Document, Span
 from rag.tokens import borders, count
 
@@ -38,25 +37,11 @@ def test_nothing_found_is_nothing_read() -> None:
     assert pack([], corpus_of(1), None).read == ()
 
 
-@pytest.mark.parametrize(
-    ("positions", "found"),
-    [
-        ([0, 1, 3], [(0, 2), (2, 3)]),  # 3 is the first chunk of the other document
-        ([0, 2, 1], [(0, 1), (1, 3)]),
-        ([1, 0, 2], [(0, 3)]),
-        ([2, 3], [(0, 1), (1, 2)]),
-        ([0, 3, 1], [(0, 1), (1, 2), (2, 3)]),
-    ],
-)
-def test_a_group_is_a_run_of_neighbours_in_one_document(positions: list[int], found: list[tuple[int, int]]) -> None:
-    assert list(groups([(position, 0.0) for position in positions], corpus_of(1, 1, 1))) == found
-
-
 def test_groups_go_in_whole_or_not_at_all() -> None:
-    ranked = [(0, 0.9), (4, 0.8), (3, 0.8), (2, 0.1)]  # one chunk, then two that touch, then one: 2, 3 + 2, 4 tokens
+    ranked = [(0, 0.9), (4, 0.8), (3, 0.8), (2, 0.1)]  # one chunk, then a hit with a neighbour, then one: 2, 3 + 2, 4 tokens
     corpus = corpus_of(2, 3, 4)
-    assert [len(pack(ranked, corpus, tokens).read) for tokens in (2, 6, 7, 10, 11)] == [1, 1, 3, 3, 4]
-    assert pack(ranked, corpus, 6).left_out == ((4, 0.8), (3, 0.8), (2, 0.1))
+    assert [len(pack(ranked, corpus, tokens, (1, 2, 2, 3)).read) for tokens in (2, 6, 7, 10, 11)] == [1, 1, 3, 3, 4]
+    assert pack(ranked, corpus, 6, (1, 2, 2, 3)).left_out == ((4, 0.8), (3, 0.8), (2, 0.1))
 
 
 def test_a_group_without_room_ends_it_even_where_a_smaller_one_would_fit() -> None:
@@ -71,25 +56,29 @@ def test_the_first_group_goes_in_cut_behind_its_last_token() -> None:
     assert packed.left_out == ((3, 0.2),)
 
 
+def test_hits_that_touch_are_no_group() -> None:
+    assert pack([(0, 0.9), (1, 0.9)], corpus_of(3, 3), 4).read == ((0, 0.9),)
+
+
 def test_neighbours_without_room_leave_their_hit() -> None:
-    around = [(0, 0.9), (1, 0.9), (2, 0.9)]
-    assert pack(around, corpus_of(3, 3, 3), 3).read == ((1, 0.9),)
-    two = pack(around, corpus_of(3, 3, 3), 5)
-    assert [chunk.chunk_id for chunk in two.chunks] == ["d0:0-9", "d0:15-29"]
-    assert pack([(0, 0.4), (1, 0.9)], corpus_of(3, 3), 3).read == ((1, 0.9),)
+    around, ranks = [(2, 0.9), (0, 0.9), (1, 0.9), (3, 0.9)], (1, 1, 1, 1)
+    assert pack(around, corpus_of(3, 3, 3, 3), 3, ranks).read == ((2, 0.9),)
+    two = pack(around, corpus_of(3, 3, 3, 3), 5, ranks)
+    assert [chunk.chunk_id for chunk in two.chunks] == ["d0:30-44", "d0:15-24"], "the nearest neighbour, cut"
 
 
 @st.composite
-def rankings(draw: st.DrawFn) -> tuple[Corpus, list[tuple[int, float]]]:
+def rankings(draw: st.DrawFn) -> tuple[Corpus, list[tuple[int, float]], list[int]]:
     corpus = corpus_of(*draw(st.lists(st.integers(1, 9), min_size=1, max_size=6)))
     positions = draw(st.lists(st.integers(0, len(corpus) - 1), unique=True, max_size=8))
-    return corpus, [(position, draw(st.sampled_from([0.9, 0.5]))) for position in positions]
+    ranks = sorted(draw(st.lists(st.integers(1, 5), min_size=len(positions), max_size=len(positions))))
+    return corpus, [(position, draw(st.sampled_from([0.9, 0.5]))) for position in positions], ranks
 
 
 @given(rankings(), st.integers(1, 40), st.integers(0, 20))
-def test_laws(given: tuple[Corpus, list[tuple[int, float]]], tokens: int, more: int) -> None:
-    corpus, ranked = given
-    packed = pack(ranked, corpus, tokens)
+def test_laws(given: tuple[Corpus, list[tuple[int, float]], list[int]], tokens: int, more: int) -> None:
+    corpus, ranked, ranks = given
+    packed = pack(ranked, corpus, tokens, ranks)
     assert sorted((*packed.read, *packed.left_out)) == sorted(ranked)
     assert sum(map(count, packed.texts)) <= tokens
     assert bool(packed.read) == bool(ranked)
@@ -98,7 +87,7 @@ def test_laws(given: tuple[Corpus, list[tuple[int, float]]], tokens: int, more: 
         assert chunk.span.start == whole.span.start
         assert text == chunk.text == corpus.documents[int(corpus.doc[position])].text[chunk.span.start : chunk.span.end]
     assert [one for one in ranked if one in packed.read] == list(packed.read)
-    assert set(packed.read) <= set(pack(ranked, corpus, tokens + more).read)
+    assert set(packed.read) <= set(pack(ranked, corpus, tokens + more, ranks).read)
 
 
 @given(st.text())

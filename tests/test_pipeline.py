@@ -64,7 +64,7 @@ def plugin(here: Path, conf: Callable[[str, str], Path], monkeypatch: pytest.Mon
             "index=[bm25s]",
             "fusion=single",
             "selector=score_floor",
-            "selector.floor=0.9",
+            "selector.score_floor.floor=0.9",
             "chunker=sentence",
             "chunker.sentences=1",
         ],

@@ -24,7 +24,7 @@ CHOICES = {
     "fused": ("index=[bm25s,dense]", "fusion=rrf"),
     "weighted": ("index=[bm25,faiss_flat]", "fusion=weighted", "selector=neighbours"),
     "reranked": ("index=[bm25s,dense]", "reranker=mmr", "rerank_depth=5"),
-    "floored": ("index=[dense]", "fusion=single", "selector=score_floor", "selector.floor=0.05"),
+    "floored": ("index=[dense]", "fusion=single", "selector=score_floor", "selector.score_floor.floor=0.05"),
     "graph": ("index=[faiss_hnsw]", "fusion=single"),
     "carried": ("index=[bm25s,dense]", "queries=carry_over"),
     "lists": ("index=[faiss_ivf]", "fusion=single"),

@@ -26,7 +26,7 @@ ROOMS = {
     "generator": "generators", "check": "checks",
 }  # fmt: skip
 """Role → the room of `rag` that its components live in."""
-SEVERAL = ("index", "guard", "check")
+SEVERAL = ("index", "selector", "guard", "check")
 VALUES = ("k", "depth", "rerank_depth")
 DEEPEST = 10_000
 """The most candidates: they are held in memory for every question."""
@@ -102,6 +102,8 @@ def _components(config: Mapping[str, Any], where: str) -> Iterator[tuple[str, st
         given = config[role]
         if role in SEVERAL and not (isinstance(given, dict) and all(NAME.fullmatch(name) for name in given)):
             raise refused(f"{where}: {role}", "is no mapping of names to components")
+        if role in SEVERAL and TARGET in given:
+            raise refused(f"{where}: {role}", "is one component without a name, as older bundles have it", "export it again")
         for place, node in (
             {f"{role}.{name}": node for name, node in given.items()}.items() if role in SEVERAL else [(role, given)]
         ):

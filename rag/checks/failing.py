@@ -23,7 +23,7 @@ def action_of(check: str, on_failure: str, advice: str = "") -> Action:
 
 def texts_of(chunks: Sequence[Chunk]) -> list[str]:
     """What a model reads of contexts, with the headings above them."""
-    return [f"{chunk.section}\n{chunk.text}" for chunk in chunks]
+    return [f"{chunk.section_at(chunk.span.start)}\n{chunk.text}" for chunk in chunks]
 
 
 def asserted(reply: str, refusal: str, chunks: Sequence[Chunk], words: int = 1) -> list[Said]:

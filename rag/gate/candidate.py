@@ -69,11 +69,12 @@ def changed(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[tupl
     Of a component that another one takes the place of, only the class is told.
     """
     sides = [{key: part for key, part in config.items() if key not in DATA} for config in (base, candidate)]
-    orders = [list(config.get("index", ())) for config in (base, candidate)]
     found = list(_differences("", *sides))
-    if orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1]):
-        # Indexes are fused in their order, which no key shows.
-        found.append(("index", orders[0], orders[1]))
+    for group in ("index", "selector"):
+        orders = [list(config.get(group, ())) for config in (base, candidate)]
+        if orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1]):
+            # Indexes are fused, and selectors applied, in their order, which no key shows.
+            found.append((group, orders[0], orders[1]))
     return tuple(found)
 
 

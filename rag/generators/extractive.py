@@ -142,7 +142,7 @@ class _Reader:
 
     def quotes(self, chunk: Chunk) -> list[Quote]:
         if chunk not in self._known:
-            self._known[chunk] = [self._quote(said) for said in statements(chunk.text, chunk.section)]
+            self._known[chunk] = [self._quote(said) for said in statements(chunk)]
         return self._known[chunk]
 
     def weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:

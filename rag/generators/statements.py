@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rag.records import Chunk
 from rag.sentences import blocks, sentences
 
-HEADING = re.compile(r"\A(#{1,6})\s+(.+?)[\s#]*\Z")
 ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)])\s+")
 RULE = re.compile(r"[\s|:=_*+-]*")
 TERM = re.compile(r"(\*\*|__).+\1")
@@ -24,15 +24,16 @@ class Statement:
     under: str
 
 
-def statements(text: str, section: str = "") -> list[Statement]:
-    """Everything that `text` says, in reading order; headings and table headers are not said, things are said under them.
+def statements(chunk: Chunk) -> list[Statement]:
+    """Everything that a passage says, in reading order; headings and table headers are not said, things are said under them.
 
-    `section` holds the headings above the first character, joined by ` > `. White space inside a statement becomes one blank.
+    White space inside a statement becomes one blank.
     """
-    path, header, said = section.split(" > "), "", list[Statement]()
-    for words in _paragraphs(text):
-        if heading := HEADING.match(words):
-            path, header = [*path[: len(heading[1]) - 1], heading[2]], ""
+    header, said = "", list[Statement]()
+    for start, words in _paragraphs(chunk):
+        path = chunk.section_at(start).split(" > ")
+        if chunk.is_heading(start):
+            header = ""
         elif not words.startswith("|"):
             header = ""
             said.extend(Statement(part, " ".join(path)) for part in _split(ITEM.sub("", words)))
@@ -43,23 +44,27 @@ def statements(text: str, section: str = "") -> list[Statement]:
     return said
 
 
-def _paragraphs(text: str) -> Iterator[str]:
-    """The words of paragraphs, their lines joined; a heading, a list item and a table row is a paragraph of its own."""
+def _paragraphs(chunk: Chunk) -> Iterator[tuple[int, str]]:
+    """The words of paragraphs, their lines joined, each with the place in the document where it begins.
+
+    A heading, a list item and a table row is a paragraph of its own.
+    """
     gathered: list[str] = []
-    end = 0
-    for start, stop in blocks(text):
-        words = " ".join(text[start:stop].split())
-        alone = words.startswith("|") or HEADING.match(words) is not None
-        if gathered and (alone or ITEM.match(words) or text.count("\n", end, start) > 1):
-            yield " ".join(gathered)
+    begun = end = 0
+    for start, stop in blocks(chunk.text):
+        place, words = chunk.span.start + start, " ".join(chunk.text[start:stop].split())
+        alone = words.startswith("|") or chunk.is_heading(place)
+        if gathered and (alone or ITEM.match(words) or chunk.text.count("\n", end, start) > 1):
+            yield begun, " ".join(gathered)
             gathered = []
         if alone and not RULE.fullmatch(words):
-            yield words
+            yield place, words
         elif not RULE.fullmatch(words):
+            begun = begun if gathered else place
             gathered.append(words)
         end = stop
     if gathered:
-        yield " ".join(gathered)
+        yield begun, " ".join(gathered)
 
 
 def _cells(row: str) -> str:

@@ -18,7 +18,7 @@ class Place(BaseModel):
 
 
 class Passage(BaseModel):
-    """A passage that was found: `chunk` is `doc_id:start-end`, `section` the headings it stands under."""
+    """A passage that was found: `chunk` is `doc_id:start-end`, `section` the headings that most of it stands under."""
 
     rank: int
     score: float

@@ -10,10 +10,10 @@ from rag.corpus import Corpus
 from rag.evaluate import Judged, Scores
 from rag.jobs import corpus_of, rankings_of, replies_of
 from rag.plan import PlannedTrial
-from rag.rankings import NOTHING, Rankings
+from rag.rankings import Rankings
 from rag.records import Example, Span
 from rag.report.findings import Scored
-from rag.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Question, Ranked, Shown
+from rag.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
 from rag.store import Entry
 
 WIDTH = 10
@@ -71,10 +71,14 @@ class _Reading:
 def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged) -> Ranked:
     names = [document.doc_id for document in corpus.documents]
     rows = []
-    for row in rankings.positions:
-        kept = row[row != NOTHING]
-        spans = zip(corpus.doc[kept].tolist(), corpus.start[kept].tolist(), corpus.end[kept].tolist(), strict=True)
-        rows.append([(names[doc], start, end) for doc, start, end in spans])
+    for question in range(len(rankings)):
+        hits: dict[int, Passage] = {}
+        for position, (rank, _) in rankings.placed(question).items():
+            doc, start, end = (int(values[position]) for values in (corpus.doc, corpus.start, corpus.end))
+            # Neighbours are shown with their hit, as one passage.
+            _, first, last = hits.get(rank, (names[doc], start, end))
+            hits[rank] = names[doc], min(first, start), max(last, end)
+        rows.append([hits.get(rank) for rank in range(1, max(hits, default=0) + 1)])
     return Ranked(rows, np.maximum(judged.group_ranks, 0).tolist())
 
 

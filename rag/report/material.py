@@ -174,9 +174,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Best passages per question, and the rank at which each group of evidence was found (0 for not at all)."""
+    """Best passages per question, and the rank at which each group of evidence was found (0 for not at all).
 
-    passages: Sequence[Sequence[Passage]]
+    None stands for a hit that is part of a passage above it, to which it is a neighbour.
+    """
+
+    passages: Sequence[Sequence[Passage | None]]
     found: Sequence[Sequence[int]]
 
 

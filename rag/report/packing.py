@@ -9,6 +9,7 @@ import base64
 import gzip
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +73,7 @@ def _packed(explorer: Explorer, shown: Sequence[Shown]) -> Packed:
     rankings = list(dict.fromkeys(trial.ranking for trial in shown if trial.ranking in explorer.rankings))
     texts = _Texts(explorer)
     for name in rankings:
-        texts.add(passage for row in explorer.rankings[name].passages for passage in row)
+        texts.add(passage for row in explorer.rankings[name].passages for passage in row if passage)
     texts.add(place for question in explorer.questions for group in question.gold for place in group)
     numbered = texts.numbered()
     columns = tuple(explorer.trials[0].scores)[:MOST_COLUMNS] if explorer.trials else ()
@@ -146,14 +147,12 @@ def _asked(question: Question, numbered: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _numbers(rows: Sequence[Sequence[Passage]]) -> tuple[list[Passage], list[list[int]]]:
-    counts: dict[Passage, int] = {}
-    for row in rows:
-        for passage in row:
-            counts[passage] = counts.get(passage, 0) + 1
+def _numbers(rows: Sequence[Sequence[Passage | None]]) -> tuple[list[Passage], list[list[int]]]:
+    """The passages of some rankings, and the rankings as their numbers; -1 for what has none of its own."""
+    counts = Counter(passage for row in rows for passage in row if passage)
     known = sorted(counts, key=lambda passage: -counts[passage])
     numbers = {passage: number for number, passage in enumerate(known)}
-    return known, [[numbers[passage] for passage in row] for row in rows]
+    return known, [[numbers[passage] if passage else -1 for passage in row] for row in rows]
 
 
 def _thousandth(value: float) -> int | None:
@@ -163,7 +162,7 @@ def _thousandth(value: float) -> int | None:
 def _characters(explorer: Explorer, shown: Collection[Shown]) -> int:
     """About how many characters of text and of answers these trials show, before any is packed."""
     rankings = {trial.ranking for trial in shown} & set(explorer.rankings)
-    named = {doc for name in rankings for row in explorer.rankings[name].passages for doc, _, _ in row}
+    named = {passage[0] for name in rankings for row in explorer.rankings[name].passages for passage in row if passage}
     said = sum(len(answer) for trial in shown for answer in set(trial.answers))
     return said + sum(len(explorer.documents.get(doc, "")) for doc in named)
 

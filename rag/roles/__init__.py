@@ -62,7 +62,6 @@ ROLES: Mapping[str, type] = {
     "index": Index,
     "fusion": Fusion,
     "reranker": Reranker,
-    "selector": Selector,
     "queries": Rewriter,
     "memory": Memory,
     "prompt": Prompt,
@@ -73,6 +72,7 @@ ROLES: Mapping[str, type] = {
 
 SEVERAL: Mapping[str, tuple[type, ...]] = {
     "metric": (RankingMetric, AnswerMetric, AssessedMetric),
+    "selector": (Selector,),
     "check": (Screen, Inspection),
     "guard": (Screen, Framing, Inspection),
 }

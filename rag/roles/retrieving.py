@@ -106,8 +106,8 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Selector(Protocol):
-    """Drops or widens what was ranked."""
+    """Drops or widens what was ranked. Several of them stand in a list, and each is given what the one before it left."""
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
-        """Fewer hits, or the same hits with their neighbours around them."""
+        """Fewer hits (`Rankings.where`), or the same hits with neighbours that have the rank and the score of their hit."""
         ...

@@ -6,8 +6,7 @@ import numpy as np
 
 from rag.corpus import Corpus
 from rag.errors import ConfigError
-from rag.rankings import NOTHING, Rankings
-from rag.selectors.width import narrowed
+from rag.rankings import Rankings
 
 
 class ScoreFloorSelector:
@@ -19,11 +18,11 @@ class ScoreFloorSelector:
 
     def __init__(self, floor: float, relative: bool = False) -> None:
         if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not math.isfinite(floor):
-            raise ConfigError("selector.floor", f"found {floor!r}", "a number")
+            raise ConfigError("selector.score_floor.floor", f"found {floor!r}", "a number")
         if not isinstance(relative, bool):
-            raise ConfigError("selector.relative", f"found {relative!r}", "true or false")
+            raise ConfigError("selector.score_floor.relative", f"found {relative!r}", "true or false")
         if relative and not 0 <= floor <= 1:
-            raise ConfigError("selector.floor", f"{floor} is no share of the best score", "a number from 0 to 1")
+            raise ConfigError("selector.score_floor.floor", f"{floor} is no share of the best score", "a number from 0 to 1")
         self.floor, self.relative = float(floor), relative
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
@@ -31,5 +30,4 @@ class ScoreFloorSelector:
         scores = rankings.scores
         best = scores[:, :1]
         floors = np.where(best > 0, self.floor * np.maximum(best, 0), -np.inf) if self.relative else self.floor
-        kept = (scores >= floors) & (rankings.positions != NOTHING)
-        return narrowed(np.where(kept, rankings.positions, NOTHING).astype(np.int32), np.where(kept, scores, -np.inf))
+        return rankings.where(scores >= floors)

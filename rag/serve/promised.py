@@ -37,7 +37,7 @@ Metadata = dict[str, str | int | float | bool]
 
 
 class Passage(Told):
-    """A passage: the characters [start, end) of a document. `section` are the headings above it."""
+    """A passage: the characters [start, end) of a document. `section` are the headings that most of it stands under."""
 
     number: int
     chunk: str = Field(examples=["leave/annual-leave.md:619-1160"])
@@ -80,7 +80,7 @@ class Place(Told):
 
 
 class Citation(Told):
-    """The marker at [start, end) of the answer cites source `number`, `quote` as it was shown."""
+    """The marker at [start, end) of the answer cites source `number`, `quote` as it was shown, `section` are its headings."""
 
     number: int
     start: int

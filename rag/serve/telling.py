@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rag.citations import citations, without_markers
+from rag.citations import citations
 from rag.pipeline import Pipeline, Trace
 from rag.rankings import Rankings
 from rag.records import Answer, Chunk, Document, Message, Ranking
-from rag.serve.quotes import quoted
 
 Documents = Mapping[str, Document]
 Places = Mapping[str, Mapping[int, tuple[int, float]]]
@@ -34,7 +33,7 @@ def contexts(ranking: Ranking, documents: Documents) -> list[dict[str, Any]]:
 
 
 def found(pipeline: Pipeline, trace: Trace, k: int, documents: Documents) -> list[dict[str, Any]]:
-    """The first `k` passages of a search, each with its rank and score after every step that knew it."""
+    """The passages of the first `k` hits of a search, each with its rank and score after every step that knew it."""
     known = places(trace)
     rows = enumerate(trace.selected.first(k).row(0), 1)
     shown = ((number, position, pipeline.corpus.chunk(position), score) for number, (position, score) in rows)
@@ -48,10 +47,7 @@ def places(trace: Trace) -> dict[str, dict[int, tuple[int, float]]]:
         rankings["reranked"] = trace.reranked
     if trace.selected is not trace.reranked:
         rankings["selected"] = trace.selected
-    return {
-        name: {position: (rank, score) for rank, (position, score) in enumerate(ranking.row(0), 1)}
-        for name, ranking in rankings.items()
-    }
+    return {name: ranking.placed(0) for name, ranking in rankings.items()}
 
 
 def steps(known: Places, position: int) -> dict[str, Any]:
@@ -63,14 +59,12 @@ def steps(known: Places, position: int) -> dict[str, Any]:
 
 def cited(answer: Answer, documents: Documents) -> list[dict[str, Any]]:
     """What each marker of an answer stands for: the passage, and the words in it that its sentence rests on."""
-    told, text = [], answer.reply.text
-    for one in citations(text, answer.contexts):
-        chunk = answer.contexts[one.number - 1].chunk
-        quote = quoted(without_markers(text[slice(*one.sentence)]), chunk)
-        place = {"number": one.number, "start": one.start, "end": one.end, "doc_id": chunk.span.doc_id}
-        words = chunk.text[quote.start - chunk.span.start : quote.end - chunk.span.start]
-        said = {"span": {"start": quote.start, "end": quote.end}, "quote": words, "section": chunk.section}
-        told.append(place | said | {"metadata": dict(documents[chunk.span.doc_id].metadata)})
+    told = []
+    for one in citations(answer.reply.text, answer.contexts):
+        place = {"number": one.number, "start": one.start, "end": one.end, "doc_id": one.span.doc_id}
+        words = documents[one.span.doc_id].text[one.quote.start : one.quote.end]
+        said = {"span": {"start": one.quote.start, "end": one.quote.end}, "quote": words, "section": one.section}
+        told.append(place | said | {"metadata": dict(documents[one.span.doc_id].metadata)})
     return told
 
 

@@ -1,10 +1,9 @@
 """What stands around an answer: that it declines, what checks and guards noticed, what it was made from."""
 
-from collections.abc import Sequence
-
 from rich.markup import escape
 
-from rag.records import Answer, Finding, Ranking
+from rag.citations import sections_of
+from rag.records import Answer, Finding
 from rag.roles import Generator, changes_nothing
 from rag.terminal.output import out, visible
 
@@ -43,13 +42,13 @@ def _said(finding: Finding) -> str:
     return visible(f"{finding.source}: {finding.what}" + (f" ({', '.join(about)})" if about else ""))
 
 
-def sources(contexts: Ranking, citations: Sequence[int]) -> None:
-    """The cited contexts, a line each."""
-    cited = [number for number in citations if 1 <= number <= len(contexts)]
-    if contexts and not cited:
+def sources(answer: Answer) -> None:
+    """The cited contexts, a line each, with the sections of the words that are cited."""
+    cited = [number for number in answer.reply.citations if 1 <= number <= len(answer.contexts)]
+    if answer.contexts and not cited:
         out.print("[dim]It cites none of the passages that were read.[/dim]")
+    sections = sections_of(answer)
     for number in cited:
-        chunk = contexts[number - 1].chunk
-        where = f"\\[{number}] {escape(visible(chunk.chunk_id))}"
-        section = f"  {escape(visible(chunk.section))}" if chunk.section else ""
+        where = f"\\[{number}] {escape(visible(answer.contexts[number - 1].chunk.chunk_id))}"
+        section = f"  {escape(visible(sections[number - 1]))}" if sections[number - 1] else ""
         out.print(f"[dim][cyan]{where}[/cyan]{section}[/dim]", soft_wrap=not out.is_terminal)

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from rag.answering import told
 from rag.build import TARGET
+from rag.citations import sections_of
 from rag.errors import ConfigError, UserError, closest
 from rag.redaction import plain
 from rag.roles import changes_nothing
@@ -111,7 +112,7 @@ class Chat:
     def _show(self, exchange: Exchange, heard: str) -> None:
         answered(exchange.answer, self.session.pipeline.generator, bool(heard))
         if not exchange.answer.abstained:
-            sources(exchange.answer.contexts, exchange.answer.reply.citations)
+            sources(exchange.answer)
         elif exchange.answer.contexts:
             out.print("[dim]/sources shows what was found.[/dim]")
         out.print()
@@ -143,8 +144,8 @@ class Chat:
 
     def _sources(self, which: str) -> None:
         answer = self._meant(which).answer
-        for number, hit in enumerate(answer.contexts, 1):
-            about = {"number": number, "chunk": hit.chunk.chunk_id, "section": hit.chunk.section, "text": hit.chunk.text}
+        for number, (hit, section) in enumerate(zip(answer.contexts, sections_of(answer), strict=True), 1):
+            about = {"number": number, "chunk": hit.chunk.chunk_id, "section": section, "text": hit.chunk.text}
             passages([{**about, "steps": {}, "cited": number in answer.reply.citations}])
         if not answer.contexts:
             out.print("[dim]It was made from no passage.[/dim]")

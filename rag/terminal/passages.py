@@ -11,7 +11,7 @@ from rag.terminal.output import out, visible
 
 EXCERPT = 400
 BEFORE = 80
-"""Characters that are shown before gold which stands further behind."""
+"""Characters that are shown before a mark which stands further behind."""
 
 
 def passages(found: Sequence[Mapping[str, Any]]) -> None:
@@ -37,28 +37,28 @@ def heading(passage: Mapping[str, Any]) -> str:
 
 
 def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:
-    """The text on one line, at most about `most` characters of it: from its beginning, or from shortly before its first gold.
+    """The text on one line, at most about `most` characters of it: from its beginning, or from shortly before its first mark.
 
-    Gold stands between » and «, so that it is seen without colours too.
+    Gold, and words that an answer cites, stand between » and «, so that they are seen without colours too.
     """
-    text, marks = passage["text"], _merged(passage.get("gold", ()))
+    text, marks = passage["text"], _merged([*passage.get("gold", ()), *passage.get("quoted", ())])
     first = min((start for start, _ in marks), default=0)
     begin = 0 if first <= most // 2 else first - BEFORE
     end = min(len(text), begin + most)
     shown, at = "… " if begin else "", begin
     for start, stop in marks:
         if start < end:
-            gold = _flat(text[start : min(stop, end)])
-            shown += f"{escape(_flat(text[at:start]))}[bold green]»{escape(gold)}«[/bold green]"
+            marked = _flat(text[start : min(stop, end)])
+            shown += f"{escape(_flat(text[at:start]))}[bold green]»{escape(marked)}«[/bold green]"
             at = min(stop, end)
     shown += escape(_flat(text[at:end]))
     return shown.strip() + (" …" if end < len(text) else "")
 
 
-def _merged(gold: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
-    """Where gold stands, stretches that meet joined, in reading order."""
+def _merged(marks: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
+    """Where something is marked, stretches that meet joined, in reading order."""
     joined: list[tuple[int, int]] = []
-    for start, end in sorted((mark["start"], mark["end"]) for mark in gold):
+    for start, end in sorted((mark["start"], mark["end"]) for mark in marks):
         if joined and start <= joined[-1][1]:
             joined[-1] = joined[-1][0], max(joined[-1][1], end)
         else:

@@ -162,8 +162,7 @@ class _Row:
         return [passage | {"gold": _gold(corpus, position, self.groups)} for passage, position in found]
 
     def _ranking(self, key: str) -> Rankings:
-        found = self.reader.rankings(key)
-        return Rankings(found.positions[self.row : self.row + 1], found.scores[self.row : self.row + 1])
+        return self.reader.rankings(key).only(self.row)
 
 
 def _gold(corpus: Corpus, position: int, groups: Sequence[Evidence]) -> list[dict[str, int]]:

@@ -25,7 +25,7 @@ TIMES = 120
 NUMBERS = (-1, -2, 0, 1, 2, 127, 2**15, 2**31 - 1, -(2**31), 10**6, 1 << 40)
 VALUES = (
     None, -1, 0, 1, 5, 10**6, 0.5, -0.5, 1e300, "", "x", "[(", "{nobody}", "{question}", [], {}, [1], ["x"], {"a": 1},
-    {"a": {"b": "c"}}, True, False, "english", "x" * 5000, {"_target_": "rag.selectors.none.NoSelector"}, [[["x"]]],
+    {"a": {"b": "c"}}, True, False, "english", "x" * 5000, {"_target_": "rag.rerankers.none.NoReranker"}, [[["x"]]],
 )  # fmt: skip
 QUERIES = [Query(str(number), text) for number, text in enumerate(("When does the ferry leave?", "ticket bus", "x"))]
 

@@ -169,6 +169,11 @@ class Writer:
 """
 
 
+def selecting(target: str, **values: Any) -> forged.Change:
+    """Make a component of a plugin the one selector."""
+    return forged.config(lambda known: known.update(selector={"fewer": {"_target_": target, **values}}))
+
+
 class TestPlugins:
     """Classes of others are components where their package is trusted, and fit their role before they are built."""
 
@@ -180,7 +185,7 @@ class TestPlugins:
         monkeypatch.chdir(tmp_path)
 
     def test_a_trusted_package_may_be_named(self, base: Path, tmp_path: Path) -> None:
-        made = forged.forged(base, tmp_path / "b", forged.node("selector", target="fewer.Fewer", count=2))
+        made = forged.forged(base, tmp_path / "b", selecting(target="fewer.Fewer", count=2))
         assert "outside of rag" in refusal(made).what
         opened = open_bundle(made, packages=("fewer",))
         assert len(opened.pipeline.traces(QUESTIONS[:1])[0].selected.row(0)) == 2
@@ -196,7 +201,7 @@ class TestPlugins:
         ],
     )
     def test_nothing_else_of_it_is_built(self, base: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
-        made = forged.forged(base, tmp_path / "b", forged.node("selector", **values))
+        made = forged.forged(base, tmp_path / "b", selecting(**values))
         assert words in str(refusal(made, packages=("fewer",)))
         assert not (tmp_path / "canary").exists()
 

@@ -42,7 +42,7 @@ PIPELINES = {
     "no generator": "generator=none",
     "diverse": "reranker=mmr",
     "neighbours": "selector=neighbours chunker=sentence",
-    "a floor": "selector=score_floor",
+    "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60",
     "guards": "guard=[scan,rules,spotlight,output]",
     "marks": "guard=[datamark] prompt=cited",
     "checks": "check=[retrieval_floor,citations,numbers,quotes]",

@@ -9,12 +9,12 @@ from rag.checks.numerals import numbers, values
 from rag.checks.quotes import QuotesCheck
 from rag.embedders.hashing import HashingEmbedder
 from rag.errors import ConfigError
-from rag.records import Chunk, Message, Query, Reply, Request, Span, Turn
+from rag.records import Chunk, Message, Query, Reply, Request, Section, Span, Turn
 from rag.roles import Inspection
 
 
 def told(check: Inspection, reply: str, *contexts: str, question: str = "?", history: tuple[Turn, ...] = ()) -> list[str]:
-    chunks = tuple(Chunk(Span("d", 0, len(text)), text, "Heading 77") for text in contexts)
+    chunks = tuple(Chunk(Span("d", 0, len(text)), text, (Section(0, 0, "Heading 77"),)) for text in contexts)
     request = Request(Query("q", question, history), chunks, (Message("user", "?"),))
     (found,) = check.inspect([request], [Reply(reply)])
     assert all(one.end for one in found)

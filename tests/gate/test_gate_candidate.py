@@ -20,6 +20,8 @@ def test_a_change_takes_the_place_of_what_has_its_key_or_lies_inside_its_choice(
     assert candidate.under(["chunker=whole"], held) == held[2:]
     # Several indexes may be chosen at once: what is set of one stays when another joins.
     assert candidate.under(["index=[bm25s,dense]"], held) == [*held[:2], *held[3:]]
+    floored = ["selector=[score_floor,neighbours]", "selector.score_floor.floor=0.2"]
+    assert candidate.under(["selector=[neighbours]"], floored) == floored[1:]
     assert candidate.under(["+metric.mine._target_=c.D", "~k"], held) == held[:4]
     assert candidate.under([], held) == held
 
@@ -36,6 +38,9 @@ def test_configs_differ_by_key_and_by_class_where_a_component_is_another() -> No
     assert candidate.changed(base, {**base, "index": {"a": {"_target_": "a.A"}}}) == (("index.b", "a.B", None),)
     turned = {"b": {"_target_": "a.B"}, "a": {"_target_": "a.A"}}
     assert candidate.changed(base, {**base, "index": turned}) == (("index", ["a", "b"], ["b", "a"]),)
+    chosen, other = {"selector": base["index"]}, {"selector": turned}
+    assert candidate.changed(chosen, other) == (("selector", ["a", "b"], ["b", "a"]),)
+    assert candidate.changed({"selector": {}}, chosen) == (("selector.a", None, "a.A"), ("selector.b", None, "a.B"))
 
 
 def test_an_experiment_without_a_gate_has_a_usual_one() -> None:

@@ -7,13 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.citations import said
+from rag.corpus import Corpus
 from rag.errors import ConfigError
 from rag.generators.extractive import ExtractiveGenerator
-from rag.records import Chunk, Query, Reply, Request, Span
+from rag.records import Document, Query, Reply, Request, Span
 
 
 def ask(question: str, *texts: str, section: str = "") -> Request:
-    chunks = tuple(Chunk(Span(f"d{number}", 0, len(text)), text, section) for number, text in enumerate(texts))
+    under = f"# {section}\n" if section else ""
+    documents = [Document(f"d{number}", under + text) for number, text in enumerate(texts)]
+    corpus = Corpus.of(documents, [Span(one.doc_id, len(under), len(one.text)) for one in documents if one.text != under])
+    chunks = corpus.chunks(range(len(corpus)))
     return Request(Query("q", question), chunks, ())
 
 

@@ -3,11 +3,19 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.corpus import Corpus
 from rag.generators.statements import Statement, statements
+from rag.records import Document, Span
+
+
+def told(text: str, before: str = "") -> list[Statement]:
+    """What a passage says that stands behind some other text in its document."""
+    whole = before + text
+    return statements(Corpus.of([Document("d", whole)], [Span("d", len(before), len(whole))]).chunk(0)) if text else []
 
 
 def said(text: str) -> list[str]:
-    return [sentence.text for sentence in statements(text)]
+    return [sentence.text for sentence in told(text)]
 
 
 def test_sentences_end_where_they_end() -> None:
@@ -36,7 +44,7 @@ def test_wrapped_lines_are_joined_and_items_stand_alone() -> None:
 
 def test_headings_and_table_headers_are_what_things_stand_under() -> None:
     text = "## Pay\nMonthly.\n### Rates\n| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |\n\n## Leave\nYearly."
-    assert statements(text, "Handbook > Old") == [
+    assert told(text, "# Handbook\n## Old\n") == [
         Statement("Monthly.", "Handbook Pay"),
         Statement("A | 10", "Handbook Pay Rates band | rate"),
         Statement("B | 12", "Handbook Pay Rates band | rate"),
@@ -44,9 +52,16 @@ def test_headings_and_table_headers_are_what_things_stand_under() -> None:
     ]
 
 
+def test_headings_of_plain_text_are_not_said() -> None:
+    assert told("BOTTLES\nNutrients: white cap.\n\n1. LABELS\nPencil, not pen.", "SAMPLES\nA memo.\n\n") == [
+        Statement("Nutrients: white cap.", "SAMPLES BOTTLES"),
+        Statement("Pencil, not pen.", "SAMPLES 1. LABELS"),
+    ]
+
+
 @given(st.text(alphabet="aB1 .!?\n|#-*\"'(。é", max_size=200))
 def test_nothing_is_invented_or_empty(text: str) -> None:
-    for sentence in statements(text):
+    for sentence in told(text):
         assert sentence.text.strip()
         assert all(word in text for word in sentence.text.replace("|", " ").split())
 

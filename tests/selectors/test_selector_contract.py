@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from rag.corpus import Corpus
 from rag.rankings import NOTHING, Rankings
 from rag.records import Document, Span
-from rag.roles import Selector, changes_nothing
+from rag.roles import Selector
 
 CONF = Path(__file__).parents[2] / "conf" / "selector"
-CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
+CHOICES = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "none")
 TEXTS = ["# A\none two\n# B\nthree four\nfive six\n## C\nseven", "no heading here at all", "# A\nx\n# A\ny"]
 
 
 @pytest.fixture(scope="module", params=CHOICES)
 def selector(request: pytest.FixtureRequest) -> Selector:
-    node = yaml.safe_load((CONF / f"{request.param}.yaml").read_text(encoding="utf-8"))
+    node = yaml.safe_load((CONF / f"{request.param}.yaml").read_text(encoding="utf-8"))[request.param]
     module, _, name = node.pop("_target_").rpartition(".")
     built = getattr(importlib.import_module(module), name)(**node)
     assert isinstance(built, Selector)
@@ -56,7 +56,9 @@ def test_laws(selector: Selector, case: tuple[Rankings, Corpus]) -> None:
     assert selected.positions.shape == selected.scores.shape
     for question in range(len(rankings)):
         given_hits, hits = rankings.row(question), selected.row(question)
-        assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0])), "the law of order"
+        assert [score for _, score in hits] == sorted((score for _, score in hits), reverse=True), "best first"
+        ranks = [rank for rank, _ in selected.placed(question).values()]
+        assert ranks == sorted(ranks)
         assert len({position for position, _ in hits}) == len(hits), "nothing twice"
         assert all(0 <= position < len(corpus) for position, _ in hits)
         rest = selected.positions[question, len(hits) :], selected.scores[question, len(hits) :]
@@ -64,15 +66,18 @@ def test_laws(selector: Selector, case: tuple[Rankings, Corpus]) -> None:
         assert np.isneginf(rest[1]).all()
         if getattr(selector, "widens", False):
             assert {position for position, _ in given_hits} <= {position for position, _ in hits}, "no hit is lost"
+            placed = selected.placed(question)
+            for rank, (position, _) in enumerate(given_hits, 1):
+                assert placed[position][0] <= rank, "a hit stands at its rank, or with a better one"
         else:
+            assert selected.ranks is None, "a rank is a column"
+            assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0])), "the law of order"
             assert set(hits) <= set(given_hits), "nothing is added, no score changes"
     assert np.array_equal(rankings.positions, before[0]), "what came in stays as it was"
     assert np.array_equal(rankings.scores, before[1])
     again = selector.select(rankings, corpus)
     assert np.array_equal(again.positions, selected.positions)
     assert np.array_equal(again.scores, selected.scores)
-    if changes_nothing(selector):
-        assert selected is rankings
 
 
 @pytest.mark.parametrize("rows", [[], [[]], [[], []]])
@@ -85,5 +90,14 @@ def test_an_empty_corpus_is_no_error(selector: Selector) -> None:
     assert selector.select(Rankings.pack([[]]), Corpus.of([], [])).row(0) == []
 
 
-def test_one_choice_changes_nothing() -> None:
-    assert "none" in CHOICES
+def test_none_is_no_selector() -> None:
+    assert yaml.safe_load((CONF / "none.yaml").read_text(encoding="utf-8")) == {}
+
+
+@given(case=cases(), k=st.integers(1, 6))
+@settings(max_examples=60)
+def test_a_cut_takes_k_hits_and_no_more(selector: Selector, case: tuple[Rankings, Corpus], k: int) -> None:
+    """What is read of the first k hits does not depend on the hits behind them."""
+    rankings, corpus = case
+    cut, early = selector.select(rankings, corpus).first(k), selector.select(rankings.first(k), corpus)
+    assert [cut.placed(row) for row in range(len(cut))] == [early.placed(row) for row in range(len(early))]

@@ -1,6 +1,7 @@
 """Hits with what stands around them."""
 
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,61 +36,99 @@ def widened(row: Row, corpus: Corpus, before: int = 1, after: int = 1) -> Row:
     return NeighboursSelector(before, after).select(Rankings.pack([row]), corpus).row(0)
 
 
-def by_hand(row: Row, corpus: Corpus, before: int, after: int) -> Row:
-    """The rule, one chunk at a time."""
-    out: Row = []
-    for position, score in row:
-        group = [position]
-        for step, count in ((-1, before), (1, after)):
-            at = position
-            for _ in range(count):
-                at += step
-                if not 0 <= at < len(corpus) or corpus.doc[at] != corpus.doc[position]:
-                    break
-                if corpus.section(at) != corpus.section(position):
-                    break
-                group.append(at)
-        out += [(at, score) for at in sorted(group) if at not in {seen for seen, _ in out}]
-    return sorted(out, key=lambda hit: (-hit[1], hit[0]))
+def ranked(row: Row, corpus: Corpus, before: int = 1, after: int = 1) -> list[tuple[int, int]]:
+    """Positions with their ranks."""
+    selected = NeighboursSelector(before, after).select(Rankings.pack([row]), corpus)
+    return [(position, rank) for position, (rank, _) in selected.placed(0).items()]
 
 
-def test_a_group_stands_in_reading_order_with_the_score_of_its_hit() -> None:
-    assert widened([(3, 0.9), (7, 0.5)], corpus_of(("a-", 10))) == [
-        (2, 0.9),
-        (3, 0.9),
-        (4, 0.9),
-        (6, 0.5),
-        (7, 0.5),
-        (8, 0.5),
-    ]
+def by_hand(row: Row, corpus: Corpus, before: int, after: int) -> dict[int, tuple[int, float]]:
+    """The rule, one chunk at a time, for chunks that are lines."""
+
+    def section(at: int) -> tuple[int, int]:
+        doc = int(corpus.doc[at])
+        return doc, corpus.documents[doc].text[: int(corpus.end[at])].count("#")
+
+    out: dict[int, tuple[int, float]] = {}
+    for rank, (position, score) in enumerate(row, 1):
+        around = [position, *range(position - before, position), *range(position + 1, position + after + 1)]
+        for at in around:
+            if 0 <= at < len(corpus) and section(at) == section(position):
+                out.setdefault(at, (rank, score))
+    return out
+
+
+def test_neighbours_stand_behind_their_hit_with_its_rank_and_score() -> None:
+    corpus = corpus_of(("a-", 10))
+    assert widened([(3, 0.9), (7, 0.5)], corpus) == [(3, 0.9), (2, 0.9), (4, 0.9), (7, 0.5), (6, 0.5), (8, 0.5)]
+    assert ranked([(3, 0.9), (7, 0.5)], corpus) == [(3, 1), (2, 1), (4, 1), (7, 2), (6, 2), (8, 2)]
+
+
+def test_a_cut_counts_hits() -> None:
+    """Five hits that lie apart bring fifteen passages, the first of them the first hit."""
+    corpus = corpus_of(("a-", 40))
+    hits = [(30, 0.9), (5, 0.8), (20, 0.7), (10, 0.6), (15, 0.5), (35, 0.4)]
+    selected = NeighboursSelector().select(Rankings.pack([hits]), corpus).first(5)
+    assert [position for position, _ in selected.row(0)] == [30, 29, 31, 5, 4, 6, 20, 19, 21, 10, 9, 11, 15, 14, 16]
 
 
 def test_other_documents_are_no_neighbours() -> None:
     corpus = corpus_of(("a-", 2), ("b-", 2))
-    assert widened([(1, 1.0)], corpus) == [(0, 1.0), (1, 1.0)]
+    assert widened([(1, 1.0)], corpus) == [(1, 1.0), (0, 1.0)]
     assert widened([(2, 1.0)], corpus) == [(2, 1.0), (3, 1.0)]
 
 
 def test_other_sections_are_no_neighbours() -> None:
     corpus = corpus_of(("aA", 2), ("aB", 1), ("aA", 2))
-    assert widened([(1, 1.0)], corpus, 3, 3) == [(0, 1.0), (1, 1.0)]
+    assert widened([(1, 1.0)], corpus, 3, 3) == [(1, 1.0), (0, 1.0)]
     assert widened([(2, 1.0)], corpus, 3, 3) == [(2, 1.0)], "a section between ends the neighbourhood"
 
 
-def test_a_chunk_of_an_earlier_group_is_not_repeated() -> None:
+SECTIONS = "# A\naaa\naaaa\n# B\nbbb\nbbbb\n"
+
+
+@pytest.mark.parametrize(
+    ("cuts", "shared"),
+    [
+        ((0, 8, 12, 25), "01"),  # A heading begins the third chunk.
+        ((0, 8, 17, 25), "01"),  # It ends the second chunk, and nothing of what it says.
+        ((0, 8, 21, 26), "01 12"),  # The second chunk has text of both sections.
+        ((0, 4, 8, 13), "01 12"),  # A chunk that is a heading alone has that section.
+    ],
+)
+def test_neighbours_have_text_of_one_section(cuts: tuple[int, ...], shared: str) -> None:
+    corpus = Corpus.of([Document("d", SECTIONS)], [Span("d", *edges) for edges in pairwise(cuts)])
+    found = {f"{min(hit, at)}{max(hit, at)}" for hit in range(3) for at, _ in widened([(hit, 1.0)], corpus) if at != hit}
+    assert found == set(shared.split())
+
+
+def test_chunks_that_overlap_share_what_both_hold() -> None:
+    corpus = Corpus.of([Document("d", SECTIONS)], [Span("d", 0, 22), Span("d", 8, 25)])
+    assert [at for at, _ in widened([(0, 1.0)], corpus)] == [0, 1]
+
+
+def test_a_chunk_stands_once_at_its_best_rank() -> None:
     corpus = corpus_of(("a-", 6))
-    assert widened([(3, 0.9), (2, 0.8), (4, 0.7)], corpus) == [(2, 0.9), (3, 0.9), (4, 0.9), (1, 0.8), (5, 0.7)]
+    assert ranked([(3, 0.9), (2, 0.8), (4, 0.7)], corpus) == [(3, 1), (2, 1), (4, 1), (1, 2), (5, 3)]
+    assert ranked([(1, 0.9), (0, 0.8), (4, 0.7)], corpus, 1, 0) == [(1, 1), (0, 1), (4, 3), (3, 3)], "a rank may be missing"
 
 
-def test_equal_scores_are_one_group() -> None:
-    assert [at for at, _ in widened([(1, 0.5), (5, 0.5)], corpus_of(("a-", 7)))] == [0, 1, 2, 4, 5, 6]
+def test_equal_scores_keep_their_ranks() -> None:
+    assert ranked([(1, 0.5), (5, 0.5)], corpus_of(("a-", 7))) == [(1, 1), (0, 1), (2, 1), (5, 2), (4, 2), (6, 2)]
 
 
 def test_sides_are_counted_apart() -> None:
     corpus = corpus_of(("a-", 9))
     assert [at for at, _ in widened([(4, 1.0)], corpus, 0, 2)] == [4, 5, 6]
-    assert [at for at, _ in widened([(4, 1.0)], corpus, 3, 0)] == [1, 2, 3, 4]
+    assert [at for at, _ in widened([(4, 1.0)], corpus, 3, 0)] == [4, 1, 2, 3]
     assert widened([(4, 1.0), (1, 0.5)], corpus, 0, 0) == [(4, 1.0), (1, 0.5)]
+
+
+def test_neighbours_of_neighbours_belong_to_the_hit() -> None:
+    corpus = corpus_of(("a-", 9))
+    once = NeighboursSelector(0, 1).select(Rankings.pack([[(2, 1.0), (6, 0.5)]]), corpus)
+    twice = NeighboursSelector(0, 1).select(once, corpus)
+    assert twice.placed(0) == {2: (1, 1.0), 3: (1, 1.0), 4: (1, 1.0), 6: (2, 0.5), 7: (2, 0.5), 8: (2, 0.5)}
 
 
 @given(st.data(), st.integers(0, 3), st.integers(0, 3))
@@ -100,7 +139,8 @@ def test_whole_batches_follow_the_rule(data: st.DataObject, before: int, after: 
     hits = st.dictionaries(st.integers(0, len(corpus) - 1), st.sampled_from([0.1, 0.2, 0.3]), max_size=6)
     rows = [sorted(row.items(), key=lambda hit: (-hit[1], hit[0])) for row in data.draw(st.lists(hits, min_size=1, max_size=4))]
     selected = NeighboursSelector(before, after).select(Rankings.pack(rows), corpus)
-    assert [selected.row(number) for number in range(len(rows))] == [by_hand(row, corpus, before, after) for row in rows]
+    placed = [list(selected.placed(number).items()) for number in range(len(rows))]
+    assert placed == [list(by_hand(row, corpus, before, after).items()) for row in rows]
     assert selected.positions.shape[1] == max(len(selected.row(number)) for number in range(len(rows)))
 
 
@@ -120,4 +160,4 @@ def test_a_batch_is_fast() -> None:
 def test_impossible_parameters_are_named(name: str, value: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         NeighboursSelector(**{name: value})
-    assert caught.value.where == f"selector.{name}"
+    assert caught.value.where == f"selector.neighbours.{name}"

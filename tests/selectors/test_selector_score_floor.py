@@ -45,13 +45,13 @@ def test_rankings_become_as_wide_as_the_longest_row() -> None:
 @pytest.mark.parametrize(
     ("parameters", "where"),
     [
-        ({"floor": float("nan")}, "selector.floor"),
-        ({"floor": float("inf")}, "selector.floor"),
-        ({"floor": "high"}, "selector.floor"),
-        ({"floor": None}, "selector.floor"),
-        ({"floor": 1.5, "relative": True}, "selector.floor"),
-        ({"floor": -0.1, "relative": True}, "selector.floor"),
-        ({"floor": 0.1, "relative": "yes"}, "selector.relative"),
+        ({"floor": float("nan")}, "selector.score_floor.floor"),
+        ({"floor": float("inf")}, "selector.score_floor.floor"),
+        ({"floor": "high"}, "selector.score_floor.floor"),
+        ({"floor": None}, "selector.score_floor.floor"),
+        ({"floor": 1.5, "relative": True}, "selector.score_floor.floor"),
+        ({"floor": -0.1, "relative": True}, "selector.score_floor.floor"),
+        ({"floor": 0.1, "relative": "yes"}, "selector.score_floor.relative"),
     ],
 )
 def test_impossible_parameters_are_named(parameters: dict[str, Any], where: str) -> None:

@@ -11,7 +11,6 @@ from rag.bundle.opened import open_bundle
 from rag.pipeline import Pipeline
 from rag.rankings import NOTHING, Rankings
 from rag.records import Finding, Query, Ranking
-from rag.selectors.none import NoSelector
 from rag.serve.fates import fates
 
 
@@ -22,10 +21,8 @@ class Distrusting:
         return [[Finding("nose", "smells", "quarantine", context=1)] for _ in queries]
 
 
-class Dropping(NoSelector):
+class Dropping:
     """Drops the second passage of a ranking."""
-
-    changes_nothing = False
 
     def select(self, rankings: Rankings, corpus: object) -> Rankings:
         places = rankings.positions.copy()
@@ -73,7 +70,7 @@ def test_what_had_no_room_says_so(pipeline: Pipeline) -> None:
 
 
 def test_what_a_step_dropped_says_which(pipeline: Pipeline) -> None:
-    found = whys(replace(pipeline, selector=Dropping()))
+    found = whys(replace(pipeline, selectors={"dropping": Dropping()}))
     assert (None, "dropped by the selector: after fusion it was passage 2") in found
     assert found[2] == (None, "after selection it is passage 3, and the first 2 are read")
 

@@ -161,7 +161,7 @@
   function passagesOf(question, trial) {
     const ranking = index.ranking[trial];
     if (ranking < 0) return null;
-    return question.ranked[ranking].map(number => question.passages.slice(3 * number, 3 * number + 3));
+    return question.ranked[ranking].map(number => number < 0 ? null : question.passages.slice(3 * number, 3 * number + 3));
   }
 
   function side(row, question, texts, trials, place) {
@@ -176,7 +176,11 @@
     const lines = [];
     passages.forEach((passage, number) => {
       if (number === index.k[trial]) lines.push(make("li", { class: "cut" }, `Below the cut: k = ${index.k[trial]}`));
-      const twin = other.findIndex(found => found.every((value, part) => value === passage[part]));
+      if (!passage) {
+        lines.push(make("li", {}, make("p", { class: "where" }, make("b", {}, `${number + 1} `), "a neighbour of a passage above")));
+        return;
+      }
+      const twin = other.findIndex(found => found && found.every((value, part) => value === passage[part]));
       lines.push(line(passage, number + 1, twin + 1, "BA"[place], question, texts, number >= index.k[trial]));
     });
     return make("section", { "aria-label": `Trial ${"AB"[place]}` }, ...head, lines.length ? make("ol", {}, ...lines)
