@@ -18,7 +18,18 @@ reply instead of raising it, so that the replies before it are kept. One that lo
 from collections.abc import Mapping
 
 from rag.roles.answering import Framing, Generator, Inspection, Memory, Prompt, Rewriter, Screen
-from rag.roles.retrieving import Chunker, Embedder, Fusion, Index, Loader, Questions, Reranker, Searcher, Selector
+from rag.roles.retrieving import (
+    Chunker,
+    Embedder,
+    Fusion,
+    Index,
+    Loader,
+    Questions,
+    Reranker,
+    Searcher,
+    Selector,
+    Windowed,
+)
 from rag.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgements, RankingMetric
 
 __all__ = [
@@ -45,6 +56,7 @@ __all__ = [
     "Screen",
     "Searcher",
     "Selector",
+    "Windowed",
     "changes_nothing",
     "fingerprint",
 ]

@@ -55,6 +55,19 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class Windowed(Protocol):
+    """A component that says how much it reads of a text. An Embedder without this is measured with `unread` unknown."""
+
+    def window(self) -> int | None:
+        """How many tokens of a text reach the model, as `token_offsets` counts them; None where all do."""
+        ...
+
+    def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Start and end of every token in characters of `text`, in order, without special tokens, nothing cut off."""
+        ...
+
+
 class Searcher(Protocol):
     """An index, opened."""
 
