@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rag import controls, effects, looks, plan, sweep, winner
+from rag import controls, effects, looks, plan, sweep, windows, winner
 from rag.controls import Controlled, Watch
 from rag.effects import Effects
 from rag.errors import DataError, ProblemsError, StoreError
@@ -49,7 +49,7 @@ class Again:
 class Conclusion:
     """The winner of a sweep, if there is one, and the effects of its choices; `notes` say what could not be concluded.
 
-    `controls` are those of the recommended trial, where it generates answers.
+    `controls` are those of the recommended trial, where it generates answers. `unread` says which trials read chunks in part.
     """
 
     winner: Winner | None = None
@@ -57,6 +57,7 @@ class Conclusion:
     notes: tuple[str, ...] = ()
     again: Again | None = None
     controls: Controlled = field(default_factory=Controlled)
+    unread: str = ""
 
     @property
     def interrupted(self) -> bool:
@@ -82,6 +83,7 @@ class Conclusion:
         """What stands beside the leaderboard."""
         told: dict[str, Any] = {"winner": self.winner.to_json() if self.winner else None}
         told["effects"] = self.effects.to_json() if self.effects else None
+        told["unread"] = self.unread
         return {**told, "notes": list(self.notes), "controls": [result.to_json() for result in self.controls.results]}
 
 
@@ -105,7 +107,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others)
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     controlled = _controls(found, chosen, store, settings, watch) if not again or again.ended else Controlled()
-    return Conclusion(chosen, told, tuple(notes), again, controlled)
+    cut = windows.remark({row.name: windows.share(row.measured) for row in done.board.rows}, chosen.of(chosen.recommended).name)
+    return Conclusion(chosen, told, tuple(notes), again, controlled, cut)
 
 
 def _controls(found: Field, chosen: Winner, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Controlled:

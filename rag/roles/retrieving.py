@@ -57,10 +57,13 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Windowed(Protocol):
-    """A component that says how much it reads of a text. An Embedder without this is measured with `unread` unknown."""
+    """An Embedder or a Reranker that says how much of a passage its model reads. Of any other one, `unread` is not known."""
 
     def window(self) -> int | None:
-        """How many tokens of a text reach the model, as `token_offsets` counts them; None where all do."""
+        """How many tokens of a passage the model reads, as `token_offsets` counts them; None where it reads them all.
+
+        A plan asks this: no model is loaded or fetched for it. UserError where it cannot be known yet.
+        """
         ...
 
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:

@@ -11,6 +11,8 @@ from rag.sweep import Sweep
 from rag.terminal.output import err, interval, number, out, tokens
 
 MEASURED = {
+    "unread": ("unread", "{:.1%}", 8),
+    "reranker_unread": ("reranker unread", "{:.1%}", 17),
     "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
     "tokens": ("tokens", "{:,.0f}", 9),
     "cost_usd": ("US$", "{:.4f}", 8),
