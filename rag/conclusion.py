@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rag import controls, effects, looks, plan, sweep, winner
+from rag import controls, effects, looks, plan, sweep, windows, winner
 from rag.controls import Controlled, Watch
 from rag.effects import Effects
 from rag.errors import DataError, ProblemsError, StoreError
@@ -49,7 +49,8 @@ class Again:
 class Conclusion:
     """The winner of a sweep, if there is one, and the effects of its choices; `notes` say what could not be concluded.
 
-    `controls` has the answers of the recommended trial, where it generates any, and of its controls.
+    `controls` has the answers of the recommended trial, where it generates any, and of its controls. `unread` says which trials
+    read chunks in part.
     """
 
     winner: Winner | None = None
@@ -57,6 +58,7 @@ class Conclusion:
     notes: tuple[str, ...] = ()
     again: Again | None = None
     controls: Controlled = field(default_factory=Controlled)
+    unread: str = ""
 
     @property
     def interrupted(self) -> bool:
@@ -82,7 +84,8 @@ class Conclusion:
         """What stands beside the leaderboard."""
         told: dict[str, Any] = {"winner": self.winner.to_json() if self.winner else None}
         told["effects"] = self.effects.to_json() if self.effects else None
-        told |= {"notes": list(self.notes), "controls": [result.to_json() for result in self.controls.results]}
+        told |= {"unread": self.unread, "notes": list(self.notes)}
+        told["controls"] = [result.to_json() for result in self.controls.results]
         return told | {"judges": [judge.to_json() for judge in self.controls.judges]}
 
 
@@ -107,7 +110,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     taken, ended = found.trials[chosen.recommended], not again or again.ended
     controlled = controls.measured(taken, found.made, store, settings, watch) if ended else Controlled()
-    return Conclusion(chosen, told, tuple(notes), again, controlled)
+    cut = windows.remark({row.name: windows.share(row.measured) for row in done.board.rows}, chosen.of(chosen.recommended).name)
+    return Conclusion(chosen, told, tuple(notes), again, controlled, cut)
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:

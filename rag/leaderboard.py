@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rag import windows
 from rag.claims import Spent
 from rag.engine import Outcome
 from rag.errors import ConfigError
@@ -172,7 +173,8 @@ def _summed(entry: Entry | None, trial: PlannedTrial, objective: Objective) -> M
 def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Mapping[str, Any]]) -> dict[str, float]:
     def cost(key: str) -> Mapping[str, Any]:
         if key not in costs:
-            costs[key] = (store.read_meta(plan.stages[key].entry) or {}).get("cost", {})
+            meta = store.read_meta(plan.stages[key].entry) or {}
+            costs[key] = {**meta.get("cost", {}), "unread": meta.get("unread")}
         return costs[key]
 
     kept = [found for key in plan.graph.ancestors(*ends_of(trial)) if (found := cost(key)).get("name") != "latency"]
@@ -181,6 +183,7 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         "cpu_seconds": round(sum(found.get("cpu", 0.0) for found in kept), 4),
         "index_bytes": float(sum(cost(key).get("bytes", 0) for key in trial.ends.indexes.values())),
     }
+    measured |= {windows.COLUMNS[found["name"]]: found["unread"] for found in kept if found["unread"] is not None}
     # Beside trials that generate, one that does not has spent nothing; where none does, nothing is said of it.
     if any(other.ends.generate for other in plan.trials):
         spent = _answering(trial, plan, store)

@@ -57,22 +57,32 @@ class PinnedModel:
     @cached_property
     def folder(self) -> Path:
         """The folder with the files, fetched from the hub where they are not in its cache yet; ServiceError if that fails."""
+        found = self.here or self._fetched()
+        if not self.is_folder:
+            _check_weights(self.where, found)
+        return found
+
+    @property
+    def here(self) -> Path | None:
+        """The folder with the files; None while they are on the hub only."""
         if self.is_folder:
             return Path(self.model)
-        import httpx
         from huggingface_hub.errors import LocalEntryNotFoundError
 
         try:
-            found = self._snapshot(local_files_only=True)
+            return self._snapshot(local_files_only=True)
         except LocalEntryNotFoundError:
-            try:
-                found = self._snapshot(local_files_only=False)
-            except (OSError, httpx.HTTPError) as error:
-                reason = f"{self.fingerprint()} cannot be fetched: {str(error).strip().splitlines()[0]}"
-                remedy = "check id, revision and network, or give a model folder"
-                raise ServiceError(f"{self.where}.model", reason, remedy) from error
-        _check_weights(self.where, found)
-        return found
+            return None
+
+    def _fetched(self) -> Path:
+        import httpx
+
+        try:
+            return self._snapshot(local_files_only=False)
+        except (OSError, httpx.HTTPError) as error:
+            reason = f"{self.fingerprint()} cannot be fetched: {str(error).strip().splitlines()[0]}"
+            remedy = "check id, revision and network, or give a model folder"
+            raise ServiceError(f"{self.where}.model", reason, remedy) from error
 
     def _snapshot(self, local_files_only: bool) -> Path:
         from huggingface_hub import snapshot_download

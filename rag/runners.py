@@ -8,20 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rag import checking, conversing, evaluate, standins, steps
+from rag import checking, conversing, evaluate, standins, steps, windows
 from rag.assessing import AskingMetric, asked_of, assess, counted
 from rag.claims import Spent
 from rag.errors import RefusalError
 from rag.finals import awaited
-from rag.jobs import (
-    Job,
-    entry_of_contexts,
-    entry_of_corpus,
-    entry_of_rankings,
-    rankings_of,
-)
+from rag.jobs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.kept import meta_of, plain, reply_of
 from rag.opening import open_pipeline, several
+from rag.rankings import NOTHING
 from rag.reading import Prepared, screen
 from rag.records import Answer, Sought, Vectors
 from rag.store import Entry
@@ -39,8 +34,9 @@ def run_uncut(job: Job) -> Entry:
 
 
 def run_embed(job: Job) -> Entry:
-    """Chunks → unit vectors."""
-    return Entry({"vectors": steps.embed_documents(job.embedder(), job.corpus.texts)})
+    """Chunks → unit vectors, and the share of the chunks that the embedder does not read."""
+    embedder, texts = job.embedder(), job.corpus.texts
+    return Entry({"vectors": steps.embed_documents(embedder, texts)}, {"unread": windows.unread(embedder, texts)})
 
 
 def run_rewrite(job: Job) -> Entry:
@@ -90,12 +86,12 @@ def run_fuse(job: Job) -> Entry:
 
 
 def run_rerank(job: Job) -> Entry:
-    """Rankings → rankings, their heads in a new order."""
-    return entry_of_rankings(
-        steps.rerank(
-            job.reranker(), [sought.question for sought in job.sought], job.ranking, job.corpus, job.values["rerank_depth"]
-        )
-    )
+    """Rankings → rankings, their heads in a new order, and the share of the heads that the reranker does not read."""
+    ranking, corpus, depth = job.ranking, job.corpus, job.values["rerank_depth"]
+    found = steps.rerank(job.reranker(), [sought.question for sought in job.sought], ranking, corpus, depth)
+    seen = [corpus.text(place) for place in np.unique(ranking.first(depth).positions).tolist() if place != NOTHING]
+    reranker = job.components.build(job.nodes["reranker"], "reranker")
+    return Entry(entry_of_rankings(found).arrays, {"unread": windows.unread(reranker, seen)})
 
 
 def run_select(job: Job) -> Entry:

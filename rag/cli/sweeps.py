@@ -16,11 +16,12 @@ from rag.cli.options import FAILED, INTERRUPTED, SPENT, Json, Overrides, Track
 @app.command()
 def plan(experiment: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Show what a sweep would run and reuse, and what it would take. Nothing is computed."""
-    from rag import sweep, terminal
+    from rag import sweep, terminal, unread
     from rag.experiment import load
 
-    made = sweep.prepare(load(experiment, overrides or ())).plan
-    terminal.print_json(made.to_json()) if as_json else terminal.planned(made)
+    ready = sweep.prepare(load(experiment, overrides or ()))
+    shares = unread.of(ready.plan, ready.store)
+    terminal.print_json(ready.plan.to_json() | {"unread": shares}) if as_json else terminal.planned(ready.plan, shares)
 
 
 @app.command(name="sweep")

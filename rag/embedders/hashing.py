@@ -32,6 +32,9 @@ class HashingEmbedder:
         check_within("embedder.dimensions", self.dimensions, 2)
         check_within("embedder.ngrams", self.ngrams, 1, 8)
 
+    def window(self) -> None:
+        """None: all words count."""
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every word."""
         return [match.span() for match in WORD.finditer(text)]

@@ -49,6 +49,10 @@ class MiniLmEmbedder:
         """sha256 of the weights and of the tokenizer; ConfigError where the weights are not those that were released."""
         return f"sha256:{verified_weights()}+{sha256(folder() / 'tokenizer.json')}"
 
+    def window(self) -> int:
+        """254 word pieces: 256 with [CLS] and [SEP]."""
+        return MAX_TOKENS - 2
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every word piece, without [CLS] and [SEP], however long the text is."""
         return offsets(folder() / "tokenizer.json", text)

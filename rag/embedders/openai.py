@@ -26,8 +26,8 @@ class OpenAiEmbedder:
 
     `base_url` is taken from the variable OPENAI_BASE_URL when it is None, the key from the variable that `api_key_env` names;
     the key is never stored, shown or logged. A request waits `timeout` seconds and is tried again up to `retries` times
-    after a lost connection, 408, 409, 429 and 5xx, after the pause that the server's Retry-After asks for. Texts are not cut:
-    one that is too long for the model is an error of the service.
+    after a lost connection, 408, 409, 429 and 5xx, after the pause that the server's Retry-After asks for. Texts are not cut
+    here: one that is too long for OpenAI's models is an error of the service; another server may cut it and not say so.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("api_key_env", "batch_size", "timeout", "retries")
@@ -69,6 +69,9 @@ class OpenAiEmbedder:
             remedy = f"export {self.api_key_env}=<key>; any word where the server asks for none"
             raise ServiceError(self.address, f"the variable {self.api_key_env} with the key is not set", remedy)
         return key
+
+    def window(self) -> None:
+        """None: OpenAI refuses a text that is too long. The protocol does not tell of a server that cuts it."""
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every token, by tiktoken; a character that tokens share belongs to each of them."""

@@ -3,6 +3,7 @@
 Reimers & Gurevych 2019, "Sentence-BERT". Weights are read from safetensors only, and no code of a repository is run.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 
 from rag.embedders.limits import check_within
 from rag.embedders.once import once
-from rag.embedders.tokens import offsets
+from rag.embedders.tokens import limit, offsets, tokenizer
 from rag.errors import ConfigError
 from rag.models import PinnedModel, readable
 from rag.records import Vectors
@@ -55,12 +56,34 @@ class SentenceTransformerEmbedder:
         """`name@revision`, or a sha256 over the files of a folder."""
         return self.source.fingerprint()
 
+    def window(self) -> int | None:
+        """The model's greatest length, less special tokens and prefix, from its files; ConfigError before they are fetched."""
+        if self.source.here is None:
+            raise ConfigError("embedder.model", f"{self.model} is not fetched yet", "embed something with it first")
+        most = limit(self.source.folder)
+        if most is None:
+            return None
+        pieces = tokenizer(self._tokens())
+        taken: int = pieces.num_special_tokens_to_add(False) + len(offsets(self._tokens(), self._prefix()))
+        return max(most - taken, 0)
+
+    def _prefix(self) -> str:
+        """What stands before a document."""
+        if self.document_prefix is not None:
+            return self.document_prefix
+        path = self.source.folder / "config_sentence_transformers.json"
+        prompts = (json.loads(path.read_text("utf-8")) if path.is_file() else {}).get("prompts") or {}
+        return str(next((prompts[name] for name in ("document", "passage", "corpus") if name in prompts), ""))
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every token of the model's `tokenizer.json`; ConfigError where it has none."""
+        return offsets(self._tokens(), text)
+
+    def _tokens(self) -> Path:
         path = self.source.folder / "tokenizer.json"
         if not path.is_file():
             raise ConfigError("embedder.model", f"{self.model} has no tokenizer.json", "cut by words or characters instead")
-        return offsets(path, text)
+        return path
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Shape (texts, dimensions of the model)."""

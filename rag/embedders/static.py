@@ -51,6 +51,9 @@ class StaticEmbedder:
         """The model that is distilled; how it is distilled stands in the parameters."""
         return MiniLmEmbedder().fingerprint()
 
+    def window(self) -> None:
+        """None: all word pieces count."""
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every word piece."""
         return offsets(folder() / "tokenizer.json", text)

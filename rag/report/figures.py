@@ -4,6 +4,7 @@ import math
 
 from rag.report.material import Mean, TrialRow
 from rag.terminal import number
+from rag.windows import COLUMNS, percent
 
 __all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "money", "number", "seconds", "signed", "size"]
 
@@ -16,6 +17,8 @@ MEASURED = {
     JUDGING: "judging per 1,000",
     "judge_tokens": "judge tokens per question",
     "judge_failures": "not judged",
+    "unread": "not read by the embedder",
+    "reranker_unread": "not read by the reranker",
 }
 """What a clock or a scale said, and how a leaderboard calls it."""
 
@@ -78,6 +81,8 @@ def measured(name: str, value: float | None, questions: int) -> str:
         return "–"
     if name == BYTES:
         return size(value)
+    if name in COLUMNS.values():
+        return percent(value)
     each = value / max(questions, 1)
     if name in (COST, JUDGING):
         return money(1000 * each)

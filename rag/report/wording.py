@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from rag.report.figures import amount, costs, difference, interval, seconds
 from rag.report.material import Material, TrialRow
+from rag.windows import remark, share
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         )
     if not row.admitted:
         said.append("It breaks a bound of the objective.")
-    return tuple(said)
+    cut = remark({one.name: share(one.measured) for one in material.done}, row.name)
+    return (*said, cut) if cut else tuple(said)
 
 
 def reuse(material: Material) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.errors import ConfigError
+from rag.roles import Windowed
 
 
 class TokenEncoder(Protocol):
@@ -52,6 +53,20 @@ class MaxSimReranker:
     def fingerprint(self) -> str:
         """The encoder's."""
         return self.encoder.fingerprint()
+
+    def window(self) -> int | None:
+        """The encoder's: tokens beyond it are compared with nothing. ConfigError where it does not name one."""
+        return self._windowed.window()
+
+    def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """The encoder's."""
+        return self._windowed.token_offsets(text)
+
+    @property
+    def _windowed(self) -> Windowed:
+        if isinstance(self.encoder, Windowed):
+            return self.encoder
+        raise ConfigError("reranker.encoder", f"{type(self.encoder).__name__} has no window", "an encoder with window()")
 
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]

@@ -22,7 +22,18 @@ bundle holds them.
 from collections.abc import Mapping
 
 from rag.roles.answering import Framing, Generator, Inspection, Memory, Prompt, Rewriter, Screen
-from rag.roles.retrieving import Chunker, Embedder, Fusion, Index, Loader, Questions, Reranker, Searcher, Selector
+from rag.roles.retrieving import (
+    Chunker,
+    Embedder,
+    Fusion,
+    Index,
+    Loader,
+    Questions,
+    Reranker,
+    Searcher,
+    Selector,
+    Windowed,
+)
 from rag.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgements, RankingMetric
 
 __all__ = [
@@ -49,6 +60,7 @@ __all__ = [
     "Screen",
     "Searcher",
     "Selector",
+    "Windowed",
     "changes_nothing",
     "fingerprint",
     "runtime_names",

@@ -55,6 +55,22 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
+class Windowed(Protocol):
+    """An Embedder or a Reranker that says how much of a passage its model reads. Of any other one, `unread` is not known."""
+
+    def window(self) -> int | None:
+        """How many tokens of a passage the model reads, as `token_offsets` counts them; None where it reads them all.
+
+        A plan asks this: no model is loaded or fetched for it. UserError where it cannot be known yet.
+        """
+        ...
+
+    def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Start and end of every token in characters of `text`, in order, without special tokens, nothing cut off."""
+        ...
+
+
 class Searcher(Protocol):
     """An index, opened."""
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
+from rag import windows
 from rag.leaderboard import Leaderboard, Row
 from rag.sweep import Sweep
 from rag.terminal.output import err, interval, number, out, tokens
 
 MEASURED = {
+    "unread": ("unread", "{:.1%}", 9),
     "latency_p50_ms": ("p50_ms", "{:.1f}", 8),
     "tokens": ("tokens", "{:,.0f}", 9),
     "cost_usd": ("US$", "{:.4f}", 8),
@@ -23,7 +25,7 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
 
     `marks` stand beside the rank of trials, by id; what breaks a bound is said in the last column.
     """
-    clocks = [column for column in MEASURED if any(row.measured.get(column) for row in board.rows)]
+    clocks = [column for column in MEASURED if any(_measured(row, column) for row in board.rows)]
     first = "objective" if board.objective.summed else board.objective.column
     bounded = [bound.column for bound in board.objective.bounds]
     others = [column for column in dict.fromkeys([*bounded, *board.columns]) if column not in (first, *clocks)]
@@ -56,10 +58,17 @@ def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence
 
 
 def _cell(row: Row, column: str) -> str:
-    value = row.value(column)
-    if column in MEASURED and value == value:
+    value = _measured(row, column) if column in MEASURED else row.value(column)
+    if column == "unread" and value is not None:
+        return windows.percent(value)
+    if column in MEASURED and value is not None:
         return MEASURED[column][1].format(value)
     return number(value, 1 if column in row.measured else 3)
+
+
+def _measured(row: Row, column: str) -> float | None:
+    """What was measured of a trial; of its models the one that leaves most unread."""
+    return windows.share(row.measured) if column == "unread" else row.measured.get(column)
 
 
 def counted(done: Sweep) -> None:

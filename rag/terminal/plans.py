@@ -1,25 +1,28 @@
 """What a sweep would run and reuse."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.markup import escape
 from rich.table import Table
 
+from rag import windows
 from rag.experiment import Experiment
 from rag.leaderboard import objective_of
 from rag.plan import Plan
 from rag.terminal.output import out, tokens
 
 
-def planned(made: Plan) -> None:
-    """What a sweep would run and reuse, and what it would take."""
+def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
+    """What a sweep would run and reuse, and what it would take; `shares` of chunks are not read, by id of the trial."""
     told = made.to_json()
     stages = told["stages"]
     out.print(told["question"], markup=False)
-    out.print(plan(made))
+    out.print(plan(made, shares))
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
     if again := _again(made):
         out.print(again)
+    if cut := windows.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
+        out.print(escape(cut), soft_wrap=True)
     if any(trial.ends.generate for trial in made.trials):
         _answers(made.experiment)
     if told["unmeasured"]:
@@ -59,20 +62,35 @@ def _again(made: Plan) -> str:
     return f"Then {'the best is' if best == 1 else f'the best {best} are'} measured again on the holdout."
 
 
-def plan(made: Plan) -> Table:
-    """What would run, by kind of stage; `?` stands for kinds that never ran on this store."""
+def plan(made: Plan, shares: Mapping[str, float | None]) -> Table:
+    """What would run, by kind of stage; `?` stands for kinds that never ran on this store, and for shares not known."""
     told = made.to_json()["stages"]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("stage", "distinct", "cached", "to run", "est. s"):
+    cut = _unread(shares)
+    for name in ("stage", "distinct", "cached", "to run", "est. s", *(["unread"] if cut else [])):
         table.add_column(name, justify="left" if name == "stage" else "right")
     waiting = set(made.to_run)
     for kind in dict.fromkeys(stage.name for stage in made.stages.values()):
         keys = [key for key, stage in made.stages.items() if stage.name == kind]
         runs = [key for key in keys if key in waiting]
-        table.add_row(kind, str(len(keys)), str(len(keys) - len(runs)), str(len(runs)), _seconds(made, runs))
+        table.add_row(
+            kind,
+            str(len(keys)),
+            str(len(keys) - len(runs)),
+            str(len(runs)),
+            _seconds(made, runs),
+            cut if kind == "embed" else "",
+        )
     counts = (str(told[name]) for name in ("distinct", "cached", "to_run"))
     table.add_row("[bold]all[/bold]", *counts, _seconds(made, made.to_run))
     return table
+
+
+def _unread(shares: Mapping[str, float | None]) -> str:
+    """The least and the greatest share of chunks that embedders do not read; empty where all of them read all."""
+    known = sorted(share for share in shares.values() if share is not None)
+    told = " – ".join(map(windows.percent, dict.fromkeys((known[0], known[-1])))) if known and known[-1] else ""
+    return told + (" + ?" if told else "?") * (len(known) < len(shares))
 
 
 def _seconds(made: Plan, runs: Sequence[str]) -> str:

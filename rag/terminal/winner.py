@@ -26,6 +26,8 @@ def swept(done: Sweep, told: Conclusion, folder: Path, called: str = "") -> None
         _recommended(done, told, told.winner)
     for note in told.notes:
         out.print(escape(note))
+    if told.unread:
+        out.print(escape(told.unread))
     if told.effects:
         out.print(f"Effects: {escape(told.effects.sentence)}.")
     if told.controls.results:

@@ -13,6 +13,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rag import windows
 from rag.build import Components
 from rag.roles import Embedder
 
@@ -29,6 +30,7 @@ TEXTS = [
     "leave days " * 5_000,
     "How many days of leave do I have?",
 ]
+TINY = "rag.embedders.sentence_transformer.SentenceTransformerEmbedder"
 TINY_BPE = {bytes([number]): number for number in range(256)} | {b"le": 256, b"day": 257}
 
 
@@ -40,6 +42,8 @@ def node(choice: str, request: pytest.FixtureRequest) -> dict[str, Any]:
         found["runtime"] |= {"threads": 1}  # cannot change a vector; on a busy machine it is much faster
     if choice == "sentence_transformer":
         found |= {"model": str(request.getfixturevalue("tiny_model")), "revision": None}
+    if choice == "minilm_windows":  # the tiny model has a smaller window: more windows in less time
+        found["embedder"] = {"_target_": TINY, "model": str(request.getfixturevalue("tiny_model"))}
     if choice == "openai":
         found |= {"base_url": request.getfixturevalue("endpoint").url}
         _know_tokenizer(request.getfixturevalue("monkeypatch"))
@@ -61,7 +65,7 @@ def embedder(node: dict[str, Any]) -> Any:
 
 
 def test_there_are_choices() -> None:
-    assert {"minilm", "sentence_transformer", "openai", "static", "hashing"} <= set(CHOICES)
+    assert {"minilm", "minilm_windows", "sentence_transformer", "openai", "static", "hashing"} <= set(CHOICES)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -78,6 +82,19 @@ def test_laws_of_vectors(embedder: Embedder) -> None:
         assert np.array_equal(embed(TEXTS[::-1]), vectors[::-1])
         assert np.array_equal(np.concatenate([embed([text]) for text in TEXTS]), vectors)
         assert embed([]).shape[0] == 0
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_vector_depends_on_all_tokens_of_the_window_and_on_no_other(embedder: Any) -> None:
+    most = embedder.window()
+    words = ["leave"] * (most or 600)
+    inside, beyond = " ".join([*words[:-1], "days"]), " ".join([*words, "days"])
+    whole, changed, longer = embedder.embed_documents([" ".join(words), inside, beyond])
+    assert not np.array_equal(whole, changed)
+    assert np.array_equal(whole, longer) == (most is not None)
+    assert windows.unread(embedder, [" ".join(words), inside]) == 0
+    lost = 0 if most is None else len("days")
+    assert windows.unread(embedder, [inside, beyond]) == lost / (len(inside) + len(beyond))
 
 
 @pytest.mark.parametrize("choice", CHOICES)

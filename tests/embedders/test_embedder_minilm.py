@@ -8,6 +8,7 @@ import pytest
 
 from rag.embedders import minilm, packed
 from rag.embedders.minilm import MiniLmEmbedder
+from rag.embedders.windows import WindowsEmbedder
 from rag.errors import ConfigError
 
 TEXTS = [
@@ -36,6 +37,16 @@ def test_related_texts_lie_closer(embedder: MiniLmEmbedder) -> None:
     assert np.linalg.norm(question) == pytest.approx(1, abs=1e-6)
     assert question @ leave > 0.5
     assert question @ boiler < 0.2
+
+
+def test_windows_hold_what_stands_behind_the_first_one(embedder: MiniLmEmbedder) -> None:
+    long = "The boiler in the east wing is serviced in October. " * 30
+    texts = [long + "Annual leave is 25 days.", long]
+    cut = embedder.embed_documents(texts)
+    assert np.array_equal(*cut)
+    question = embedder.embed_queries(["How many days of annual leave do I have?"])[0]
+    with_leave, without = WindowsEmbedder(embedder).embed_documents(texts)
+    assert question @ with_leave > question @ without + 0.05
 
 
 def test_token_vectors_have_length_one_and_no_special_tokens(embedder: MiniLmEmbedder) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag import windows
 from rag.embedders.sentence_transformer import SentenceTransformerEmbedder
 from rag.errors import ConfigError, ServiceError
 
@@ -38,6 +39,46 @@ def test_offsets_are_those_of_the_model(tiny_model: Path) -> None:
     embedder = SentenceTransformerEmbedder(str(tiny_model))
     assert embedder.token_offsets("Leave day") == [(0, 5), (6, 7), (7, 8), (8, 9)]
     assert len(embedder.token_offsets("leave " * 300)) == 300
+
+
+@pytest.mark.parametrize(("prefix", "taken"), [("", 0), ("days ", 1), (None, 2)])
+def test_the_window_is_what_the_library_lets_through(tiny_model: Path, tmp_path: Path, prefix: str | None, taken: int) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    shutil.copytree(tiny_model, tmp_path / "tiny")
+    replaced(tmp_path / "tiny" / "config_sentence_transformers.json", prompts={"passage": "leave days "})
+    for given, named in (({}, 64), ({"max_seq_length": 20}, 20)):
+        replaced(tmp_path / "tiny" / "sentence_bert_config.json", **given)
+        oracle = SentenceTransformer(str(tmp_path / "tiny"), device="cpu", local_files_only=True)
+        assert oracle.max_seq_length == named
+        assert SentenceTransformerEmbedder(str(tmp_path / "tiny"), document_prefix=prefix).window() == named - 2 - taken
+
+
+def test_a_prefix_takes_its_tokens_from_the_window(tiny_model: Path) -> None:
+    embedder = SentenceTransformerEmbedder(str(tiny_model), document_prefix="days days ")
+    words = ["leave"] * (embedder.window() or 0)
+    rows = (words, [*words, "days"], [*words[:-1], "days"])
+    whole, longer, changed = embedder.embed_documents([" ".join(row) for row in rows])
+    assert np.array_equal(whole, longer)
+    assert not np.array_equal(whole, changed)
+
+
+def test_a_model_without_a_greatest_length_reads_all(tiny_model: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_model, tmp_path / "tiny")
+    replaced(tmp_path / "tiny" / "tokenizer_config.json", model_max_length=10**30)
+    replaced(tmp_path / "tiny" / "config.json", max_position_embeddings=-1)
+    assert SentenceTransformerEmbedder(str(tmp_path / "tiny")).window() is None
+
+
+def test_the_window_of_a_model_that_is_not_fetched_is_not_known(tmp_path: Path) -> None:
+    embedder = SentenceTransformerEmbedder("tiny/bert", COMMIT, cache=str(tmp_path))
+    with pytest.raises(ConfigError, match="tiny/bert is not fetched yet"):
+        embedder.window()
+    assert windows.unread(embedder, TEXTS) is None
+
+
+def replaced(path: Path, **values: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | values), "utf-8")
 
 
 def test_a_folder_is_known_by_its_files(tiny_model: Path, tmp_path: Path) -> None:
