@@ -20,7 +20,7 @@ from rag.space import Choice, Space, Trial
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
-KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "controls", "showed", "gate")
+KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "controls", "recommend", "showed", "gate")
 KINDS = {
     "question": str,
     "dataset": str,
@@ -30,6 +30,7 @@ KINDS = {
     "controls": bool,
     "axes": dict,
     "gate": dict,
+    "recommend": dict,
 }
 CALLED: Mapping[Any, str] = {str: "text", bool: "true or false", int: "a whole number", str | list: "text or a list of clauses"}
 MOST_TRIALS = 100_000
@@ -42,7 +43,7 @@ class Experiment:
     """A question, and the trials that answer it; `holdout` of the best are measured again on questions that chose nothing.
 
     `controls` says that the recommended trial, where it generates answers, is also run without contexts, with those of other
-    questions, and with the gold.
+    questions, and with the gold. `recommend` says how a trial is chosen (`rag.winner.rule`).
     """
 
     name: str
@@ -53,6 +54,7 @@ class Experiment:
     gate: Mapping[str, Any] = field(default_factory=dict)
     holdout: int = 0
     controls: bool = False
+    recommend: Mapping[str, Any] = field(default_factory=dict)
 
     def trials(self) -> list[Trial]:
         """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
@@ -111,7 +113,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
         raise ConfigError(f"{path}: holdout", f"is {shown(holdout)}", "how many of the best are measured again, 0 for none")
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
     gate = content.get("gate", {})
-    kept = (axes, objective, gate, holdout, content.get("controls", True))
+    kept = (axes, objective, gate, holdout, content.get("controls", True), content.get("recommend", {}))
     return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *kept)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rag import leaderboard, plan, upkeep
+from rag import leaderboard, plan, upkeep, winner
 from rag.claims import Spent
 from rag.errors import ConfigError, DataError, StoreError, closest
 from rag.execute import Listener, Outcome, executor_of
@@ -86,7 +86,7 @@ def prepare(experiment: Experiment) -> Prepared:
     store, settings = store_of(experiment)
     executor_of(settings)
     made = plan.make(experiment, store)
-    leaderboard.objective_of(made)
+    winner.rule.of(made, leaderboard.objective_of(made))
     return Prepared(made, store, settings)
 
 
