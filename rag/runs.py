@@ -24,20 +24,23 @@ from rag.redaction import plain, shown
 from rag.store import Store
 from rag.sweep import Sweep
 from rag.tracking import SweepRecord, Table, TrialRecord
+from rag.winner import Winner
 
 FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 
 
-def send(done: Sweep, store: Store, again: str) -> str:
+def send(done: Sweep, store: Store, again: str, verdict: Winner | None = None) -> str:
     """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run.
+
+    `verdict` becomes tags of the parent run and of the trials, those that are there already included.
 
     ServiceError if MLflow cannot take them; it names `again`, the command that sends them later.
     """
     try:
         uri = tracking.prepare(None, FOLDER)
         tracking.reap(uri, done.plan.experiment.name)
-        return tracking.track(record(done, store), uri)
+        return tracking.track(record(done, store, verdict), uri)
     except ServiceError as error:
         first = "the results are safe" if "rag track" in error.remedy else error.remedy
         raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
@@ -68,13 +71,29 @@ def attach(made: Plan, files: Mapping[str, Path]) -> str:
     return tracking.attach(_swept(made, ()), texts, None, FOLDER)
 
 
-def record(done: Sweep, store: Store) -> SweepRecord:
+def record(done: Sweep, store: Store, verdict: Winner | None = None) -> SweepRecord:
     """Everything that MLflow is told of a sweep."""
     made = done.plan
     rows = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
     tags = _tags(made)
     trials = [_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows]
-    return replace(_swept(made, trials), metrics=_spent(done))
+    trials = [replace(trial, tags={**trial.tags, **_verdict(trial.trial_id, verdict)}) for trial in trials]
+    chosen = _recommended(verdict) if verdict else {}
+    return replace(_swept(made, trials), tags={**tags, **chosen}, metrics=_spent(done))
+
+
+def _recommended(verdict: Winner) -> dict[str, str]:
+    trial = verdict.of(verdict.recommended)
+    return {"verdict": trial.name, "verdict.trial": trial.trial_id, "verdict.why": verdict.why}
+
+
+def _verdict(trial_id: str, verdict: Winner | None) -> dict[str, str]:
+    """Where a trial stands: recommended, tied or behind, and P(best) where that is known."""
+    found = next((one for one in verdict.standings if one.trial_id == trial_id), None) if verdict else None
+    if verdict is None or found is None or not found.admitted:
+        return {}
+    place = "recommended" if trial_id == verdict.recommended else "tied" if found.tied else "behind"
+    return {"verdict": place} | ({} if found.p_best is None else {"verdict.p_best": f"{found.p_best:.2f}"})
 
 
 def _spent(done: Sweep) -> dict[str, float]:

@@ -69,7 +69,8 @@ def track(record: SweepRecord, uri: str) -> str:
             sent = _sent(client, experiment, parent)
             for trial in record.trials:
                 if run := sent.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
-                    _judged_since(client, run, trial)
+                    if _told_since(client, run, trial.tags):
+                        _write_artifacts(client, str(run.info.artifact_uri), trial.files)
                 else:
                     _send(client, experiment, parent, record, trial)
             if record.metrics:
@@ -147,9 +148,11 @@ def _new_experiment(client: "MlflowClient", uri: str, name: str) -> "Experiment"
 
 
 def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str:
-    run = _known(client, experiment, record) or client.create_run(
-        experiment, tags=tracked.sweep_tags(record), run_name=record.name
-    )
+    run = _known(client, experiment, record)
+    if run:
+        _told_since(client, run, record.tags)
+    else:
+        run = client.create_run(experiment, tags=tracked.sweep_tags(record), run_name=record.name)
     run_id = str(run.info.run_id)
     if not (run.inputs and run.inputs.dataset_inputs):
         with _killed_if_interrupted(client, run_id):
@@ -175,14 +178,15 @@ def _sent(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[st
     return {(run.data.tags.get("assay.trial", ""), run.data.tags.get("assay.config", ""), run.info.status): run for run in runs}
 
 
-def _judged_since(client: "MlflowClient", run: "Run", trial: TrialRecord) -> None:
-    was, now = tracked.judging(run.data.tags), tracked.judging(tracked.fitting(trial.tags, tracked.LONGEST_TAG))
-    if was != now:
-        for name in was.keys() - now.keys():
-            client.delete_tag(run.info.run_id, name)
-        for name, value in now.items():
+def _told_since(client: "MlflowClient", run: "Run", tags: Mapping[str, str]) -> bool:
+    """Bring the verdicts of a run up to date; whether they have changed."""
+    was, now = tracked.verdicts(run.data.tags), tracked.verdicts(tracked.fitting(tags, tracked.LONGEST_TAG))
+    for name in was.keys() - now.keys():
+        client.delete_tag(run.info.run_id, name)
+    for name, value in now.items():
+        if was.get(name) != value:
             client.set_tag(run.info.run_id, name, value)
-        _write_artifacts(client, str(run.info.artifact_uri), trial.files)
+    return was != now
 
 
 def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRecord, trial: TrialRecord) -> None:

@@ -79,7 +79,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        runs.send(done, ready.store, shlex.join(["rag", *again]))
+        runs.send(done, ready.store, shlex.join(["rag", *again]), told.winner)
     if done.exhausted or told.exhausted:
         raise typer.Exit(SPENT)
     if told.failed or any(row.status == "failed" for row in done.board.rows):
@@ -89,12 +89,13 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 @app.command()
 def track(experiment: str, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
-    from rag import runs, sweep, terminal
+    from rag import conclusion, runs, sweep, terminal
     from rag.experiment import load
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     done = runs.recall(ready.plan, ready.store)
-    runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]))
+    told = conclusion.reach(done, ready.store, ready.settings, None)
+    runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]), told.winner)
     count = sum(row.status == "done" for row in done.board.rows)
     terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
 

@@ -109,7 +109,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Winner:
-    """The best by mean, the recommended trial and all that are tied with the best (it is one of them), best first.
+    """The best by mean, the recommended trial, and all that are not shown to be worse than the best, best first.
 
     `why` says in a sentence why that one is recommended. `standings` are in the order of the leaderboard. `family` is how many
     comparisons with the best were corrected for; 0 where a clock decides and nothing can be compared question by question.
