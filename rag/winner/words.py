@@ -102,7 +102,8 @@ def _cheaper(decision: Decision, behind: Mean) -> str:
     superlative = KINDS[decision.saving][0]
     scales = _apart(decision.taken, decision.best, decision.saving)
     if not decision.allowed:
-        return f"Its mean is that of the best, and it is the {superlative} of those ({scales})."
+        kept = f"its mean is that of the best, and it is the {superlative} of those ({scales})"
+        return f"By these questions {kept}; it may be worse by up to {figure(-decision.lowest)}."
     margin = figure(decision.rule.margin)
     kind = KINDS[decision.saving][1] if decision.among == 1 else f"the {superlative} of {decision.among}"
     return (
