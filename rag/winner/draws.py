@@ -11,7 +11,7 @@ from rag.resampling import AT_ONCE, by_cluster
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST, LEAST, CELLS = 10_000, 1_000, 20_000_000
+MOST, LEAST, CELLS = 10_000, 1_000, 5_000_000
 """Draws of a sweep: MOST, fewer where draws times trials would be more than CELLS, never fewer than LEAST."""
 SAME = 1e-12
 """Means that are closer count as equal."""

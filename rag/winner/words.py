@@ -1,41 +1,20 @@
 """Why a trial is recommended, in sentences that are true of the figures."""
 
 import math
-from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from rag.winner.decision import Decision
 from rag.winner.records import Entrant, Mean, Unsettled
+
+if TYPE_CHECKING:
+    from rag.winner.choice import Race
 
 KINDS = {"cost": ("cheapest", "cheaper"), "latency": ("fastest", "faster"), "size": ("smallest", "smaller")}
 MOST_QUESTIONS = 100_000
 """A larger number of questions is not written down: it settles nothing in practice."""
 
 
-class Raced(Protocol):
-    """What was found among entrants: `rag.winner.choice.Race`."""
-
-    @property
-    def entrants(self) -> Sequence[Entrant]:
-        """Best first."""
-        ...
-
-    @property
-    def tied(self) -> Sequence[Entrant]:
-        """The best, and the trials that are not shown to be worse."""
-        ...
-
-    @property
-    def nearest(self) -> tuple[Entrant, Mean] | None:
-        """The best of those that are shown to be worse, and its difference from the best."""
-        ...
-
-    def behind(self, trial_id: str) -> Mean | None:
-        """The difference of a trial from the best; None where nothing was compared."""
-        ...
-
-
-def why(found: Raced, decision: Decision) -> str:
+def why(found: "Race", decision: Decision) -> str:
     """What sets the recommended trial apart, and what is not known."""
     if len(found.entrants) == 1:
         return "It is the only trial that can be chosen."
@@ -63,7 +42,7 @@ def _named(decision: Decision) -> str:
     return f"{decision.taken.name}, the {superlative} of {decision.among} that would do by tune,"
 
 
-def _best(found: Raced, decision: Decision) -> str:
+def _best(found: "Race", decision: Decision) -> str:
     others, tied = len(found.entrants) - 1, len(found.tied) - 1
     if not decision.shares:
         return "It is the best by mean; its questions are one cluster, so that nothing can be told apart."
