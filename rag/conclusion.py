@@ -18,7 +18,7 @@ from rag.plan import Plan, PlannedTrial
 from rag.resampling import cluster_numbers
 from rag.store import Store
 from rag.sweep import REPORTS, Ran, Sweep
-from rag.winner import Field, Holdout, Race, Winner, scores_of
+from rag.winner import Decision, Field, Holdout, Winner, scores_of
 from rag.winner.records import Ints
 
 TUNE, HOLDOUT = SPLITS
@@ -103,10 +103,11 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     told = _effects(found, cluster)
     if not found.entrants:
         return Conclusion(effects=told, notes=(_nobody(found),))
-    run = winner.race(found.entrants, cluster)
-    again, notes = _measured_again(found, run, store, settings, watch)
+    decision = winner.decide(found.entrants, cluster, winner.rule.of(found.made, found.objective))
+    again, notes = _measured_again(found, decision, store, settings, watch)
     holdout = _holdout(again, found.objective, store) if again else None
-    chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others)
+    run = winner.race(found.entrants, cluster)
+    chosen = winner.choose(run, decision, cluster, holdout, found.objective.sign, found.others)
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     taken, ended = found.trials[chosen.recommended], not again or again.ended
     controlled = controls.measured(taken, found.made, store, settings, watch) if ended else Controlled()
@@ -141,7 +142,7 @@ def _nobody(found: Field) -> str:
 
 
 def _measured_again(
-    found: Field, run: Race, store: Store, settings: Mapping[str, Any], watch: Watch | None
+    found: Field, decision: Decision, store: Store, settings: Mapping[str, Any], watch: Watch | None
 ) -> tuple[Again | None, list[str]]:
     """The best trials and the recommended one on the holdout; notes say why not, where that cannot be."""
     golden, experiment = found.goldens[0], found.made.experiment
@@ -156,7 +157,7 @@ def _measured_again(
         return None, ["Nothing was measured on a holdout (holdout: 0): expect less of new questions."]
     if found.objective.measured:
         return None, ["Nothing was measured on a holdout: what is chosen by is no score of questions."]
-    best = (*run.entrants[: experiment.holdout], run.taken[0])
+    best = (*found.entrants[: experiment.holdout], decision.taken)
     ids = dict.fromkeys(one.trial_id for one in best)
     trials = [_elsewhere(found.trials[trial_id].trial) for trial_id in ids]
     try:

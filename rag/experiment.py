@@ -20,7 +20,8 @@ from rag.space import Choice, Space, Trial
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
-KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout", "controls", "answers", "showed", "gate")
+KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout")
+KEYS += ("controls", "answers", "recommend", "showed", "gate")
 KINDS = {
     "question": str,
     "dataset": str,
@@ -31,6 +32,7 @@ KINDS = {
     "answers": list,
     "axes": dict,
     "gate": dict,
+    "recommend": dict,
 }
 CALLED: Mapping[Any, str] = {
     str: "text",
@@ -50,7 +52,8 @@ class Experiment:
 
     `controls` says that the recommended trial, where it generates answers, is also run without contexts, with those of other
     questions, and with the gold. `answers` are metrics of answers that are measured of the recommended trial and its controls,
-    beside those that all trials are measured by: what a judge costs is then paid once, and not for every trial.
+    beside those that all trials are measured by: what a judge costs is then paid once, and not for every trial. `recommend`
+    says how a trial is chosen (`rag.winner.rule`).
     """
 
     name: str
@@ -62,6 +65,7 @@ class Experiment:
     holdout: int = 0
     controls: bool = False
     answers: tuple[str, ...] = ()
+    recommend: Mapping[str, Any] = field(default_factory=dict)
 
     def trials(self) -> list[Trial]:
         """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
@@ -121,7 +125,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
     gate = content.get("gate", {})
     answers = tuple(dict.fromkeys(map(str, content.get("answers", []))))
-    kept = (axes, objective, gate, holdout, content.get("controls", True), answers)
+    kept = (axes, objective, gate, holdout, content.get("controls", True), answers, content.get("recommend", {}))
     return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *kept)
 
 

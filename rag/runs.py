@@ -25,22 +25,24 @@ from rag.redaction import plain, shown
 from rag.store import Store
 from rag.sweep import Sweep
 from rag.tracking import SweepRecord, Table, TrialRecord
+from rag.winner import Winner
 
 FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 
 
-def send(done: Sweep, store: Store, again: str, controlled: Controlled | None = None) -> str:
+def send(done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None) -> str:
     """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run.
 
-    `controlled` adds metrics of answers to the run of the recommended trial, and their means to the parent run.
+    `controlled` adds metrics of answers to the run of the recommended trial, and their means to the parent run. `verdict`
+    becomes tags of the parent run and of the trials, those that are there already included.
 
     ServiceError if MLflow cannot take them; it names `again`, the command that sends them later.
     """
     try:
         uri = tracking.prepare(None, FOLDER)
         tracking.reap(uri, done.plan.experiment.name)
-        return tracking.track(record(done, store, controlled), uri)
+        return tracking.track(record(done, store, controlled, verdict), uri)
     except ServiceError as error:
         first = "the results are safe" if "rag track" in error.remedy else error.remedy
         raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
@@ -71,7 +73,7 @@ def attach(made: Plan, files: Mapping[str, Path]) -> str:
     return tracking.attach(_swept(made, ()), texts, None, FOLDER)
 
 
-def record(done: Sweep, store: Store, controlled: Controlled | None = None) -> SweepRecord:
+def record(done: Sweep, store: Store, controlled: Controlled | None = None, verdict: Winner | None = None) -> SweepRecord:
     """Everything that MLflow is told of a sweep."""
     controlled = controlled or Controlled()
     made = done.plan
@@ -81,8 +83,10 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None) -> S
     if controlled.plan:
         full = _answered(controlled.plan, store, tags)
         trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
+    trials = [replace(trial, tags={**trial.tags, **_verdict(trial.trial_id, verdict)}) for trial in trials]
+    chosen = _recommended(verdict) if verdict else {}
     means = {row.column: row.mean for row in controlled.results if row.name == RETRIEVED and row.mean == row.mean}
-    return replace(_swept(made, trials), metrics={**_spent(done), **means})
+    return replace(_swept(made, trials), tags={**tags, **chosen}, metrics={**_spent(done), **means})
 
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
@@ -95,6 +99,20 @@ def _with_answers(trial: TrialRecord, full: TrialRecord) -> TrialRecord:
     """A trial of a sweep with metrics that were measured of it alone, their judge, and their values by question."""
     metrics, tags = {**full.metrics, **trial.metrics}, {**full.tags, **trial.tags}
     return replace(trial, metrics=metrics, tags=tags, table=full.table or trial.table, files={**full.files, **trial.files})
+
+
+def _recommended(verdict: Winner) -> dict[str, str]:
+    trial = verdict.of(verdict.recommended)
+    return {"verdict": trial.name, "verdict.trial": trial.trial_id, "verdict.why": verdict.why}
+
+
+def _verdict(trial_id: str, verdict: Winner | None) -> dict[str, str]:
+    """Where a trial stands: recommended, tied or behind, and P(best) where that is known."""
+    found = next((one for one in verdict.standings if one.trial_id == trial_id), None) if verdict else None
+    if verdict is None or found is None or not found.admitted:
+        return {}
+    place = "recommended" if trial_id == verdict.recommended else "tied" if found.tied else "behind"
+    return {"verdict": place} | ({} if found.p_best is None else {"verdict.p_best": f"{found.p_best:.2f}"})
 
 
 def _spent(done: Sweep) -> dict[str, float]:

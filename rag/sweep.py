@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rag import controls, leaderboard, plan, upkeep
+from rag import controls, leaderboard, plan, upkeep, winner
 from rag.claims import Spent
 from rag.engine import Outcome
 from rag.errors import ConfigError, DataError, StoreError, closest
@@ -87,7 +87,7 @@ def prepare(experiment: Experiment) -> Prepared:
     store, settings = store_of(experiment)
     executor_of(settings)
     made = plan.make(experiment, store)
-    leaderboard.objective_of(made)
+    winner.rule.of(made, leaderboard.objective_of(made))
     controls.check(made)
     return Prepared(made, store, settings)
 

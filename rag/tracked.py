@@ -141,9 +141,9 @@ def trial_tags(trial: TrialRecord, record: SweepRecord, parent: str) -> dict[str
     return fitting(trial.tags, LONGEST_TAG) | _origin(record) | ours
 
 
-def judging(tags: Mapping[str, str]) -> dict[str, str]:
-    """Those tags of a trial that say how far its judge can be trusted."""
-    return {name: value for name, value in tags.items() if name.partition(".")[0] == "judge"}
+def verdicts(tags: Mapping[str, str]) -> dict[str, str]:
+    """Those tags that may change after a run was sent: the card of its judge, and the verdict of its sweep."""
+    return {name: value for name, value in tags.items() if name.partition(".")[0] in ("judge", "verdict")}
 
 
 def _origin(record: SweepRecord) -> dict[str, str]:

@@ -147,9 +147,11 @@ def _new_experiment(client: "MlflowClient", uri: str, name: str) -> "Experiment"
 
 
 def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str:
-    run = _known(client, experiment, record) or client.create_run(
-        experiment, tags=tracked.sweep_tags(record), run_name=record.name
-    )
+    run = _known(client, experiment, record)
+    if run:
+        _told_since(client, run, record.tags)
+    else:
+        run = client.create_run(experiment, tags=tracked.sweep_tags(record), run_name=record.name)
     run_id = str(run.info.run_id)
     if not (run.inputs and run.inputs.dataset_inputs):
         with _killed_if_interrupted(client, run_id):
@@ -176,18 +178,25 @@ def _sent(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[st
 
 
 def _measured_since(client: "MlflowClient", run: "Run", trial: TrialRecord) -> None:
-    """Add metrics that a run lacks, and what is known of its judge; what an earlier sweep alone measured of it stays."""
-    was, now = tracked.judging(run.data.tags), tracked.judging(tracked.fitting(trial.tags, tracked.LONGEST_TAG))
+    """Add metrics that a run lacks, and bring its tags up to date; what an earlier sweep alone measured of it stays."""
     lacking = {name: value for name, value in trial.metrics.items() if tracked.metric_name(name) not in run.data.metrics}
-    tags = now if now and now != was else {}
-    for name in (was.keys() - tags.keys()) if tags else ():
-        client.delete_tag(run.info.run_id, name)
-    for name, value in tags.items():
-        client.set_tag(run.info.run_id, name, value)
     if lacking:
         _log(client, run.info.run_id, {}, lacking)
-    if lacking or tags:
+    if _told_since(client, run, trial.tags) or lacking:
         _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
+
+
+def _told_since(client: "MlflowClient", run: "Run", tags: Mapping[str, str]) -> bool:
+    """Replace the verdict of a run and, where `tags` name a judge, what is known of its judge; whether they have changed."""
+    was, now = tracked.verdicts(run.data.tags), tracked.verdicts(tracked.fitting(tags, tracked.LONGEST_TAG))
+    if not any(name.startswith("judge") for name in now):
+        was = {name: value for name, value in was.items() if not name.startswith("judge")}
+    for name in was.keys() - now.keys():
+        client.delete_tag(run.info.run_id, name)
+    for name, value in now.items():
+        if was.get(name) != value:
+            client.set_tag(run.info.run_id, name, value)
+    return was != now
 
 
 def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRecord, trial: TrialRecord) -> None:

@@ -11,12 +11,14 @@ import pytest
 from small import AXES, QUESTIONS, write_experiment, write_golden
 from verbs import Verb, verb
 
-from rag import conclusion, looks, plan, sweep, winner
+from rag import conclusion, looks, plan, runs, sweep, terminal, winner
 from rag.conclusion import Conclusion
 from rag.errors import DataError
 from rag.execute import Listener
 from rag.experiment import load
 from rag.plan import Plan
+from rag.report import page
+from rag.report.gather import gather
 from rag.store import Store
 from rag.sweep import Sweep
 
@@ -343,3 +345,49 @@ def test_no_trial_that_keeps_its_bounds_is_no_error(rag: Verb, tmp_path: Path) -
     assert said.code == 0
     assert "No trial keeps judged@10 >= 2" in said.out
     assert "Recommended" not in said.out
+
+
+def test_where_trials_stand_is_told_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """P(best) and the recommendation: in the terminal, as JSON, in the report, and as tags in MLflow."""
+    path = study(tmp_path, SEARCHES)
+    done, told = run(path, "split=all")
+    found = told.winner
+    assert found is not None
+    likely = [one.p_best or 0.0 for one in found.standings]
+    assert sum(likely) == pytest.approx(1)
+    assert [one["p_best"] for one in told.to_json()["winner"]["standings"]] == likely
+    terminal.swept(done, told, tmp_path)
+    shown = capsys.readouterr().out
+    assert "P(best)" in shown
+    assert f">* {likely[0]:.2f}".replace("0.", ".") in shown
+    store = Store(str(tmp_path / "store"))
+    sent = runs.record(done, store, found)
+    assert (sent.tags["verdict.trial"], sent.tags["verdict.why"]) == (found.recommended, found.why)
+    tags = {trial.trial_id: trial.tags for trial in sent.trials}
+    assert tags[found.recommended]["verdict"] == "recommended"
+    assert [float(tags[one.trial_id]["verdict.p_best"]) for one in found.standings] == pytest.approx(likely, abs=0.006)
+    conclusion.write(done, told, tmp_path)
+    table = page.board(gather(done.plan, store, tmp_path))
+    assert table.heads[0] == "P(best)"
+    assert table.lines[0][2][0] == f"{likely[0]:.2f}".replace("0.", ".")
+
+
+def test_one_question_tells_nothing_apart(tmp_path: Path) -> None:
+    path = study(tmp_path, SEARCHES)
+    questions = tmp_path / "golden" / "questions.jsonl"
+    questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    _, told = run(path, "split=all")
+    assert told.winner is not None
+    taken = told.winner.of(told.winner.recommended)
+    assert taken.tune.mean == told.winner.of(told.winner.best).tune.mean
+    assert told.winner.why.endswith("it may be worse by up to 1.000.")
+    assert len(told.winner.tied) == 3
+    assert {one.p_best for one in told.winner.standings} == {None}
+
+
+def test_an_exchange_rate_of_an_experiment_decides(tmp_path: Path) -> None:
+    """The largest index has the best mean; at a high price of megabytes it is worth least."""
+    _, told = run(study(tmp_path, SEARCHES, 'recommend: {exchange: "0.9 ndcg@10 = 0.0001 MB"}\n'), "split=all")
+    assert told.winner is not None
+    assert told.winner.to_json()["rule"] == {"margin": None, "exchange": ["0.9 ndcg@10 = 0.0001 MB"]}
+    assert told.winner.why.startswith("It is worth most at 0.9 ndcg@10 = 0.0001 MB, ")

@@ -177,7 +177,7 @@ def test_what_is_learnt_of_a_judge_later_is_told_of_trials_that_stand_there(fold
     )
     assert tracking.track(sweep(known, trial(2)), uri) == parent
     first, second = children(uri, parent)
-    assert tracked.judging(first.data.tags) == known.tags
+    assert tracked.verdicts(first.data.tags) == known.tags
     assert artifact(first, "judge.json") == "[1]"
     assert first.info.status == "FINISHED"
     assert "judge" not in second.data.tags

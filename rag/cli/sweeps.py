@@ -83,7 +83,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        runs.send(done, ready.store, shlex.join(["rag", *again]), told.controls)
+        runs.send(done, ready.store, shlex.join(["rag", *again]), told.controls, told.winner)
     if done.exhausted or told.exhausted:
         raise typer.Exit(SPENT)
     if told.failed or any(row.status == "failed" for row in done.board.rows):
@@ -99,7 +99,8 @@ def track(experiment: str, overrides: Overrides = None) -> None:
     ready = sweep.prepare(load(experiment, overrides or ()))
     done = runs.recall(ready.plan, ready.store)
     told = conclusion.reach(done, ready.store, ready.settings, None)
-    runs.send(done, ready.store, shlex.join(["rag", "track", experiment, *(overrides or ())]), told.controls)
+    later = shlex.join(["rag", "track", experiment, *(overrides or ())])
+    runs.send(done, ready.store, later, told.controls, told.winner)
     count = sum(row.status == "done" for row in done.board.rows)
     terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
 

@@ -37,7 +37,7 @@ def leaderboard(material: Material) -> Chart | None:
 
     held = any(row.holdout for row in rows)
     caption = f"{of(len(rows), len(material.done))}{_mean(material)}."
-    caption += " Shaded: the trials that this data does not tell from the best." if any(row.tied for row in rows) else ""
+    caption += " Shaded: the trials that are not shown to be worse than the best." if any(row.tied for row in rows) else ""
     caption += " Hollow: the same trial on questions that nothing was chosen by." if held else ""
     caption += " Grey: breaks a bound of the objective." if not all(row.admitted for row in rows) else ""
     text = "; ".join(f"{row.name} {interval(row.score)}{', tied' if row.tied else ''}" for row in rows)

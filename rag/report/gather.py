@@ -155,6 +155,7 @@ def _row(
         admitted=not row.broken,
         front=on_front,
         control=control_of(trial.trial.config),
+        p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
     )
 
 

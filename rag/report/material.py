@@ -37,11 +37,12 @@ class TrialRow:
     admitted: bool = True
     front: bool = False
     control: str = "none"
+    p_best: float = float("nan")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which trial to take. `tied` holds the trials that the data does not tell from the best one, by trial id."""
+    """Which trial to take. `tied` holds the trials that are not shown to be worse than the best one, by trial id."""
 
     best: str
     recommended: str

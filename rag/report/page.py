@@ -99,18 +99,20 @@ def board(material: Material) -> Board:
     columns = [column for column in material.columns if column != material.column][:MOST_COLUMNS]
     known = [name for name in figures.MEASURED if name != material.column]
     measured = [name for name in known if any(row.measured.get(name) for row in rows)]
+    likely = any(row.p_best == row.p_best for row in rows)
     lines = [
         (
             rank,
             row,
             (
+                *([figures.number(row.p_best, 2)] if likely else []),
                 *(figures.measured(name, row.measured.get(name), material.data.questions) for name in measured),
                 *(figures.mean(row.metrics.get(column)) for column in columns),
             ),
         )
         for rank, row in enumerate(rows, 1)
     ]
-    heads = (*(figures.MEASURED[name] for name in measured), *columns)
+    heads = (*(["P(best)"] if likely else []), *(figures.MEASURED[name] for name in measured), *columns)
     return Board(heads, tuple(lines), any(row.holdout for row in rows))
 
 

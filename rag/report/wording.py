@@ -43,7 +43,10 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         reason = material.missing.get("verdict", "")
         return (*said, f"This order is not a verdict: the first of {len(material.done)} is in part lucky. {reason}".strip())
     others = len([trial_id for trial_id in verdict.tied if trial_id != row.trial_id])
-    if others:
+    if row.trial_id not in verdict.tied:
+        best = material.row(verdict.best)
+        said.append(f"{best.name if best else verdict.best} is shown to be better.")
+    elif others:
         said.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
     elif verdict.family and len(material.done) > 1:
         said.append("Every other trial is significantly worse.")

@@ -23,21 +23,21 @@ MEASURED = {
 def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | None = None) -> Table:
     """The best trials; what sorts them stands first, with its intervals. What does not fit is left out whole.
 
-    `marks` stand beside the rank of trials, by id; what breaks a bound is said in the last column.
+    `marks` stand beside the rank of trials, by id, with P(best); what breaks a bound is said in the last column.
     """
     clocks = [column for column in MEASURED if any(_measured(row, column) for row in board.rows)]
     first = "objective" if board.objective.summed else board.objective.column
     bounded = [bound.column for bound in board.objective.bounds]
     others = [column for column in dict.fromkeys([*bounded, *board.columns]) if column not in (first, *clocks)]
     name = max(len("trial"), *(len(row.name) for row in board.rows[:limit]))
-    room = out.width - (name + 37 + sum(MEASURED[clock][2] for clock in clocks) + (3 if marks else 0))
+    room = out.width - (name + 37 + sum(MEASURED[clock][2] for clock in clocks) + (9 if marks else 0))
     shown: list[str] = []
     for column in others:
         room -= max(len(column), 4) + 2
         if room >= 0:
             shown.append(column)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for title in ("#", *([""] if marks else []), "trial", "id"):
+    for title in ("#", *(["P(best)"] if marks else []), "trial", "id"):
         table.add_column(title, justify="right" if title == "#" else "left", no_wrap=True)
     for title in (first, *shown, *(MEASURED[clock][0] for clock in clocks)):
         table.add_column(escape(title), justify="right", no_wrap=True)

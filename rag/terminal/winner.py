@@ -13,7 +13,7 @@ from rag.terminal.controls import controls
 from rag.terminal.output import err, number, out
 from rag.winner import Mean, Standing, Winner
 
-LEGEND = "> recommended   = not told apart from the best   * on the front of quality, latency, cost and size"
+LEGEND = "> recommended   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
 
 
 def swept(done: Sweep, told: Conclusion, folder: Path, called: str = "") -> None:
@@ -46,7 +46,8 @@ def _marks(winner: Winner) -> dict[str, str]:
 
     def mark(standing: Standing) -> str:
         tied = ">" if standing.trial_id == winner.recommended else "=" if standing.tied else " "
-        return tied + ("*" if standing.trial_id in front else "")
+        share = number(standing.p_best, 2) if standing.tied and standing.p_best is not None else ""
+        return f"{tied}{'*' if standing.trial_id in front else ' '} {share}".rstrip()
 
     return {standing.trial_id: mark(standing) for standing in winner.standings}
 

@@ -1,4 +1,4 @@
-"""Trials that compete → the set that is tied with the best, and the member of it to take. Pure arithmetic."""
+"""Trials that compete → the set that is tied with the best, and the recommended trial. Pure arithmetic."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from rag import pareto
 from rag.paired import Family, family
 from rag.resampling import by_cluster, effective, standard_error
 from rag.winner import words
+from rag.winner.decision import Decision
 from rag.winner.records import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
 
 TWO_SIDED = 0.975
@@ -49,11 +50,6 @@ class Race:
         columns = {found.trial_id: self.column.get(found.trial_id) for found in self.entrants}
         return [found for found in self.entrants if (column := columns[found.trial_id]) is None or not worse[column]]
 
-    @cached_property
-    def taken(self) -> tuple[Entrant, str]:
-        """The member of the tied set to take, and what it was taken for: cost, latency, size, or nothing."""
-        return _taken(self.tied)
-
     @property
     def nearest(self) -> tuple[Entrant, Mean] | None:
         """The best of those that are shown to be worse."""
@@ -84,6 +80,7 @@ def race(entrants: Sequence[Entrant], cluster: Ints) -> Race:
 
 def choose(
     found: Race,
+    decision: Decision,
     cluster: Ints,
     holdout: Holdout | None = None,
     sign: float = 1.0,
@@ -91,52 +88,30 @@ def choose(
 ) -> Winner:
     """The winner of a race among admitted entrants; `cluster` numbers the cluster of each question from 0.
 
-    Tied is who is not significantly worse than the best by mean, after Holm's correction for all comparisons with it. That set
-    holds the best of the trials in at least 95 of 100 sweeps; it need not hold every trial that is as good. Taken is the
-    cheapest of the tied where any costs, or else the fastest where latency was measured, the best by mean among those that
-    are not shown to be slower than it, or else the one with the smallest indexes. `sign` is that of `rag.objective.Objective`,
-    `others` are the trials that are not admitted.
-
-    Not to be told apart is not to be equal: a small set tells little. So the one that is taken has to stand the holdout, where
-    it alone is compared with the best by mean. If it is worse there (95 %), the best by mean is recommended instead.
+    It is the trial that the decision takes, unless the holdout, where it alone is compared with the best by mean, shows it to
+    be worse by more than the decision allows (95 %): then it is the best by mean. `sign` is that of
+    `rag.objective.Objective`, `others` are the trials that are not admitted.
     """
-    entrants, (taken, reason) = found.entrants, found.taken
-    difference = _difference(entrants[0].trial_id, taken.trial_id, holdout)
-    if difference and difference.high < 0:
-        why = words.refuted(found.tied, taken, reason, difference)
-        taken = entrants[0]
-    else:
-        why = words.why(entrants, found.tied, taken, reason, found.behind(taken.trial_id), found.nearest)
-    beaten = _dominated(entrants, cluster)
-    standings = (_standing(one, found, beaten, holdout, cluster, sign) for one in entrants)
+    best, taken = decision.best, decision.taken
+    difference = _difference(best.trial_id, taken.trial_id, holdout)
+    refuted = bool(difference and difference.high < -decision.allowed)
+    why = words.refuted(decision, difference) if difference and refuted else words.why(found, decision)
+    recommended = best if refuted else taken
+    beaten = _dominated(found.entrants, cluster)
+    standings = (_standing(one, found, decision, beaten, holdout, cluster, sign) for one in found.entrants)
     return Winner(
-        best=entrants[0].trial_id,
-        recommended=taken.trial_id,
+        best=best.trial_id,
+        recommended=recommended.trial_id,
         tied=tuple(one.trial_id for one in found.tied),
         why=why,
         standings=(*standings, *others),
         looks=holdout.looks if holdout else 0,
         family=found.found.size if found.found else 0,
         holdout=bool(holdout and holdout.values),
-        difference=None if taken is entrants[0] else difference,
+        difference=None if recommended is best else difference,
+        rule=decision.rule,
+        unsettled=decision.unsettled,
     )
-
-
-def _taken(tied: Sequence[Entrant]) -> tuple[Entrant, str]:
-    left, reason = list(tied), ""
-    if len(left) > 1 and any(one.cost > 0 for one in left) and len({one.cost for one in left}) > 1:
-        least = min(one.cost for one in left if one.cost == one.cost)
-        left, reason = [one for one in left if one.cost == least], "cost"
-    timed = [one for one in left if one.latency == one.latency]
-    if len(left) > 1 and timed:
-        fastest = min(range(len(timed)), key=lambda row: timed[row].latency)
-        near = pareto.not_slower([one.seconds for one in timed], fastest)
-        return timed[near[0]], reason or "latency"
-    if len(left) > 1:
-        least = min(one.size if one.size == one.size else math.inf for one in left)
-        kept = [one for one in left if one.size == least] or left
-        return kept[0], reason or ("size" if len(kept) < len(left) else "")
-    return left[0], reason
 
 
 def _dominated(entrants: Sequence[Entrant], cluster: Ints) -> dict[str, str]:
@@ -151,6 +126,7 @@ def _dominated(entrants: Sequence[Entrant], cluster: Ints) -> dict[str, str]:
 def _standing(
     one: Entrant,
     found: Race,
+    decision: Decision,
     beaten: Mapping[str, str],
     holdout: Holdout | None,
     cluster: Ints,
@@ -165,7 +141,8 @@ def _standing(
         optimism = _welch(_mean(one.values, cluster), (mean, error, freedom))
     is_tied, behind = any(one is other for other in found.tied), found.behind(one.trial_id)
     by = beaten.get(one.trial_id, "")
-    return Standing(one.trial_id, one.name, one.reached, True, is_tied, behind, measured, optimism, by)
+    p_best = decision.shares.get(one.trial_id)
+    return Standing(one.trial_id, one.name, one.reached, True, is_tied, behind, measured, optimism, by, p_best=p_best)
 
 
 def _mean(values: Floats, cluster: Ints) -> tuple[float, float, float]:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.errors import DataError
+from rag.winner.rule import Rule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,6 +51,26 @@ class Entrant:
 
 
 @dataclass(frozen=True)
+class Unsettled:
+    """A cheaper trial that the questions do not settle: its mean is `behind` the best's, and may be by as much as `lowest`.
+
+    Both are 0 or less. `needed` is about how many questions would settle it, infinite where it is behind by the margin.
+    """
+
+    entrant: Entrant
+    saving: str
+    behind: float
+    lowest: float
+    needed: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; `needed` is None where it is infinite."""
+        needed = round(self.needed) if math.isfinite(self.needed) else None
+        names = {"trial_id": self.entrant.trial_id, "name": self.entrant.name, "saving": self.saving}
+        return {**names, "behind": self.behind, "lowest": self.lowest, "needed": needed}
+
+
+@dataclass(frozen=True)
 class Holdout:
     """The objective per question of the trials that were measured again, by the id that they have in the sweep."""
 
@@ -66,6 +87,7 @@ class Standing:
     `tied` that it is not shown to be worse. `holdout` is the same as `tune` measured again, `optimism` by how much `tune`
     flatters, with the interval of a difference of independent means (Welch). More is better in both differences, whatever way
     the objective goes. `dominated_by` is a trial that is nowhere worse and somewhere better; empty on the Pareto front.
+    `p_best` is the share of draws of a bootstrap by cluster in which its mean is the highest; None where it cannot be known.
     """
 
     trial_id: str
@@ -78,6 +100,7 @@ class Standing:
     optimism: Mean | None = None
     dominated_by: str = ""
     broken: tuple[str, ...] = ()
+    p_best: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -86,12 +109,13 @@ class Standing:
 
 @dataclass(frozen=True)
 class Winner:
-    """The best by mean, the recommended trial and all that are tied with the best (it is one of them), best first.
+    """The best by mean, the recommended trial, and all that are not shown to be worse than the best, best first.
 
     `why` says in a sentence why that one is recommended. `standings` are in the order of the leaderboard. `family` is how many
     comparisons with the best were corrected for; 0 where a clock decides and nothing can be compared question by question.
     `holdout` says that trials were measured again, `looks` how often that holdout was looked at so far, `difference` is the
-    recommended trial minus the best there; None where they are the same, or were not measured.
+    recommended trial minus the best there; None where they are the same, or were not measured. `rule` is what it was chosen
+    by, `unsettled` a cheaper trial that the questions do not settle.
     """
 
     best: str
@@ -103,6 +127,8 @@ class Winner:
     family: int = 0
     holdout: bool = False
     difference: Mean | None = None
+    rule: Rule = field(default_factory=Rule)
+    unsettled: Unsettled | None = None
 
     @property
     def front(self) -> tuple[str, ...]:
@@ -115,10 +141,11 @@ class Winner:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        plain = {key: value for key, value in vars(self).items() if key not in ("standings", "difference")}
-        difference = self.difference.to_json() if self.difference else None
+        named = ("difference", "rule", "unsettled")
+        plain = {key: value for key, value in vars(self).items() if key not in ("standings", *named)}
+        parts = {name: part.to_json() if (part := getattr(self, name)) else None for name in named}
         names = {"best_name": self.of(self.best).name, "recommended_name": self.of(self.recommended).name}
-        told = {**plain, "tied": list(self.tied), **names, "difference": difference, "front": list(self.front)}
+        told = {**plain, "tied": list(self.tied), **names, **parts, "front": list(self.front)}
         return told | {"standings": [standing.to_json() for standing in self.standings]}
 
 

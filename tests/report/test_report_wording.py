@@ -116,3 +116,14 @@ def test_where_a_clock_decides_nobody_is_called_significantly_worse() -> None:
     assert "Every other trial is significantly worse." in wording.headline(replace(material, verdict=alone)).sure
     clocked = wording.headline(replace(material, verdict=replace(alone, family=0)))
     assert "Every other trial is significantly worse." not in clocked.sure
+
+
+def test_a_recommended_trial_that_is_shown_to_be_worse_is_not_called_tied() -> None:
+    """A margin or an exchange rate may take a trial that is behind the best for sure, by little."""
+    material = synthetic.material(6, 40)
+    verdict, other = material.verdict, material.trials[-1]
+    assert verdict is not None
+    best = material.row(verdict.best)
+    assert best is not None
+    changed = replace(material, verdict=replace(verdict, recommended=other.trial_id, tied=(verdict.best,)))
+    assert wording.headline(changed).sure[1] == f"{best.name} is shown to be better."

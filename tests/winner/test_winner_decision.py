@@ -1,0 +1,206 @@
+"""Which trial is taken: by margin, among equals, by exchange rates; and what is said where the questions cannot tell."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rag.objective import Objective
+from rag.winner import Decision, Entrant, Mean, Rule, Winner, choose, decide, race, rule
+
+RANDOM = np.random.default_rng(5)
+EASY = RANDOM.uniform(0.3, 0.7, 400)
+
+
+def entrant(name: str, values: np.ndarray, **known: float) -> Entrant:
+    return Entrant(name, f"trial {name}", values, None, Mean(float(np.nanmean(values))), np.empty(0), **known)
+
+
+def timed(found: Entrant, milliseconds: float, spread: float = 0.05, seed: int = 0) -> Entrant:
+    random = np.random.default_rng([seed, int(milliseconds * 1000)])
+    seconds = milliseconds / 1000 * np.exp(random.normal(0, spread, 8))
+    return replace(found, seconds=seconds, latency=1000 * float(np.percentile(seconds, 95)))
+
+
+def decided(*entrants: Entrant, by: Rule | None = None, cluster: np.ndarray | None = None) -> tuple[Decision, Winner]:
+    ordered = sorted(entrants, key=lambda one: -one.reached.mean)
+    numbers = np.arange(len(ordered[0].values)) if cluster is None else cluster  # type: ignore[arg-type]
+    decision = decide(ordered, numbers, by or Rule())
+    return decision, choose(race(ordered, numbers), decision, numbers)
+
+
+def shifted(mean: float, deviation: float, questions: int) -> np.ndarray:
+    """Differences with an exact mean and deviation."""
+    if not deviation:
+        return np.full(questions, mean)
+    drawn = np.random.default_rng(questions).normal(0, 1, questions)
+    exact: np.ndarray = mean + deviation * (drawn - drawn.mean()) / drawn.std()
+    return exact
+
+
+def pair(questions: int = 400, behind: float = 0.01, deviation: float = 0.05, **of_the_worse: float) -> tuple[Entrant, Entrant]:
+    values = EASY[:questions]
+    worse = entrant("worse", values + shifted(-behind, deviation, questions), **{"cost": 2.0, "size": 2e6, **of_the_worse})
+    return entrant("better", values, cost=2.0, size=2e6), worse
+
+
+def test_what_is_not_told_apart_is_not_taken_for_two_megabytes() -> None:
+    """76 questions, .059 behind, [-.122, +.004]: not shown to be worse, and not shown to be as good."""
+    better, worse = pair(76, 0.059, 0.28, size=1e6)
+    decision, found = decided(better, worse)
+    assert set(found.tied) == {"better", "worse"}
+    assert found.recommended == "better"
+    assert decision.unsettled is not None
+    assert decision.unsettled.behind == pytest.approx(-0.059)
+    assert math.isinf(decision.unsettled.needed)
+    assert found.why.endswith(
+        "No trial that is smaller is within .030 of it: trial worse (1.00 MB of indexes against 2.00 MB) is nearest, at -.059."
+    )
+
+
+def test_a_cheaper_trial_is_taken_where_it_is_shown_not_to_be_worse_by_the_margin() -> None:
+    decision, found = decided(*pair(cost=1.0, size=9e6))
+    assert (found.best, found.recommended, decision.saving) == ("better", "worse", "cost")
+    assert -0.03 < decision.lowest < -0.01
+    assert found.why == (
+        "It is cheaper (1.0000 US dollars against 2.0000 US dollars) and shown not to be worse than the best by more than .030:"
+        f" -.010 against the best by mean, -{abs(decision.lowest):.3f} at worst.".replace("-0.", "-.")
+    )
+    assert decided(*pair(cost=1.0), by=Rule(0.01))[1].recommended == "better"
+    assert decided(*pair(cost=1.0), by=Rule(0.0))[1].recommended == "better"
+
+
+def test_where_the_questions_cannot_say_it_says_how_many_would() -> None:
+    decision, found = decided(*pair(100, 0.01, 0.2, cost=1.0))
+    assert found.recommended == "better"
+    assert decision.unsettled is not None
+    low, needed = decision.unsettled.lowest, decision.unsettled.needed
+    assert low < -0.03
+    assert needed == pytest.approx(100 * ((0.01 + low) / 0.02) ** 2)
+    assert f"may be worse by up to {-low:.3f}: about ".replace("0.", ".") in found.why
+    assert found.why.endswith("questions would say whether by more than .030.")
+    assert found.to_json()["unsettled"]["needed"] == round(needed)
+
+
+def test_so_many_questions_settle_it_in_about_half_of_the_tries() -> None:
+    """What is `needed` is where the lower end is expected at the margin."""
+    decision, _ = decided(*pair(100, 0.01, 0.2, cost=1.0))
+    assert decision.unsettled is not None
+    questions, taken = round(decision.unsettled.needed), 0
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        values = random.uniform(0.3, 0.7, questions)
+        worse = entrant("worse", values + random.normal(-0.01, 0.2, questions), cost=1.0)
+        taken += decided(entrant("better", values, cost=2.0), worse)[1].recommended == "worse"
+    assert 6 <= taken <= 27
+
+
+def test_few_questions_show_nothing_even_where_no_answer_differs_by_much() -> None:
+    """Of ten questions none lost anything: a trial that loses one in five would look the same in one try of ten."""
+    better, worse = pair(10, 0.001, 0.0, cost=1.0)
+    decision, found = decided(better, worse)
+    assert found.recommended == "better"
+    assert decision.unsettled is not None
+    assert decision.unsettled.lowest == pytest.approx(-(1 - 0.05 ** (1 / 10)), abs=0.02)
+
+
+def test_of_trials_with_the_same_mean_the_cheapest_is_taken() -> None:
+    few = EASY[:5]
+    decision, found = decided(*(entrant(name, few.copy(), cost=cost) for name, cost in (("a", 3.0), ("b", 1.0), ("c", 2.0))))
+    assert (found.best, found.recommended, decision.among) == ("a", "b", 2)
+    shares = "1.0000 US dollars against 3.0000 US dollars"
+    assert found.why.startswith(
+        f"By these questions its mean is that of the best, and it is the cheapest of those ({shares}); "
+    )
+    assert decision.lowest == pytest.approx(-(1 - 0.05 ** (1 / 5)), abs=0.02)
+    assert found.why.endswith(f"; it may be worse by up to {-decision.lowest:.3f}.".replace("0.", "."))
+    assert [one.p_best for one in found.standings] == pytest.approx([1 / 3] * 3)
+
+
+def test_what_costs_nothing_is_cheaper_and_what_is_unknown_is_not() -> None:
+    assert decided(*pair(cost=0.0))[1].recommended == "worse"
+    assert decided(*pair(cost=math.nan))[1].recommended == "better"
+
+
+def test_the_fastest_of_those_that_will_do_is_taken() -> None:
+    better, worse = pair(size=9e6)
+    bad = timed(entrant("bad", EASY - 0.3, cost=2.0), 1)
+    decision, found = decided(timed(better, 40), timed(worse, 20), bad)
+    assert (found.recommended, decision.saving, decision.among) == ("worse", "latency", 1)
+    assert found.why.startswith("It is faster (p95 2")
+
+
+def test_a_difference_in_speed_that_is_noise_decides_nothing() -> None:
+    better, worse = pair(size=1e6)
+    found = decided(timed(better, 20.1, 0.5, seed=3), timed(worse, 20, 0.5, seed=3))[1]
+    assert found.recommended == "better"
+    assert found.why.endswith("No other trial saves anything that was measured.")
+
+
+def test_the_smallest_is_taken_where_nothing_was_timed() -> None:
+    found = decided(*pair(size=1e6))[1]
+    assert found.recommended == "worse"
+    assert "1.00 MB of indexes against 2.00 MB" in found.why
+
+
+PRICED = Objective.parse("", ["ndcg@10"])
+
+
+@pytest.mark.parametrize(("rate", "recommended"), [("0.01 ndcg@10 = 50 ms", "better"), ("0.01 ndcg@10 = 10 ms", "worse")])
+def test_an_exchange_rate_decides_by_what_trials_are_worth(rate: str, recommended: str) -> None:
+    """.02 of quality against 30 ms: worth .006 at 50 ms for .01, .03 at 10 ms."""
+    better, worse = pair(behind=0.02)
+    better, worse = replace(better, latency=40.0), replace(worse, latency=10.0)
+    decision, found = decided(better, worse, by=rule.parse({"exchange": rate}, {}, PRICED))
+    assert found.recommended == recommended
+    assert decision.worth["better"] - decision.worth["worse"] == pytest.approx(0.014 if recommended == "better" else -0.01)
+    assert decision.allowed == pytest.approx(0 if recommended == "better" else 0.03)
+    assert rate in found.why
+
+
+def test_prices_in_dollars_are_those_of_a_thousand_questions() -> None:
+    """2 dollars for 400 questions are 5 for 1,000: at .01 for 1 dollar that is .05."""
+    better, worse = pair(behind=0.02, cost=0.0, size=0.0)
+    decision, found = decided(better, worse, by=rule.parse({"exchange": "0.01 ndcg@10 = 1 usd"}, {}, PRICED))
+    assert found.recommended == "worse"
+    assert decision.worth["better"] == pytest.approx(float(EASY.mean()) - 0.05)
+    sized = rule.parse({"exchange": "0.03 ndcg@10 = 2 MB"}, {}, PRICED)
+    assert decided(better, worse, by=sized)[0].worth["better"] == pytest.approx(float(EASY.mean()) - 0.03)
+
+
+def test_a_price_of_what_was_not_measured_decides_nothing() -> None:
+    found = decided(*pair(), by=rule.parse({"exchange": "0.01 ndcg@10 = 50 ms"}, {}, PRICED))[1]
+    assert found.recommended == "better"
+    assert "was not measured of any trial" in found.why
+
+
+@pytest.mark.parametrize("questions", [1, 30])
+def test_one_question_or_one_cluster_tells_nothing_apart(questions: int) -> None:
+    better, worse = pair(questions, deviation=0.0, cost=1.0)
+    decision, found = decided(better, worse, cluster=np.zeros(questions, np.int64))
+    assert (found.recommended, set(found.tied)) == ("better", {"better", "worse"})
+    assert found.why == "It is the best by mean; its questions are one cluster, so that nothing can be told apart."
+    assert [one.p_best for one in found.standings] == [None, None]
+    assert decision.lowest == 0.0
+
+
+def test_what_is_minimized_is_bounded_the_same_way() -> None:
+    """Values of an objective that goes down come with their sign turned."""
+    better, worse = pair(cost=1.0)
+    turned = [replace(one, values=-1.0 + np.asarray(one.values)) for one in (better, worse)]
+    assert decide(turned, np.arange(400), Rule()).lowest == pytest.approx(
+        decide([better, worse], np.arange(400), Rule()).lowest
+    )
+
+
+def test_the_margin_of_a_sum_is_in_its_own_units() -> None:
+    better, worse = pair(40, 0.001, 0.0, cost=1.0)
+    one, two = (decide([better, worse], np.arange(40), Rule(0.2, span=span)) for span in (1.0, 4.0))
+    assert (one.taken.trial_id, two.taken.trial_id) == ("worse", "better")
+
+
+def test_questions_without_a_value_do_not_stand_in_the_way() -> None:
+    better, worse = pair(cost=1.0)
+    holes = [replace(one, values=np.where(np.arange(400) % 7 == 0, np.nan, one.values)) for one in (better, worse)]
+    assert decided(*holes)[1].recommended == "worse"
