@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtrit
 
 from rag import pareto
-from rag.paired import Family, family
+from rag.paired import ALPHA, Family, agreeing, family
 from rag.resampling import by_cluster, effective, standard_error
 from rag.winner import words
+from rag.winner.contest import plausible
 from rag.winner.records import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
 
 TWO_SIDED = 0.975
@@ -62,8 +63,12 @@ class Race:
         return next(((one, behind) for one, behind in worse if behind is not None), None)
 
 
-def race(entrants: Sequence[Entrant], cluster: Ints) -> Race:
-    """Compare every entrant with the first, the best by mean; nothing is compared where there are no values per question."""
+def race(entrants: Sequence[Entrant], cluster: Ints, span: float = 1.0) -> Race:
+    """Compare every entrant with the first, the best by mean; nothing is compared where there are no values per question.
+
+    `p_adjusted` of what is found is the p-value of the hypothesis that no trial is better than this one (`contest.plausible`).
+    Two trials cannot differ by more than `span`.
+    """
     best = entrants[0]
     if best.values is None or any(other.values is None for other in entrants):
         return Race(entrants, None, {})
@@ -78,8 +83,12 @@ def race(entrants: Sequence[Entrant], cluster: Ints) -> Race:
             continue
         column[other.trial_id] = place = distinct.setdefault(difference.tobytes(), len(columns))
         columns += [difference] if place == len(columns) else []
-    table = np.stack(columns, axis=1) if columns else np.zeros((len(cluster), 0))
-    return Race(entrants, family(table, cluster), column)
+    if not columns:
+        return Race(entrants, family(np.zeros((len(cluster), 0)), cluster), column)
+    differences = np.stack(columns, axis=1)
+    found, p = family(differences, cluster, span), plausible(np.column_stack([np.zeros(len(cluster)), differences]), cluster)[1:]
+    ends = agreeing(found.corrected_low, found.corrected_high, found.mean, p <= ALPHA)
+    return Race(entrants, replace(found, p_adjusted=p, corrected_low=ends[0], corrected_high=ends[1]), column)
 
 
 def choose(
@@ -91,8 +100,8 @@ def choose(
 ) -> Winner:
     """The winner of a race among admitted entrants; `cluster` numbers the cluster of each question from 0.
 
-    Tied is who is not significantly worse than the best by mean, after Holm's correction for all comparisons with it. That set
-    holds the best of the trials in at least 95 of 100 sweeps; it need not hold every trial that is as good. Taken is the
+    Tied is a trial unless another one is shown to be better than it (`contest.plausible`). That set holds the best of the
+    trials in at least 95 of 100 sweeps; it need not hold every trial that is as good. Taken is the
     cheapest of the tied where any costs, or else the fastest where latency was measured, the best by mean among those that
     are not shown to be slower than it, or else the one with the smallest indexes. `sign` is that of `rag.objective.Objective`,
     `others` are the trials that are not admitted.

@@ -55,8 +55,8 @@ def test_two_groups_are_told_apart() -> None:
 
 
 def test_a_closed_form_pair() -> None:
-    """Six clusters that all differ the same way: p = 2 / 2^6, significant; five: 2 / 2^5, not."""
-    for clusters, tied in ((6, 1), (5, 2)):
+    """Five clusters that all differ the same way: p = 1 / 2^5, ruled out; four: 1 / 2^4, not."""
+    for clusters, tied in ((5, 1), (4, 2)):
         cluster = np.repeat(np.arange(clusters), 2)
         base = np.zeros(2 * clusters)
         ordered = [entrant("a", base + 0.1 + 0.01 * cluster), entrant("b", base)]
