@@ -99,10 +99,11 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     told = _effects(found, cluster)
     if not found.entrants:
         return Conclusion(effects=told, notes=(_nobody(found),))
-    run = winner.race(found.entrants, cluster)
+    low, high = span = found.objective.span
+    run = winner.race(found.entrants, cluster, high - low)
     again, notes = _measured_again(found, run, store, settings, watch)
     holdout = _holdout(again, found.objective, store) if again else None
-    chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others)
+    chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others, span)
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     controlled = _controls(found, chosen, store, settings, watch) if not again or again.ended else Controlled()
     return Conclusion(chosen, told, tuple(notes), again, controlled)
@@ -128,7 +129,7 @@ def _effects(found: Field, cluster: Ints) -> Effects | None:
     if len(found.values) < 2 or not any(len(labels) > 1 for labels in axes.values()):
         return None
     trials = [(found.trials[trial_id].trial.choices, values) for trial_id, values in found.values.items()]
-    return effects.of(trials, cluster, axes)
+    return effects.of(trials, cluster, axes, found.objective.span)
 
 
 def _nobody(found: Field) -> str:

@@ -33,7 +33,7 @@ class ControlResult:
     """One answer metric of a trial under one control: its mean, and how far that is from the trial's own.
 
     `difference` is control - trial over the `n` questions that both have a value for; [low, high] holds together with those of
-    all other controls and columns in 95 % of tries, `p_holm` is the p-value beside them (`rag.paired.family`). Of the trial
+    all other controls and columns in 95 % of tries, `p_adjusted` is the p-value beside them (`rag.paired.family`). Of the trial
     itself, `name` RETRIEVED, there is the mean alone. NaN stands for what cannot be known; `error` says why a control has none.
     """
 
@@ -43,7 +43,7 @@ class ControlResult:
     difference: float = float("nan")
     low: float = float("nan")
     high: float = float("nan")
-    p_holm: float = float("nan")
+    p_adjusted: float = float("nan")
     n: int = 0
     error: str = ""
 
@@ -153,10 +153,10 @@ def _compared(
                 rows.append(ControlResult(name, column, float("nan"), error=str(scores)))
                 continue
             place = pairs.index((column, name))
-            figures = (told.mean, told.corrected_low, told.corrected_high, told.p_holm)
-            difference, low, high, p_holm = (float(figure[place]) for figure in figures)
+            figures = (told.mean, told.corrected_low, told.corrected_high, told.p_adjusted)
+            difference, low, high, p_adjusted = (float(figure[place]) for figure in figures)
             mean, n = _mean(scores.column(column)), int(told.n[place])
-            rows.append(ControlResult(name, column, mean, difference, low, high, p_holm, n))
+            rows.append(ControlResult(name, column, mean, difference, low, high, p_adjusted, n))
     return tuple(rows)
 
 

@@ -29,7 +29,8 @@ class Family:
     `mean` is that of the differences, [low, high] its 95 % interval by itself, [corrected_low, corrected_high] that at the
     level at which the intervals of all columns hold together in 95 % of tries. An interval leaves out 0 exactly where its
     p-value, `p` or `p_adjusted`, is at most ALPHA: where sign flips, which decide, and Student's t disagree, it is drawn out
-    to 0 or ends just before it.
+    to 0 or ends just before it. An end at 0 rests on the p-value alone: step-down p-values are sharper than the intervals,
+    and any of them finds a difference that is none in at most 5 % of tries.
 
     `effect` is mean / standard deviation, `error` the cluster-robust standard error. `detectable` is the smallest mean that a
     set of this size finds in four of five tries beside all other columns, `needed` the number of questions at which that

@@ -108,6 +108,8 @@ def joint_level(sums: Floats, counts: Floats, alpha: float, seed: int = 0) -> fl
     The largest |t| of all columns is drawn with normal multipliers of the clusters' residuals, which keep the correlation of
     columns (Chernozhukov, Chetverikov and Kato, Annals of Statistics 41, 2013). Columns without variance do not count.
     """
+    held = (counts > 0).any(axis=1)
+    sums, counts = sums[held], counts[held]
     residuals = sums - counts * (sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1))
     scale = np.sqrt((residuals**2).sum(axis=0))
     varying = scale > TINY * np.abs(sums).sum(axis=0)

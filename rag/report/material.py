@@ -61,7 +61,7 @@ class Factor:
     choice: str
     reference: str
     effect: Mean
-    p_holm: float
+    p_adjusted: float
     other: str = ""
 
 

@@ -134,7 +134,7 @@ def _interval(row: Comparison) -> str:
 
 
 def _p(row: Comparison) -> str:
-    return "<.001" if row.p_holm < 0.001 else "1" if row.p_holm > 0.9995 else number(row.p_holm)
+    return "<.001" if row.p_adjusted < 0.001 else "1" if row.p_adjusted > 0.9995 else number(row.p_adjusted)
 
 
 def _detectable(row: Comparison) -> str:
@@ -164,7 +164,7 @@ COLUMNS: dict[str, Cell] = {
     SHOW: _detectable,
     NEEDS: _needed,
 }
-NOTE = "brackets are 95 % intervals beside all of them, p is Holm's, * is found at 5 %."
+NOTE = "brackets are 95 % intervals beside all of them, p is adjusted for all of them, * is found at 5 %."
 NOTES = {
     "+/=/−": "+/=/− counts questions.",
     BELIEVED: "shrunk: what can be believed of a slice of this size, drawn towards all questions.",

@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 from rag import pareto
 from rag.paired import ALPHA, Family, agreeing, family
 from rag.resampling import by_cluster, effective, standard_error
+from rag.summary import interval
 from rag.winner import words
 from rag.winner.contest import plausible
 from rag.winner.records import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
@@ -86,7 +87,10 @@ def race(entrants: Sequence[Entrant], cluster: Ints, span: float = 1.0) -> Race:
     if not columns:
         return Race(entrants, family(np.zeros((len(cluster), 0)), cluster), column)
     differences = np.stack(columns, axis=1)
-    found, p = family(differences, cluster, span), plausible(np.column_stack([np.zeros(len(cluster)), differences]), cluster)[1:]
+    found, p = (
+        family(differences, cluster, span),
+        plausible(np.column_stack([np.zeros(len(cluster)), differences]), cluster)[1:],
+    )
     ends = agreeing(found.corrected_low, found.corrected_high, found.mean, p <= ALPHA)
     return Race(entrants, replace(found, p_adjusted=p, corrected_low=ends[0], corrected_high=ends[1]), column)
 
@@ -97,27 +101,28 @@ def choose(
     holdout: Holdout | None = None,
     sign: float = 1.0,
     others: Sequence[Standing] = (),
+    span: tuple[float, float] = (0.0, 1.0),
 ) -> Winner:
     """The winner of a race among admitted entrants; `cluster` numbers the cluster of each question from 0.
 
     Tied is a trial unless another one is shown to be better than it (`contest.plausible`). That set holds the best of the
     trials in at least 95 of 100 sweeps; it need not hold every trial that is as good. Taken is the
     cheapest of the tied where any costs, or else the fastest where latency was measured, the best by mean among those that
-    are not shown to be slower than it, or else the one with the smallest indexes. `sign` is that of `rag.objective.Objective`,
-    `others` are the trials that are not admitted.
+    are not shown to be slower than it, or else the one with the smallest indexes. `sign` and `span` are those of
+    `rag.objective.Objective`, `others` are the trials that are not admitted.
 
     Not to be told apart is not to be equal: a small set tells little. So the one that is taken has to stand the holdout, where
     it alone is compared with the best by mean. If it is worse there (95 %), the best by mean is recommended instead.
     """
     entrants, (taken, reason) = found.entrants, found.taken
-    difference = _difference(entrants[0].trial_id, taken.trial_id, holdout)
+    difference = _difference(entrants[0].trial_id, taken.trial_id, holdout, span[1] - span[0])
     if difference and difference.high < 0:
         why = words.refuted(found.tied, taken, reason, difference)
         taken = entrants[0]
     else:
         why = words.why(entrants, found.tied, taken, reason, found.behind(taken.trial_id), found.nearest)
     beaten = _dominated(entrants, cluster)
-    standings = (_standing(one, found, beaten, holdout, cluster, sign) for one in entrants)
+    standings = (_standing(one, found, beaten, holdout, cluster, (sign, span)) for one in entrants)
     return Winner(
         best=entrants[0].trial_id,
         recommended=taken.trial_id,
@@ -163,15 +168,16 @@ def _standing(
     beaten: Mapping[str, str],
     holdout: Holdout | None,
     cluster: Ints,
-    sign: float,
+    scale: tuple[float, tuple[float, float]],
 ) -> Standing:
+    sign, span = scale
     again = holdout.values.get(one.trial_id) if holdout else None
     measured = optimism = None
     if again is not None and holdout is not None and one.values is not None:
         mean, error, freedom = _mean(again, holdout.cluster)
-        reach = stdtrit(freedom, TWO_SIDED) * error
-        measured = Mean(sign * mean, *sorted((sign * (mean - reach), sign * (mean + reach))))
-        optimism = _welch(_mean(one.values, cluster), (mean, error, freedom))
+        ends = interval(*(np.array([value]) for value in (mean, error, freedom + 1)), span)
+        measured = Mean(sign * mean, *sorted(sign * float(end[0]) for end in ends))
+        optimism = _welch(_mean(one.values, cluster), (mean, error, freedom), span[1] - span[0])
     is_tied, behind = any(one is other for other in found.tied), found.behind(one.trial_id)
     by = beaten.get(one.trial_id, "")
     return Standing(one.trial_id, one.name, one.reached, True, is_tied, behind, measured, optimism, by)
@@ -187,22 +193,22 @@ def _mean(values: Floats, cluster: Ints) -> tuple[float, float, float]:
     counts = by_cluster(np.ones((int(kept.sum()), 1)), names, groups)
     sums = by_cluster(values[kept][:, None], names, groups)
     mean = sums.sum(axis=0) / counts.sum(axis=0)
-    return float(mean[0]), float(standard_error(sums, counts, mean)[0]), float(effective(counts)[0]) - 1
+    return float(mean[0]), float(standard_error(sums, counts)[0]), float(effective(counts)[0]) - 1
 
 
-def _welch(one: tuple[float, float, float], other: tuple[float, float, float]) -> Mean:
-    """The difference of two independent means, with Welch's degrees of freedom (Biometrika 34, 1947)."""
+def _welch(one: tuple[float, float, float], other: tuple[float, float, float], most: float) -> Mean:
+    """The difference of two independent means, with Welch's degrees of freedom (Biometrika 34, 1947); `most` is possible."""
     spread = one[1] ** 2 + other[1] ** 2
     parts = one[1] ** 4 / one[2] + other[1] ** 4 / other[2]
     difference = one[0] - other[0]
     if spread == 0 or spread != spread:
         return Mean(difference, *((difference, difference) if spread == 0 else ()))
     reach = float(stdtrit(spread**2 / parts, TWO_SIDED)) * math.sqrt(spread)
-    return Mean(difference, difference - reach, difference + reach)
+    return Mean(difference, max(difference - reach, -most), min(difference + reach, most))
 
 
-def _difference(best: str, taken: str, holdout: Holdout | None) -> Mean | None:
+def _difference(best: str, taken: str, holdout: Holdout | None, most: float) -> Mean | None:
     if holdout is None or best == taken or not {best, taken} <= holdout.values.keys():
         return None
-    found = family((holdout.values[taken] - holdout.values[best])[:, None], holdout.cluster)
+    found = family((holdout.values[taken] - holdout.values[best])[:, None], holdout.cluster, most)
     return Mean(float(found.mean[0]), float(found.low[0]), float(found.high[0]))

@@ -8,7 +8,6 @@ correction (Hsu, Annals of Statistics 9, 1981).
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.paired import ALPHA
 from rag.resampling import DRAWS, EXACT, TINY, by_cluster, signs
@@ -24,10 +23,9 @@ Largest = Callable[[int, Floats], Floats]
 
 
 def plausible(values: Floats, cluster: Ints, seed: int = 0) -> Floats:
-    """Shape (trials,): the p-value of the hypothesis that no other trial is better. Above ALPHA stands the truly best trial in
-    at least 95 % of tries.
+    """Shape (trials,): the p-value of the hypothesis that no other trial is better.
 
-    `values` has shape (questions, trials), higher is better; `cluster` numbers the cluster of each question from 0. A question
+    The trials above ALPHA hold the truly best one in at least 95 % of tries. `values` has shape (questions, trials), higher is better; `cluster` numbers the cluster of each question from 0. A question
     counts if every trial has a value for it. The p-value is the larger of two: that of sign flips of whole clusters, which is
     exact for few clusters, and that of a studentised bootstrap of clusters, which allows for skewed differences. The bootstrap
     looks only at trials that sign flips rule out. With fewer than two clusters every p-value is 1.

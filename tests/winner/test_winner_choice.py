@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from rag.winner import Entrant, Holdout, Mean, Winner, choose, race
 
@@ -149,7 +150,8 @@ def test_optimism_is_that_of_two_independent_means() -> None:
         [standing.optimism.mean, standing.optimism.low, standing.optimism.high],
         [tune.mean() - again.mean(), interval.low, interval.high],
     )
-    low, high = stats.t.interval(0.95, 39, again.mean(), stats.sem(again))
+    n, alpha = again.mean() * (1 - again.mean()) / stats.sem(again) ** 2, 2 * stats.norm.sf(stats.t.ppf(0.975, 39))
+    low, high = proportion_confint(again.mean() * n, n, alpha, "wilson")
     assert standing.holdout == Mean(pytest.approx(again.mean()), pytest.approx(low), pytest.approx(high))
     assert found.of("b").holdout is None
     assert (found.holdout, found.looks) == (True, 2)
@@ -157,7 +159,7 @@ def test_optimism_is_that_of_two_independent_means() -> None:
 
 def test_what_is_minimized_is_shown_as_it_is_read() -> None:
     holdout = Holdout({"a": -EASY}, ALONE, looks=1)
-    found = choose(race([entrant("a", -EASY)], ALONE), ALONE, holdout, sign=-1.0).of("a")
+    found = choose(race([entrant("a", -EASY)], ALONE), ALONE, holdout, sign=-1.0, span=(-1.0, 0.0)).of("a")
     assert found.holdout is not None
     assert found.holdout.mean == pytest.approx(EASY.mean())
     assert found.holdout.low < found.holdout.mean < found.holdout.high
