@@ -25,10 +25,11 @@ Largest = Callable[[int, Floats], Floats]
 def plausible(values: Floats, cluster: Ints, seed: int = 0) -> Floats:
     """Shape (trials,): the p-value of the hypothesis that no other trial is better.
 
-    The trials above ALPHA hold the truly best one in at least 95 % of tries. `values` has shape (questions, trials), higher is better; `cluster` numbers the cluster of each question from 0. A question
-    counts if every trial has a value for it. The p-value is the larger of two: that of sign flips of whole clusters, which is
-    exact for few clusters, and that of a studentised bootstrap of clusters, which allows for skewed differences. The bootstrap
-    looks only at trials that sign flips rule out. With fewer than two clusters every p-value is 1.
+    The trials above ALPHA hold the truly best one in at least 95 % of tries. `values` has shape (questions, trials), higher is
+    better; `cluster` numbers the cluster of each question from 0. A question counts if every trial has a value for it. The
+    p-value is the larger of two: that of sign flips of whole clusters, which is exact for few clusters, and that of a
+    studentised bootstrap of clusters, which allows for skewed differences. The bootstrap looks only at trials that sign flips
+    rule out. With fewer than two clusters every p-value is 1.
     """
     known = ~np.isnan(values).any(axis=1)
     names = np.unique(cluster[known], return_inverse=True)[1]
