@@ -15,6 +15,7 @@ from rag.experiment import Trial
 from rag.golden import SPLITS
 from rag.objective import Objective
 from rag.plan import Plan, PlannedTrial
+from rag.paired import rough
 from rag.resampling import cluster_numbers
 from rag.store import Store
 from rag.sweep import REPORTS, Ran, Sweep
@@ -82,6 +83,7 @@ class Conclusion:
         """What stands beside the leaderboard."""
         told: dict[str, Any] = {"winner": self.winner.to_json() if self.winner else None}
         told["effects"] = self.effects.to_json() if self.effects else None
+        told["holdout_questions"] = len(self.again.plan.trials[0].golden.examples) if self.again else 0
         return {**told, "notes": list(self.notes), "controls": [result.to_json() for result in self.controls.results]}
 
 
@@ -95,7 +97,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     found = Field(done.board, done.plan, store)
     if len(found.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
-    cluster = cluster_numbers(found.goldens[0].examples)
+    golden = found.goldens[0]
+    cluster = cluster_numbers(golden.examples)
     told = _effects(found, cluster)
     if not found.entrants:
         return Conclusion(effects=told, notes=(_nobody(found),))
@@ -106,7 +109,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others, span)
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     controlled = _controls(found, chosen, store, settings, watch) if not again or again.ended else Controlled()
-    return Conclusion(chosen, told, tuple(notes), again, controlled)
+    notes += [golden.dealing, rough(len(np.unique(cluster))) if len(found.entrants) > 1 else ""]
+    return Conclusion(chosen, told, tuple(filter(None, notes)), again, controlled)
 
 
 def _controls(found: Field, chosen: Winner, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Controlled:

@@ -96,9 +96,9 @@ def load_documents(loader: Loader) -> tuple[Document, ...]:
 def load(loader: Loader, questions: Questions) -> Golden:
     """Load a corpus and its questions and check that they fit; raise DataError for the first thing that does not.
 
-    LEAST questions or more without a split, in CLUSTERS clusters or more, are dealt to `tune` and `holdout`, about half each, by
-    the SHA-256 of their cluster: the same on every machine, a cluster never in both, and questions that are added later move
-    no others. Nothing is stratified. Fewer are all `tune`.
+    LEAST questions or more without a split, in CLUSTERS clusters or more, are dealt to `tune` and `holdout`, about half each,
+    by the SHA-256 of their cluster: the same on every machine, a cluster never in both, and questions that are added later
+    move no others. Nothing is stratified. Fewer are all `tune`.
     """
     ordered = {document.doc_id: document for document in load_documents(loader)}
     examples = tuple(questions.read(ordered))

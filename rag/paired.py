@@ -18,6 +18,9 @@ Ints = NDArray[np.int64]
 ALPHA = 0.05
 POWER = 0.8
 
+FEW = 30
+"""Clusters below which intervals are rough: see `rough` and docs/statistics.md."""
+
 EDGE = 1e-12
 """As near to 0 as an interval comes that leaves it out."""
 
@@ -107,6 +110,14 @@ def family(differences: Floats, cluster: Ints, span: Floats | float = 1.0, seed:
         detectable=detectable,
         needed=np.maximum(needed, np.where(n > 0, 2, np.nan)),
     )
+
+
+def rough(clusters: int) -> str:
+    """A sentence for intervals over fewer than FEW clusters; empty for more."""
+    if clusters >= FEW:
+        return ""
+    told = "86 to 97" if clusters < FEW // 3 else "90 to 97"
+    return f"Over {clusters} clusters of questions, 95 % intervals are rough: on real scores they hold in {told} % of tries."
 
 
 def reach(clusters: Ints, equal: Floats, level: float) -> Floats:

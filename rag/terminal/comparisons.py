@@ -8,6 +8,7 @@ from rich.table import Table
 
 from rag.compare import Comparison
 from rag.compare import Table as Differences
+from rag.paired import FEW, rough
 from rag.terminal.output import number, out
 from rag.verdicts import Compared
 
@@ -177,10 +178,10 @@ OPTIONAL = ("+/=/−", CLUSTERS, BELIEVED, "base", "this", "effect")
 
 def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
     looked = "1 difference was" if table.family == 1 else f"{table.family} differences were"
-    notes = [f"{looked} looked at together: {NOTE}"]
+    notes = [f"{looked} looked at together: {NOTE}", rough(max((row.clusters for row in table.rows), default=FEW))]
     notes += [NOTES[title] for title in NOTES if title in columns]
     notes += [] if all(row.tested for row in table.rows) else ["A single cluster of questions is not tested."]
-    out.print(f"[dim]{' '.join(notes)}[/dim]")
+    out.print(f"[dim]{' '.join(filter(None, notes))}[/dim]")
     for said, names in (
         ("only a candidate has", table.added),
         ("only the base has", table.removed),

@@ -16,8 +16,8 @@ def planned(made: Plan) -> None:
     out.print(told["question"], markup=False)
     out.print(plan(made))
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
-    if again := _again(made):
-        out.print(again)
+    for said in filter(None, (_again(made), next((trial.golden.dealing for trial in made.trials), ""))):
+        out.print(said)
     if made.experiment.controls and any(trial.ends.generate for trial in made.trials):
         out.print("The recommended trial then answers three times more: without contexts, with those of others, with the gold.")
     if told["unmeasured"]:
@@ -44,7 +44,8 @@ def _again(made: Plan) -> str:
     """What follows on the holdout."""
     best = min(made.experiment.holdout, len(made.trials))
     tuned = {str(trial.trial.config["split"]) for trial in made.trials} == {"tune"}
-    if not best or not tuned or objective_of(made).measured:
+    whole = any(len(trial.golden.dealt) == 1 for trial in made.trials)
+    if not best or not tuned or whole or objective_of(made).measured:
         return ""
     return f"Then {'the best is' if best == 1 else f'the best {best} are'} measured again on the holdout."
 
