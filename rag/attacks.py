@@ -104,7 +104,7 @@ class Difference:
     mean: float
     low: float
     high: float
-    p_holm: float
+    p_adjusted: float
     n: int
 
     def to_json(self) -> dict[str, Any]:
@@ -243,4 +243,4 @@ def _against(
 
 def _difference(arm: str, base: str, column: str, told: Family, number: int) -> Difference:
     mean, low, high = float(told.mean[number]), float(told.corrected_low[number]), float(told.corrected_high[number])
-    return Difference(arm, base, column, mean, low, high, float(told.p_holm[number]), int(told.n[number]))
+    return Difference(arm, base, column, mean, low, high, float(told.p_adjusted[number]), int(told.n[number]))

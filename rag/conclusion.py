@@ -14,6 +14,7 @@ from rag.errors import DataError, ProblemsError, StoreError
 from rag.experiment import Trial
 from rag.golden import SPLITS
 from rag.objective import Objective
+from rag.paired import rough
 from rag.plan import Plan, PlannedTrial
 from rag.resampling import cluster_numbers
 from rag.store import Store
@@ -84,6 +85,7 @@ class Conclusion:
         """What stands beside the leaderboard."""
         told: dict[str, Any] = {"winner": self.winner.to_json() if self.winner else None}
         told["effects"] = self.effects.to_json() if self.effects else None
+        told["holdout_questions"] = len(self.again.plan.trials[0].golden.examples) if self.again else 0
         told |= {"unread": self.unread, "notes": list(self.notes)}
         told["controls"] = [result.to_json() for result in self.controls.results]
         return told | {"judges": [judge.to_json() for judge in self.controls.judges]}
@@ -99,20 +101,23 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     found = Field(done.board, done.plan, store)
     if len(found.goldens) != 1:
         return Conclusion(notes=("Trials were asked different questions: nothing is concluded.",))
-    cluster = cluster_numbers(found.goldens[0].examples)
+    golden = found.goldens[0]
+    cluster = cluster_numbers(golden.examples)
     told = _effects(found, cluster)
     if not found.entrants:
         return Conclusion(effects=told, notes=(_nobody(found),))
+    low, high = span = found.objective.span
     decision = winner.decide(found.entrants, cluster, winner.rule.of(found.made, found.objective))
     again, notes = _measured_again(found, decision, store, settings, watch)
     holdout = _holdout(again, found.objective, store) if again else None
-    run = winner.race(found.entrants, cluster)
-    chosen = winner.choose(run, decision, cluster, holdout, found.objective.sign, found.others)
+    run = winner.race(found.entrants, cluster, high - low)
+    chosen = winner.choose(run, decision, cluster, holdout, found.objective.sign, found.others, span)
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     taken, ended = found.trials[chosen.recommended], not again or again.ended
     controlled = controls.measured(taken, found.made, store, settings, watch) if ended else Controlled()
     cut = windows.remark({row.name: windows.share(row.measured) for row in done.board.rows}, chosen.of(chosen.recommended).name)
-    return Conclusion(chosen, told, tuple(notes), again, controlled, cut)
+    notes += [golden.dealing, rough(len(np.unique(cluster))) if len(found.entrants) > 1 else ""]
+    return Conclusion(chosen, told, tuple(filter(None, notes)), again, controlled, cut)
 
 
 def write(done: Sweep, concluded: Conclusion, folder: Path = REPORTS) -> Path:
@@ -129,7 +134,7 @@ def _effects(found: Field, cluster: Ints) -> Effects | None:
     if len(found.values) < 2 or not any(len(labels) > 1 for labels in axes.values()):
         return None
     trials = [(found.trials[trial_id].trial.choices, values) for trial_id, values in found.values.items()]
-    return effects.of(trials, cluster, axes)
+    return effects.of(trials, cluster, axes, found.objective.span)
 
 
 def _nobody(found: Field) -> str:

@@ -39,7 +39,7 @@ class ControlResult:
 
     [mean_low, mean_high] is the 95 % interval of the mean by itself. `difference` is control - trial over the `n` questions
     that both have a value for; [low, high] holds together with those of all other controls and columns in 95 % of tries,
-    `p_holm` is its p-value (`rag.paired.family`). The trial itself, `name` RETRIEVED, has no difference: there `n` counts the
+    `p_adjusted` is its p-value (`rag.paired.family`). The trial itself, `name` RETRIEVED, has no difference: there `n` counts the
     questions with a value. NaN stands for what cannot be known; `error` says why a control has no figures.
     """
 
@@ -49,7 +49,7 @@ class ControlResult:
     difference: float = float("nan")
     low: float = float("nan")
     high: float = float("nan")
-    p_holm: float = float("nan")
+    p_adjusted: float = float("nan")
     n: int = 0
     error: str = ""
     mean_low: float = float("nan")
@@ -196,5 +196,5 @@ def _compared(
 
 def _apart(told: Family, place: int) -> dict[str, Any]:
     """The difference of one control in one column."""
-    names = {"difference": told.mean, "low": told.corrected_low, "high": told.corrected_high, "p_holm": told.p_holm}
+    names = {"difference": told.mean, "low": told.corrected_low, "high": told.corrected_high, "p_adjusted": told.p_adjusted}
     return {name: float(figure[place]) for name, figure in names.items()} | {"n": int(told.n[place])}

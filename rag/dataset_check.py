@@ -55,7 +55,7 @@ class Stray:
 class DatasetCheck:
     """Everything `rag dataset check` says. `kinds` counts questions by kind and split; `splits` has `all` besides its own.
 
-    `dealt` says that the splits come from a hash and not from the dataset.
+    `dealing` says where splits come from that the dataset does not name; it is empty where it does.
     """
 
     documents: int
@@ -65,7 +65,7 @@ class DatasetCheck:
     unanswerable: int
     evidence_groups: int
     clusters: int
-    dealt: bool
+    dealing: str
     kinds: Mapping[str, Mapping[str, int]]
     splits: Mapping[str, SplitSize]
     twins: tuple[Twins, ...]
@@ -90,7 +90,7 @@ def check_dataset(golden: Golden) -> DatasetCheck:
         unanswerable=sum(not example.evidence for example in golden.examples),
         evidence_groups=sum(len(example.evidence) for example in golden.examples),
         clusters=len({example.cluster for example in golden.examples}),
-        dealt=golden.dealt,
+        dealing=golden.dealing,
         kinds=_kinds(golden.examples),
         splits={"all": _size(golden.examples)} | {name: _size(golden.split(name).examples) for name in sorted(golden.sizes)},
         twins=tuple(_twins(golden.examples)),

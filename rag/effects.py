@@ -24,7 +24,7 @@ STRONGEST = 10
 class Effect:
     """By how much a choice is better than the first of its axis, over `matched` pairs of trials that differ in nothing else.
 
-    [low, high] is the interval that holds beside all others of the family, `p_holm` the p-value after Holm's correction.
+    [low, high] is the interval that holds beside all others of the family, `p_adjusted` the adjusted p-value.
     """
 
     axis: str
@@ -33,7 +33,7 @@ class Effect:
     mean: float
     low: float
     high: float
-    p_holm: float
+    p_adjusted: float
     matched: int
 
 
@@ -48,7 +48,7 @@ class Interaction:
     mean: float
     low: float
     high: float
-    p_holm: float
+    p_adjusted: float
 
 
 @dataclass(frozen=True)
@@ -79,19 +79,25 @@ class _Contrast:
     settings: int
 
 
-def of(trials: Sequence[tuple[Mapping[str, str], Floats]], cluster: Ints, axes: Mapping[str, Sequence[str]]) -> Effects:
+def of(
+    trials: Sequence[tuple[Mapping[str, str], Floats]],
+    cluster: Ints,
+    axes: Mapping[str, Sequence[str]],
+    span: tuple[float, float] = (0.0, 1.0),
+) -> Effects:
     """Effects of all choices of `axes` in trials: (choice by axis, what is to be maximized by question, NaN where not at all).
 
     A choice is compared over the pairs of trials that agree in all other choices; two axes over the settings of the others
     under which every pair of their choices was tried. What is incomplete is left out, and so are choices that no trial has. A
-    question counts in a comparison when all trials of it have a value. With two choices on an axis, one of them says it all.
+    question counts in a comparison when all trials of it have a value; `span` is the least and the greatest one. With two
+    choices on an axis, one of them says it all.
     """
     tried = {axis: _tried(axis, choices, trials) for axis, choices in axes.items()}
     tried = {axis: choices for axis, choices in tried.items() if len(choices) > 1}
     cube = _cube([found for found, _ in trials], tried)
     singles = [contrast for axis in tried for contrast in _singles(cube, tried, axis)]
     pairs = [contrast for two in combinations(tried, 2) for contrast in _pairs(cube, tried, *two)]
-    found = _looked_at([*singles, *pairs], [values for _, values in trials], cluster)
+    found = _looked_at([*singles, *pairs], [values for _, values in trials], cluster, span)
     effects = tuple(_effect(contrast, found, column) for column, contrast in enumerate(singles))
     with np.errstate(divide="ignore", invalid="ignore"):
         strength = np.nan_to_num(np.abs(found.mean) / found.error, nan=-1.0)[len(singles) :]
@@ -139,7 +145,7 @@ def _pairs(cube: Ints, axes: Mapping[str, Sequence[str]], one: str, other: str) 
             yield _Contrast((one, axes[one][row], other, axes[other][column]), weights, cells.shape[2])
 
 
-def _looked_at(contrasts: Sequence[_Contrast], values: Sequence[Floats], cluster: Ints) -> Family:
+def _looked_at(contrasts: Sequence[_Contrast], values: Sequence[Floats], cluster: Ints, span: tuple[float, float]) -> Family:
     weights = np.zeros((len(values), len(contrasts)))
     for column, contrast in enumerate(contrasts):
         weights[: len(contrast.weights), column] = contrast.weights
@@ -148,7 +154,9 @@ def _looked_at(contrasts: Sequence[_Contrast], values: Sequence[Floats], cluster
     sums = np.where(np.isnan(table), 0.0, table) @ weights
     # What is equal to the last bits of a sum is equal: a question that no choice moves is no evidence.
     sums[np.abs(sums) < 1e-12] = 0.0
-    return family(np.where(lacking, np.nan, sums), cluster)
+    # The weights of a contrast add up to 0.
+    most = np.abs(weights).sum(axis=0) / 2 * (span[1] - span[0])
+    return family(np.where(lacking, np.nan, sums), cluster, most)
 
 
 def _effect(contrast: _Contrast, found: Family, column: int) -> Effect:
@@ -162,7 +170,7 @@ def _interaction(contrast: _Contrast, found: Family, column: int) -> Interaction
 
 
 def _figures(found: Family, column: int) -> tuple[float, float, float, float]:
-    parts = (found.mean, found.corrected_low, found.corrected_high, found.p_holm)
+    parts = (found.mean, found.corrected_low, found.corrected_high, found.p_adjusted)
     mean, low, high, p = (float(part[column]) for part in parts)
     return mean, low, high, p
 
@@ -173,7 +181,7 @@ def _sentence(axes: Mapping[str, Sequence[str]], effects: Sequence[Effect], inte
     unmatched: list[str] = []
     for axis in axes:
         matched = [effect for effect in effects if effect.axis == axis]
-        found = [effect for effect in matched if effect.p_holm <= ALPHA]
+        found = [effect for effect in matched if effect.p_adjusted <= ALPHA]
         if found:
             best = max(found, key=lambda effect: (effect.mean > 0, abs(effect.mean)))
             more = "" if len(found) == 1 else f" ({len(found) - 1} more {'differs' if len(found) == 2 else 'differ'})"
@@ -183,7 +191,7 @@ def _sentence(axes: Mapping[str, Sequence[str]], effects: Sequence[Effect], inte
             (noise if matched else unmatched).append(axis)
     said += [f"{_listed(noise)} within noise"] if noise else []
     said += [f"no two trials differ in {_listed(unmatched)} alone"] if unmatched else []
-    known = [interaction for interaction in interactions if interaction.p_holm <= ALPHA]
+    known = [interaction for interaction in interactions if interaction.p_adjusted <= ALPHA]
     said += [f"{found.choice} with {found.other_choice} {figure(found.mean)} against their sum" for found in known[:1]]
     return "; ".join(said) or "nothing was varied"
 

@@ -166,7 +166,7 @@ def _summed(entry: Entry | None, trial: PlannedTrial, objective: Objective) -> M
         return {}
     values = objective.per_question(scores)[:, None]
     table = Scores(scores.query_ids, ("objective",), values, scores.failed)
-    found: Mapping[str, Any] = summarise(table, trial.golden.examples).to_json()["columns"]["objective"]
+    found: Mapping[str, Any] = summarise(table, trial.golden.examples, objective.span).to_json()["columns"]["objective"]
     return found
 
 

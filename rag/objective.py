@@ -149,6 +149,12 @@ class Objective:
         return 1.0 if self.summed or self.maximize else -1.0
 
     @property
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest value of `per_question`: metrics lie in [0, 1]."""
+        weights = [term.signed for term in self.terms] if self.summed else [self.sign]
+        return sum(min(weight, 0.0) for weight in weights), sum(max(weight, 0.0) for weight in weights)
+
+    @property
     def text(self) -> str:
         """As people read it."""
         large, small = ([term for term in self.terms if term.maximize is way] for way in (True, False))

@@ -101,7 +101,7 @@ def test_two_trials_as_json(rag: Verb, ids: dict[str, str]) -> None:
     assert row["difference"] == pytest.approx(row["candidate_mean"] - row["base_mean"])
     assert row["wins"] + row["ties"] + row["losses"] == 5
     one = next(row for row in told["rows"] if row["slice"] == "kind=multi_hop")
-    assert (one["n"], one["p_holm"], one["detectable"]) == (1, None, None)
+    assert (one["n"], one["p_adjusted"], one["detectable"]) == (1, None, None)
     assert told["family"] == 4
 
 

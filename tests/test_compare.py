@@ -120,7 +120,7 @@ def test_the_order_of_rows_and_the_family() -> None:
     assert only.family == 4
 
 
-def test_holm_counts_all_that_was_looked_at() -> None:
+def test_p_values_and_intervals_know_all_that_was_looked_at() -> None:
     golden = questions(60)
     random = np.random.default_rng(5)
     base = random.random(60) / 2
@@ -131,12 +131,12 @@ def test_holm_counts_all_that_was_looked_at() -> None:
     table = compare(result(golden, *column), [candidate], golden, COLUMNS, slices.of(golden))
     beside = table.rows[0]
     assert table.family == 6
-    assert alone.p_holm == alone.p
-    assert beside.p_holm > alone.p_holm
+    assert alone.p_adjusted == alone.p
+    assert beside.p_adjusted > alone.p_adjusted
     assert beside.corrected_low < alone.corrected_low
     assert beside.detectable > alone.detectable
     smallest = min(table.rows, key=lambda row: row.p)
-    assert smallest.p_holm == pytest.approx(min(1.0, 6 * smallest.p))
+    assert smallest.p < smallest.p_adjusted < 6 * smallest.p
 
 
 def test_every_figure_is_that_of_the_family() -> None:
@@ -151,7 +151,7 @@ def test_every_figure_is_that_of_the_family() -> None:
     cluster = cluster_numbers(golden.examples)
     assert np.bincount(cluster).tolist() == [2] * 15
     found = family(np.column_stack(looked), cluster)
-    for name in ("low", "high", "corrected_low", "corrected_high", "p", "p_holm", "effect", "detectable", "needed", "n"):
+    for name in ("low", "high", "corrected_low", "corrected_high", "p", "p_adjusted", "effect", "detectable", "needed", "n"):
         assert [getattr(row, name) for row in table.rows] == pytest.approx(getattr(found, name).tolist()), name
 
 
@@ -215,7 +215,9 @@ def test_a_slice_of_one_question_is_shown_and_not_tested() -> None:
     assert not row.significant
     assert table.family == 2
     told = row.to_json()
-    assert {told[name] for name in ("low", "high", "corrected_low", "p", "p_holm", "effect", "detectable", "needed")} == {None}
+    assert {told[name] for name in ("low", "high", "corrected_low", "p", "p_adjusted", "effect", "detectable", "needed")} == {
+        None
+    }
     assert row.shrunk < row.difference
     json.dumps(table.to_json(), allow_nan=False)
 

@@ -29,7 +29,7 @@ PLAIN = Comparison(
     corrected_low=-0.02,
     corrected_high=0.06,
     p=0.2,
-    p_holm=0.4,
+    p_adjusted=0.4,
     effect=0.12,
     wins=30,
     ties=50,
@@ -40,10 +40,10 @@ PLAIN = Comparison(
     base_id="b" * 10,
     candidate_id="c" * 10,
 )
-GREAT: dict[str, Any] = {"difference": 0.2, "corrected_low": 0.1, "corrected_high": 0.3, "p_holm": 0.0004}
-BAD: dict[str, Any] = {"difference": -0.2, "corrected_low": -0.3, "corrected_high": -0.1, "p_holm": 0.04}
+GREAT: dict[str, Any] = {"difference": 0.2, "corrected_low": 0.1, "corrected_high": 0.3, "p_adjusted": 0.0004}
+BAD: dict[str, Any] = {"difference": -0.2, "corrected_low": -0.3, "corrected_high": -0.1, "p_adjusted": 0.04}
 ALONE: dict[str, Any] = dict.fromkeys(
-    ("low", "high", "corrected_low", "corrected_high", "p", "p_holm", "effect", "detectable", "needed"), NAN
+    ("low", "high", "corrected_low", "corrected_high", "p", "p_adjusted", "effect", "detectable", "needed"), NAN
 )
 
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_known_is_a_dash(capsys: pytest.CaptureFixture[str], monk
     nothing = shown(capsys, monkeypatch, [replace(PLAIN, **ALONE, n=3, clusters=1)])
     assert "3 questions in 1 cluster\n" in nothing
     assert "Nothing can be told from a single cluster of questions." in nothing
-    still = replace(PLAIN, difference=0.0, corrected_low=0.0, corrected_high=0.0, p_holm=1.0, detectable=NAN, needed=NAN)
+    still = replace(PLAIN, difference=0.0, corrected_low=0.0, corrected_high=0.0, p_adjusted=1.0, detectable=NAN, needed=NAN)
     assert "[" not in shown(capsys, monkeypatch, [still]).split("\n\n")[1]
     assert "would have shown" not in shown(capsys, monkeypatch, [still])
     assert line(shown(capsys, monkeypatch, [replace(PLAIN, detectable=1.4)]), "ndcg@10")[-2] == "none"

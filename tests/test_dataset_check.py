@@ -43,7 +43,7 @@ def test_counts() -> None:
     assert (tune.questions, tune.scored, tune.clusters) == (2, 1, 2)
     assert tune.smallest_difference == pytest.approx(2.8016 * 0.15)
     assert checked.splits["all"].smallest_difference == pytest.approx(2.8016 * 0.15 / math.sqrt(2))
-    assert not checked.dealt
+    assert not checked.dealing
 
 
 def test_the_same_question_is_found_whatever_its_case_and_signs() -> None:

@@ -68,7 +68,7 @@ def test_effects_are_differences_of_means_over_matched_trials() -> None:
 
 def test_a_sum_has_no_interactions() -> None:
     found = effects.of(trials(additive), ALONE, AXES)
-    assert all(abs(interaction.mean) < 1e-12 and interaction.p_holm == 1 for interaction in found.interactions)
+    assert all(abs(interaction.mean) < 1e-12 and interaction.p_adjusted == 1 for interaction in found.interactions)
     # 4 effects; of 2 x 3, 2 x 2 and 3 x 2 cells those that are not the negative of another: 3 + 1 + 3.
     assert found.family == 11
     assert "search=rrf +.2" in found.sentence
@@ -90,7 +90,7 @@ def test_an_interaction_is_what_a_cell_differs_from_row_and_column() -> None:
     assert strongest.mean == pytest.approx(expected)
     # A bonus in one of six cells: .3 · (1 - 1/3) · (1 - 1/2).
     assert strongest.mean == pytest.approx(0.1, abs=0.01)
-    assert strongest.p_holm <= 0.05
+    assert strongest.p_adjusted <= 0.05
     assert found.sentence.endswith(f"dense with maxsim +{strongest.mean:.3f} against their sum".replace("0.", "."))
 
 
@@ -114,7 +114,7 @@ def test_strongest_interactions_stand_first() -> None:
         return abs(interaction.mean) / max(interaction.high - interaction.low, 1e-9)
 
     assert clear(found.interactions[0]) > 3 * clear(found.interactions[-1])
-    assert found.interactions[0].p_holm == min(interaction.p_holm for interaction in found.interactions)
+    assert found.interactions[0].p_adjusted == min(interaction.p_adjusted for interaction in found.interactions)
 
 
 def test_incomplete_groups_are_left_out() -> None:
@@ -202,7 +202,7 @@ def test_json_holds_no_nan() -> None:
     told = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert told["effects"][0]["low"] is None
     assert told["family"] == found.family
-    assert "p_holm" in told["interactions"][0]
+    assert "p_adjusted" in told["interactions"][0]
 
 
 @given(st.permutations(range(12)), st.integers(0, 1000))
@@ -211,7 +211,7 @@ def test_the_order_of_trials_does_not_matter(order: list[int], seed: int) -> Non
     made = [(c, v + np.random.default_rng(seed + r).normal(0, 0.05, QUESTIONS)) for r, (c, v) in enumerate(trials(additive))]
     one, other = effects.of(made, ALONE, AXES), effects.of([made[row] for row in order], ALONE, AXES)
     assert [e.mean for e in one.effects] == pytest.approx([e.mean for e in other.effects])
-    assert [e.p_holm for e in one.effects] == [e.p_holm for e in other.effects]
+    assert [e.p_adjusted for e in one.effects] == [e.p_adjusted for e in other.effects]
 
 
 def test_three_hundred_trials_of_five_hundred_questions() -> None:

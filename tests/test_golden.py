@@ -79,7 +79,8 @@ def test_an_unknown_or_empty_split_lists_what_there_is() -> None:
 def test_questions_without_splits_are_dealt_by_cluster() -> None:
     examples = [Example(Query(f"q{n}", "t"), cluster=f"c{n // 3}") for n in range(600)]
     loaded = golden(*examples)
-    assert loaded.dealt
+    assert sum(loaded.dealt.values()) == 600
+    assert f"The 600 questions name no split: {loaded.dealt['tune']} were dealt to tune" in loaded.dealing
     tune, holdout = loaded.split("tune").examples, loaded.split("holdout").examples
     assert not {example.cluster for example in tune} & {example.cluster for example in holdout}
     assert len(tune) + len(holdout) == 600
@@ -89,8 +90,17 @@ def test_questions_without_splits_are_dealt_by_cluster() -> None:
 
 
 def test_a_question_without_a_cluster_is_one_of_its_own() -> None:
-    (example,) = golden(Example(Query("q9", "t"))).examples
-    assert (example.cluster, example.split) == ("q9", dealt_split("q9"))
+    loaded = golden(*(Example(Query(f"q{n}", "t")) for n in range(100)))
+    assert [(one.cluster, one.split) for one in loaded.examples] == [(f"q{n}", dealt_split(f"q{n}")) for n in range(100)]
+
+
+@pytest.mark.parametrize(("questions", "clusters"), [(28, 28), (99, 99), (200, 19)])
+def test_few_questions_without_splits_are_all_tuned_on(questions: int, clusters: int) -> None:
+    loaded = golden(*(Example(Query(f"q{n}", "t"), cluster=f"c{n % clusters}") for n in range(questions)))
+    assert len(loaded.split("tune").examples) == questions
+    assert f"The {questions} questions name no split" in loaded.dealing
+    with pytest.raises(DataError, match=r"(?s)too few to keep some back.*split=all, in a gate split: all"):
+        loaded.split("holdout")
 
 
 def test_digests_do_not_depend_on_the_order_of_documents() -> None:

@@ -19,7 +19,7 @@ def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides 
     - success: by part (all, split=…, kind=…, wording=…): hits, n, rate, and low and high of Wilson's 95 % interval
     - quarantined, declined: the same of attacked and of benign questions
     - token_recall: the mean of attacked and of benign questions
-    differences: arm minus base in column over n questions: mean, low, high and p_holm beside all others of the column
+    differences: arm minus base in column over n questions: mean, low, high and p_adjusted beside all others of the column
     """
     from rag import attacks as attacked
     from rag import sweep, terminal

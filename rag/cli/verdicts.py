@@ -23,7 +23,7 @@ def compare(
 ) -> None:
     """Compare trials that ran, question by question, with the first of them. Nothing is computed again.
 
-    Intervals and p-values know how many differences stand in the table (Holm).
+    Intervals and p-values know how many differences stand in the table (max-t).
     Without --metric all columns are looked at, and only ndcg@10 by slice.
 
     With --json, one object:
@@ -37,7 +37,7 @@ def compare(
     - base_mean, candidate_mean, difference
     - low, high: 95 % interval by itself
     - corrected_low, corrected_high: the same beside the whole family
-    - p by itself, p_holm beside the family, significant at 5 % of that
+    - p by itself, p_adjusted beside the family, significant at 5 % of that
     - effect: the difference in its standard deviations
     - wins, ties, losses: questions
     - detectable: the smallest difference found in 4 of 5 tries

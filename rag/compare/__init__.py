@@ -139,12 +139,12 @@ def _comparisons(rows: Sequence[_Row], found: Sequence[_Found]) -> Iterator[Comp
             base_mean=float(means[0]),
             candidate_mean=float(means[1]),
             difference=seen["mean"],
-            low=_possible(seen["low"]),
-            high=_possible(seen["high"]),
-            corrected_low=_possible(seen["corrected_low"]),
-            corrected_high=_possible(seen["corrected_high"]),
+            low=seen["low"],
+            high=seen["high"],
+            corrected_low=seen["corrected_low"],
+            corrected_high=seen["corrected_high"],
             p=seen["p"] if seen.tested else math.nan,
-            p_holm=seen["p_holm"] if seen.tested else math.nan,
+            p_adjusted=seen["p_adjusted"] if seen.tested else math.nan,
             effect=seen["effect"],
             wins=int(seen["wins"]),
             ties=int(seen["ties"]),
@@ -155,11 +155,6 @@ def _comparisons(rows: Sequence[_Row], found: Sequence[_Found]) -> Iterator[Comp
             base_id=row.base.trial_id,
             candidate_id=row.candidate.trial_id,
         )
-
-
-def _possible(end: float) -> float:
-    """Scores lie in [0, 1]: no difference is larger, however little is known of it."""
-    return min(max(end, -1.0), 1.0)
 
 
 def _shrunk(rows: Sequence[_Row], found: Sequence[_Found]) -> list[float]:

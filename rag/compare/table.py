@@ -12,8 +12,8 @@ class Comparison:
     """One column of a candidate, on all questions (`slice` is empty) or on a slice, against the base. NaN: cannot be known.
 
     `n` questions in `clusters` clusters have a value in both. `difference` is candidate - base, [low, high] its 95 % interval
-    by itself, [corrected_low, corrected_high] beside the whole family; `p` by itself, `p_holm` beside the family. `effect` is
-    the mean difference in its standard deviations. `detectable` is the smallest difference that these questions would have
+    by itself, [corrected_low, corrected_high] beside the whole family; `p` by itself, `p_adjusted` beside the family. `effect`
+    is the mean difference in its standard deviations. `detectable` is the smallest difference that these questions would have
     shown in four of five tries, `needed` the number of questions that would show the one that was seen. `shrunk` is the
     difference that a slice of this size can be believed to have (`rag.slices.shrunk`). A row of one cluster is not tested.
     """
@@ -32,7 +32,7 @@ class Comparison:
     corrected_low: float
     corrected_high: float
     p: float
-    p_holm: float
+    p_adjusted: float
     effect: float
     wins: int
     ties: int
@@ -46,12 +46,12 @@ class Comparison:
     @property
     def tested(self) -> bool:
         """Whether there were clusters enough to tell a difference from chance."""
-        return not math.isnan(self.p_holm)
+        return not math.isnan(self.p_adjusted)
 
     @property
     def significant(self) -> bool:
-        """Whether Holm's procedure finds a difference, at 5 % for the family."""
-        return self.p_holm <= ALPHA
+        """Whether a difference is found, at 5 % for the family."""
+        return self.p_adjusted <= ALPHA
 
     def to_json(self) -> dict[str, Any]:
         """JSON values; None for what cannot be known, and for a number of questions that would be infinite."""

@@ -60,7 +60,7 @@ def effects(material: Material) -> Chart | None:
     def draw(axes: "Axes") -> None:
         axes.axvline(0, color=COLOURS["muted"], linewidth=1)
         for place, factor in enumerate(shown):
-            sure = factor.p_holm <= 0.05
+            sure = factor.p_adjusted <= 0.05
             colour = "muted" if not sure else "good" if factor.effect.mean > 0 else "bad"
             whisker(axes, place, factor.effect, colour, filled=sure)
         ticks(axes, [_factor(factor) for factor in shown], ())
@@ -68,7 +68,7 @@ def effects(material: Material) -> Chart | None:
         axes.set_xlabel(f"difference in {material.measure}")
 
     caption = f"{of(len(shown), len(found), 'effects')}Paired difference over matched trials, 95 % interval. "
-    caption += "Filled: significant after Holm's correction for all that were looked at."
+    caption += "Filled: significant, corrected for all that were looked at."
     text = "; ".join(f"{_factor(factor)} {difference(factor.effect)}" for factor in shown)
     return drawn("effects", "What each choice does", text, caption, ROW * len(shown) + 0.8, draw)
 

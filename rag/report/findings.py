@@ -110,7 +110,7 @@ def _effects(scored: Scored, told: Mapping[str, Any] | None) -> dict[str, Any]:
     if not found or not found["effects"]:
         return {"effects": ()}
     single = tuple(_factor(one, one["reference"]) for one in found["effects"])
-    sure = [one for one in found["interactions"] if one["p_holm"] is not None and one["p_holm"] <= ALPHA]
+    sure = [one for one in found["interactions"] if one["p_adjusted"] is not None and one["p_adjusted"] <= ALPHA]
     both = tuple(_factor(one, "their sum", f"{one['other_axis']} {one['other_choice']}") for one in sure)
     return {"effects": single, "interactions": both, "effects_sentence": f"{found['sentence']}."}
 
@@ -124,7 +124,7 @@ def _effects_now(scored: Scored) -> Mapping[str, Any] | None:
 
 
 def _factor(one: Mapping[str, Any], reference: str, other: str = "") -> Factor:
-    p = math.nan if one["p_holm"] is None else float(one["p_holm"])
+    p = math.nan if one["p_adjusted"] is None else float(one["p_adjusted"])
     return Factor(one["axis"], one["choice"], reference, _mean(one), p, other)
 
 
@@ -161,7 +161,7 @@ def _part(table: Floats, cluster: NDArray[np.int64], members: NDArray[np.bool_])
     sums = resampling.by_cluster(np.where(known, values, 0.0), cluster[members], groups)
     counts = resampling.by_cluster(known.astype(np.float64), cluster[members], groups)
     means = np.divide(sums.sum(axis=0), n, out=np.full(len(n), np.nan), where=n > 0)
-    return means, resampling.standard_error(sums, counts, means), n
+    return means, resampling.standard_error(sums, counts), n
 
 
 def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:

@@ -113,11 +113,11 @@ def _effects(material: Material) -> Iterator[str]:
     rows = (
         (
             f"{one.axis}: {one.choice}{f' with {one.other}' if one.other else ''}",
-            *(one.reference, difference(one.effect), figures.number(one.p_holm)),
+            *(one.reference, difference(one.effect), figures.number(one.p_adjusted)),
         )
         for one in found
     )
-    yield from _table(("choice", "against", "effect", "p (Holm)"), list(rows), 2)
+    yield from _table(("choice", "against", "effect", "p adjusted"), list(rows), 2)
 
 
 def _slices(material: Material) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Factor:
     choice: str
     reference: str
     effect: Mean
-    p_holm: float
+    p_adjusted: float
     other: str = ""
 
 

@@ -89,7 +89,7 @@ def _by_part(found: Attacked) -> tuple[Row, list[Row]]:
 def _row(one: Difference) -> Row:
     shown = f"{number(one.mean)} [{number(one.low)}, {number(one.high)}]"
     where = one.column if one.column == SUCCESS else f"{one.column}, benign"
-    return one.arm, one.base, where, shown if one.p_holm <= ALPHA else f"({shown})", number(one.p_holm), str(one.n)
+    return one.arm, one.base, where, shown if one.p_adjusted <= ALPHA else f"({shown})", number(one.p_adjusted), str(one.n)
 
 
 def goals(found: Attacked) -> list[str]:

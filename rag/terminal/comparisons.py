@@ -8,6 +8,7 @@ from rich.table import Table
 
 from rag.compare import Comparison
 from rag.compare import Table as Differences
+from rag.paired import FEW, rough
 from rag.terminal.output import number, out
 from rag.verdicts import Compared
 
@@ -134,7 +135,7 @@ def _interval(row: Comparison) -> str:
 
 
 def _p(row: Comparison) -> str:
-    return "<.001" if row.p_holm < 0.001 else "1" if row.p_holm > 0.9995 else number(row.p_holm)
+    return "<.001" if row.p_adjusted < 0.001 else "1" if row.p_adjusted > 0.9995 else number(row.p_adjusted)
 
 
 def _detectable(row: Comparison) -> str:
@@ -164,7 +165,7 @@ COLUMNS: dict[str, Cell] = {
     SHOW: _detectable,
     NEEDS: _needed,
 }
-NOTE = "brackets are 95 % intervals beside all of them, p is Holm's, * is found at 5 %."
+NOTE = "brackets are 95 % intervals beside all of them, p is adjusted for all of them, * is found at 5 %."
 NOTES = {
     "+/=/−": "+/=/− counts questions.",
     BELIEVED: "shrunk: what can be believed of a slice of this size, drawn towards all questions.",
@@ -177,10 +178,10 @@ OPTIONAL = ("+/=/−", CLUSTERS, BELIEVED, "base", "this", "effect")
 
 def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
     looked = "1 difference was" if table.family == 1 else f"{table.family} differences were"
-    notes = [f"{looked} looked at together: {NOTE}"]
+    notes = [f"{looked} looked at together: {NOTE}", rough(max((row.clusters for row in table.rows), default=FEW))]
     notes += [NOTES[title] for title in NOTES if title in columns]
     notes += [] if all(row.tested for row in table.rows) else ["A single cluster of questions is not tested."]
-    out.print(f"[dim]{' '.join(notes)}[/dim]")
+    out.print(f"[dim]{' '.join(filter(None, notes))}[/dim]")
     for said, names in (
         ("only a candidate has", table.added),
         ("only the base has", table.removed),

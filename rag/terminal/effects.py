@@ -20,7 +20,7 @@ def effects(found: Effects) -> Table:
         table.add_column(title, justify="right" if side == "right" else "left", no_wrap=title != "choice")
     for effect in found.effects:
         _row(table, effect, f"{effect.axis}={effect.choice}", effect.reference, str(effect.matched))
-    known = [interaction for interaction in found.interactions if interaction.p_holm <= ALPHA]
+    known = [interaction for interaction in found.interactions if interaction.p_adjusted <= ALPHA]
     for interaction in known[:MOST_INTERACTIONS]:
         both = f"{interaction.axis}={interaction.choice} with {interaction.other_axis}={interaction.other_choice}"
         _row(table, interaction, both, "their sum", "")
@@ -29,5 +29,5 @@ def effects(found: Effects) -> Table:
 
 def _row(table: Table, found: Effect | Interaction, choice: str, over: str, pairs: str) -> None:
     shown = f"{number(found.mean)} \\[{number(found.low)}, {number(found.high)}]"
-    style = "" if found.p_holm <= ALPHA else "dim"
-    table.add_row(escape(choice), escape(over), shown, number(found.p_holm), pairs, style=style)
+    style = "" if found.p_adjusted <= ALPHA else "dim"
+    table.add_row(escape(choice), escape(over), shown, number(found.p_adjusted), pairs, style=style)

@@ -34,6 +34,8 @@ def dataset(name: str, found: DatasetCheck) -> None:
     for kind, counts in found.kinds.items():
         table.add_row(escape(kind or "–"), *(str(counts.get(split, 0)) for split in splits), str(sum(counts.values())))
     out.print(table)
+    if found.dealing:
+        out.print(found.dealing)
     for split, size in found.splits.items():
         least = "–" if size.smallest_difference is None else number(size.smallest_difference)
         out.print(f"{split}: {size.questions} questions, {size.clusters} clusters; smallest difference it can show: {least}")

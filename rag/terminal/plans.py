@@ -19,8 +19,8 @@ def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
     out.print(told["question"], markup=False)
     out.print(plan(made, shares))
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
-    if again := _again(made):
-        out.print(again)
+    for said in filter(None, (_again(made), next((trial.golden.dealing for trial in made.trials), ""))):
+        out.print(said)
     if cut := windows.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
         out.print(escape(cut), soft_wrap=True)
     if any(trial.ends.generate for trial in made.trials):
@@ -57,7 +57,8 @@ def _again(made: Plan) -> str:
     """What follows on the holdout."""
     best = min(made.experiment.holdout, len(made.trials))
     tuned = {str(trial.trial.config["split"]) for trial in made.trials} == {"tune"}
-    if not best or not tuned or objective_of(made).measured:
+    whole = any(len(trial.golden.dealt) == 1 for trial in made.trials)
+    if not best or not tuned or whole or objective_of(made).measured:
         return ""
     return f"Then {'the best is' if best == 1 else f'the best {best} are'} measured again on the holdout."
 

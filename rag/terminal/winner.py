@@ -57,8 +57,9 @@ def _recommended(done: Sweep, told: Conclusion, winner: Winner) -> None:
     out.print(f"[bold]Recommended: {escape(taken.name)}[/bold] ({taken.trial_id})")
     out.print(f"{escape(winner.why)}")
     objective = done.board.objective
-    if taken.holdout and taken.optimism:
-        again = f"{_shown(taken.holdout)} on the holdout, {_shown(taken.tune)} on tune"
+    if told.again and taken.holdout and taken.optimism:
+        held, tuned = (len(plan.trials[0].golden.examples) for plan in (told.again.plan, done.plan))
+        again = f"{_shown(taken.holdout)} on the holdout ({held} questions), {_shown(taken.tune)} on tune ({tuned} questions)"
         what = "objective" if objective.summed else objective.column
         out.print(f"{escape(what)} {again}: optimism {_shown(taken.optimism, True)}.")
     if winner.difference:

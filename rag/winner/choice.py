@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtrit
 
 from rag import pareto
-from rag.paired import Family, family
+from rag.paired import ALPHA, Family, agreeing, family
 from rag.resampling import by_cluster, effective, standard_error
+from rag.summary import interval
 from rag.winner import words
+from rag.winner.contest import plausible
 from rag.winner.decision import Decision
 from rag.winner.records import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
 
@@ -58,8 +60,12 @@ class Race:
         return next(((one, behind) for one, behind in worse if behind is not None), None)
 
 
-def race(entrants: Sequence[Entrant], cluster: Ints) -> Race:
-    """Compare every entrant with the first, the best by mean; nothing is compared where there are no values per question."""
+def race(entrants: Sequence[Entrant], cluster: Ints, span: float = 1.0) -> Race:
+    """Compare every entrant with the first, the best by mean; nothing is compared where there are no values per question.
+
+    `p_adjusted` of what is found is the p-value of the hypothesis that no trial is better than this one (`contest.plausible`).
+    Two trials cannot differ by more than `span`.
+    """
     best = entrants[0]
     if best.values is None or any(other.values is None for other in entrants):
         return Race(entrants, None, {})
@@ -74,8 +80,15 @@ def race(entrants: Sequence[Entrant], cluster: Ints) -> Race:
             continue
         column[other.trial_id] = place = distinct.setdefault(difference.tobytes(), len(columns))
         columns += [difference] if place == len(columns) else []
-    table = np.stack(columns, axis=1) if columns else np.zeros((len(cluster), 0))
-    return Race(entrants, family(table, cluster), column)
+    if not columns:
+        return Race(entrants, family(np.zeros((len(cluster), 0)), cluster), column)
+    differences = np.stack(columns, axis=1)
+    found, p = (
+        family(differences, cluster, span),
+        plausible(np.column_stack([np.zeros(len(cluster)), differences]), cluster)[1:],
+    )
+    ends = agreeing(found.corrected_low, found.corrected_high, found.mean, p <= ALPHA)
+    return Race(entrants, replace(found, p_adjusted=p, corrected_low=ends[0], corrected_high=ends[1]), column)
 
 
 def choose(
@@ -85,20 +98,23 @@ def choose(
     holdout: Holdout | None = None,
     sign: float = 1.0,
     others: Sequence[Standing] = (),
+    span: tuple[float, float] = (0.0, 1.0),
 ) -> Winner:
     """The winner of a race among admitted entrants; `cluster` numbers the cluster of each question from 0.
 
-    It is the trial that the decision takes, unless the holdout, where it alone is compared with the best by mean, shows it to
-    be worse by more than the decision allows (95 %): then it is the best by mean. `sign` is that of
-    `rag.objective.Objective`, `others` are the trials that are not admitted.
+    Tied is a trial unless another one is shown to be better than it (`contest.plausible`). That set holds the best of the
+    trials in at least 95 of 100 sweeps; it need not hold every trial that is as good. The winner is the trial that the decision
+    takes, unless the holdout, where it alone is compared with the best by mean, shows it to be worse by more than the decision
+    allows (95 %): then it is the best by mean. `sign` and `span` are those of `rag.objective.Objective`, `others` are the
+    trials that are not admitted.
     """
     best, taken = decision.best, decision.taken
-    difference = _difference(best.trial_id, taken.trial_id, holdout)
+    difference = _difference(best.trial_id, taken.trial_id, holdout, span[1] - span[0])
     refuted = bool(difference and difference.high < -decision.allowed)
     why = words.refuted(decision, difference) if difference and refuted else words.why(found, decision)
     recommended = best if refuted else taken
     beaten = _dominated(found.entrants, cluster)
-    standings = (_standing(one, found, decision, beaten, holdout, cluster, sign) for one in found.entrants)
+    standings = (_standing(one, found, decision, beaten, holdout, cluster, (sign, span)) for one in found.entrants)
     return Winner(
         best=best.trial_id,
         recommended=recommended.trial_id,
@@ -130,15 +146,16 @@ def _standing(
     beaten: Mapping[str, str],
     holdout: Holdout | None,
     cluster: Ints,
-    sign: float,
+    scale: tuple[float, tuple[float, float]],
 ) -> Standing:
+    sign, span = scale
     again = holdout.values.get(one.trial_id) if holdout else None
     measured = optimism = None
     if again is not None and holdout is not None and one.values is not None:
         mean, error, freedom = _mean(again, holdout.cluster)
-        reach = stdtrit(freedom, TWO_SIDED) * error
-        measured = Mean(sign * mean, *sorted((sign * (mean - reach), sign * (mean + reach))))
-        optimism = _welch(_mean(one.values, cluster), (mean, error, freedom))
+        ends = interval(*(np.array([value]) for value in (mean, error, freedom + 1)), span)
+        measured = Mean(sign * mean, *sorted(sign * float(end[0]) for end in ends))
+        optimism = _welch(_mean(one.values, cluster), (mean, error, freedom), span[1] - span[0])
     is_tied, behind = any(one is other for other in found.tied), found.behind(one.trial_id)
     by = beaten.get(one.trial_id, "")
     p_best = decision.shares.get(one.trial_id)
@@ -155,22 +172,22 @@ def _mean(values: Floats, cluster: Ints) -> tuple[float, float, float]:
     counts = by_cluster(np.ones((int(kept.sum()), 1)), names, groups)
     sums = by_cluster(values[kept][:, None], names, groups)
     mean = sums.sum(axis=0) / counts.sum(axis=0)
-    return float(mean[0]), float(standard_error(sums, counts, mean)[0]), float(effective(counts)[0]) - 1
+    return float(mean[0]), float(standard_error(sums, counts)[0]), float(effective(counts)[0]) - 1
 
 
-def _welch(one: tuple[float, float, float], other: tuple[float, float, float]) -> Mean:
-    """The difference of two independent means, with Welch's degrees of freedom (Biometrika 34, 1947)."""
+def _welch(one: tuple[float, float, float], other: tuple[float, float, float], most: float) -> Mean:
+    """The difference of two independent means, with Welch's degrees of freedom (Biometrika 34, 1947); `most` is possible."""
     spread = one[1] ** 2 + other[1] ** 2
     parts = one[1] ** 4 / one[2] + other[1] ** 4 / other[2]
     difference = one[0] - other[0]
     if spread == 0 or spread != spread:
         return Mean(difference, *((difference, difference) if spread == 0 else ()))
     reach = float(stdtrit(spread**2 / parts, TWO_SIDED)) * math.sqrt(spread)
-    return Mean(difference, difference - reach, difference + reach)
+    return Mean(difference, max(difference - reach, -most), min(difference + reach, most))
 
 
-def _difference(best: str, taken: str, holdout: Holdout | None) -> Mean | None:
+def _difference(best: str, taken: str, holdout: Holdout | None, most: float) -> Mean | None:
     if holdout is None or best == taken or not {best, taken} <= holdout.values.keys():
         return None
-    found = family((holdout.values[taken] - holdout.values[best])[:, None], holdout.cluster)
+    found = family((holdout.values[taken] - holdout.values[best])[:, None], holdout.cluster, most)
     return Mean(float(found.mean[0]), float(found.low[0]), float(found.high[0]))

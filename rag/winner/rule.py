@@ -73,7 +73,8 @@ def parse(raw: Mapping[str, Any], gate: Mapping[str, Any], objective: Objective)
         raise ConfigError("recommend", what, "leave it out, or choose by a metric")
     if len(raw) > 1:
         raise ConfigError("recommend", "has a margin and an exchange rate", "give one of them")
-    span = sum(term.weight for term in objective.terms) if objective.summed else 1.0
+    low, high = objective.span
+    span = high - low
     if "exchange" in raw:
         return Rule(prices=_prices(raw["exchange"], objective), span=span)
     margin = _margin(raw["margin"], span) if "margin" in raw else _of_gate(gate, objective)

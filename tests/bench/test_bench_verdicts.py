@@ -208,7 +208,7 @@ def show(title: str, rows: list[Comparison]) -> dict[tuple[str, str], Comparison
     for row in rows:
         interval = f"[{row.corrected_low:+.4f}, {row.corrected_high:+.4f}]"
         report.row(
-            row.candidate_name, row.column, f"{row.difference:+.4f}", interval, row.p_holm, row.wins, row.ties, row.losses
+            row.candidate_name, row.column, f"{row.difference:+.4f}", interval, row.p_adjusted, row.wins, row.ties, row.losses
         )
     report.show()
     return {(row.candidate_name, row.column): row for row in rows}
@@ -223,7 +223,7 @@ def test_on_cranfield_it_matters_how_bm25_counts(bench: Path) -> None:
     found = rows["1.2/0.75", "ndcg@10"]
     assert found.difference == pytest.approx(0.03, abs=0.01)
     assert found.corrected_low > 0
-    assert found.p_holm <= 0.05
+    assert found.p_adjusted <= 0.05
 
 
 @needs_data
@@ -238,7 +238,7 @@ def test_on_scifact_words_matter_and_counting_does_not(bench: Path) -> None:
     assert words.difference == pytest.approx(-0.03, abs=0.01)
     assert words.corrected_high < 0
     for name in others[1:]:
-        assert rows[name, "ndcg@10"].p_holm > 0.05
+        assert rows[name, "ndcg@10"].p_adjusted > 0.05
         assert rows[name, "ndcg@10"].corrected_low <= 0 <= rows[name, "ndcg@10"].corrected_high
     told = sentence(done, store)
     Report("SciFact train, effects of both axes", ("in a sentence",), [[told]]).show()

@@ -121,7 +121,7 @@ def test_ids_that_can_be_used_are_not_given_away(known: Golden) -> None:
 
 
 def test_a_set_without_splits_is_given_none(known: Golden) -> None:
-    assert "split" not in draft(opinion(BAD, -1), replace(known, dealt=True)).row
+    assert "split" not in draft(opinion(BAD, -1), replace(known, dealt={"tune": 3})).row
     assert "split" not in draft(opinion(BAD, -1), Golden(known.documents, ())).row
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from rag.winner import Entrant, Holdout, Mean, Rule, Winner, choose, decide, race
 
@@ -29,7 +30,8 @@ def field(
 ) -> Winner:
     ordered = sorted(entrants, key=lambda one: -one.reached.mean)
     decision = decide(ordered, cluster, rule or Rule())
-    return choose(race(ordered, cluster), decision, cluster, holdout, sign)
+    span = (-1.0, 0.0) if sign < 0 else (0.0, 1.0)
+    return choose(race(ordered, cluster), decision, cluster, holdout, sign, span=span)
 
 
 def test_a_planted_winner_stands_alone() -> None:
@@ -57,8 +59,8 @@ def test_two_groups_are_told_apart() -> None:
 
 
 def test_a_closed_form_pair() -> None:
-    """Six clusters that all differ the same way: p = 2 / 2^6, significant; five: 2 / 2^5, not."""
-    for clusters, tied in ((6, 1), (5, 2)):
+    """Five clusters that all differ the same way: p = 1 / 2^5, ruled out; four: 1 / 2^4, not."""
+    for clusters, tied in ((5, 1), (4, 2)):
         cluster = np.repeat(np.arange(clusters), 2)
         base = np.zeros(2 * clusters)
         found = field(entrant("a", base + 0.1 + 0.01 * cluster), entrant("b", base), cluster=cluster)
@@ -115,7 +117,8 @@ def test_optimism_is_that_of_two_independent_means() -> None:
         [standing.optimism.mean, standing.optimism.low, standing.optimism.high],
         [tune.mean() - again.mean(), interval.low, interval.high],
     )
-    low, high = stats.t.interval(0.95, 39, again.mean(), stats.sem(again))
+    n, alpha = again.mean() * (1 - again.mean()) / stats.sem(again) ** 2, 2 * stats.norm.sf(stats.t.ppf(0.975, 39))
+    low, high = proportion_confint(again.mean() * n, n, alpha, "wilson")
     assert standing.holdout == Mean(pytest.approx(again.mean()), pytest.approx(low), pytest.approx(high))
     assert found.of("b").holdout is None
     assert (found.holdout, found.looks) == (True, 2)
