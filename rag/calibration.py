@@ -1,19 +1,18 @@
 """The calibration card of a judge: how it agrees with people, beside what the length and the words of a text alone would say.
 
-A judge that was fitted on the very labels it is measured on is measured out of fold: every cluster is judged with weights that
-have seen nothing of it.
+A judge whose weights come from several sets of labels is measured on each of these with the weights that the others give.
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled
+from rag.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled, calibration_error
 from rag.claims import Case, first_failure
 from rag.entries import Entry
 from rag.errors import DataError
@@ -25,47 +24,59 @@ from rag.roles import Judge
 from rag.store import Store
 
 Floats = NDArray[np.float64]
+Weights = Mapping[str, float]
 WORD = re.compile(r"\w+")
-FOLDS = 10
 SPACE = "cards"
 """Where cards lie in a store."""
 
 
 @runtime_checkable
 class Fitted(Protocol):
-    """A judge whose weights come from labels; `fitted_on` is the sha256 of their file, empty for none."""
+    """A judge whose weights come from labels."""
 
     @property
-    def fitted_on(self) -> str:
-        """Which labels."""
-        ...
-
-    @property
-    def weights(self) -> Mapping[str, float]:
+    def weights(self) -> Weights:
         """What is fitted."""
         ...
 
-    def measure(self, cases: Sequence[Case]) -> list[Floats]:
-        """All that supports are made of, one row per claim."""
+    @property
+    def fitted_on(self) -> Mapping[str, Weights]:
+        """The sha256 of every file of labels, and the weights that the other files give."""
         ...
 
-    def supports(self, measures: Floats) -> Floats:
-        """The supports of such rows."""
+    def measure(self, cases: Sequence[Case]) -> Floats:
+        """All that supports are made of, one row per text."""
         ...
 
-    def refitted(self, measures: Sequence[Floats], labels: Sequence[bool]) -> "Fitted":
-        """The same judge with weights from these labels."""
+    def refitted(self, measures: Sequence[Floats], labels: Sequence[Sequence[bool]]) -> "Fitted":
+        """The same judge with weights from the labels of several sets, which count alike."""
         ...
+
+    def without(self, digest: str) -> Judge:
+        """The judge with the weights that the files other than this one give."""
+        ...
+
+
+def fit(judge: Fitted, sets: Sequence[Labelled]) -> dict[str, Any]:
+    """The `weights` that some sets give together, and `fitted_on`; of one set alone, that has no other weights."""
+    measures = [judge.measure(one.cases) for one in sets]
+    labels = [one.labels for one in sets]
+    others = [[row for row in range(len(sets)) if row != own] for own in range(len(sets)) if len(sets) > 1]
+    apart = [judge.refitted([measures[row] for row in rows], [labels[row] for row in rows]).weights for rows in others]
+    fitted_on = {one.digest: dict(weights) for one, weights in zip(sets, apart or [{}], strict=True)}
+    return {"weights": dict(judge.refitted(measures, labels).weights), "fitted_on": fitted_on}
 
 
 @dataclass(frozen=True)
 class Card:
     """How a judge agrees with the labels of one set, at its own `threshold`, with 95 % intervals by cluster.
 
-    `judge` is the identity that the card belongs to. A text counts as supported as far as its weakest claim is. Texts that
-    `abstained` or `failed` (a claim could not be judged) have no score and stand in no figure but their own. `folds` is the
-    number of folds where the judge was fitted on these labels, 0 where it was not. `over_overlap` and `over_length` are paired
-    differences in AUC. `why` is what was wrong with the first text that failed, where the judge says so.
+    `judge` is the identity that the card belongs to, `kinds` are the kinds of text that were measured. Texts that `abstained`
+    or `failed` (a claim could not be judged) have no score and stand in no figure but their own. `held_out` says that the judge
+    was fitted on these labels too, and measured with the weights that the other sets give. `over_overlap` and `over_length`
+    are paired differences in AUC, `error` is the expected calibration error. `pairs` has the faithfulness that the judge says
+    of each text, whether people call it supported, and the number of its cluster. `why` is what was wrong with the first text
+    that failed, where the judge says so.
     """
 
     judge: str
@@ -76,7 +87,6 @@ class Card:
     supported: int
     abstained: int
     failed: int
-    folds: int
     threshold: float
     auc: Estimate
     kappa: Estimate
@@ -88,6 +98,10 @@ class Card:
     over_overlap: Difference
     over_length: Difference
     why: str = ""
+    held_out: bool = False
+    kinds: tuple[str, ...] = ()
+    error: float = math.nan
+    pairs: tuple[tuple[float, bool, int], ...] = ()
 
     @property
     def remarks(self) -> list[str]:
@@ -105,11 +119,15 @@ class Card:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Card":
-        """The card that `to_json` gave."""
-        values = {name: value for name, value in content.items() if name != "remarks"}
+        """The card that `to_json` gave; one of older code says nothing of the fields that it has not."""
+        known = {one.name for one in fields(cls)}
+        values = {name: value for name, value in content.items() if name in known}
         kinds = {name: Difference if "p" in value else Estimate for name, value in values.items() if isinstance(value, dict)}
-        made = {name: kind(**{part: _number(value) for part, value in values[name].items()}) for name, kind in kinds.items()}
-        return cls(**{**values, **made})
+        made: dict[str, Any] = {
+            name: kind(**{part: _number(value) for part, value in values[name].items()}) for name, kind in kinds.items()
+        }
+        made["kinds"], made["pairs"] = tuple(values.get("kinds", ())), tuple(map(tuple, values.get("pairs", ())))
+        return cls(**{**values, **made, "error": _number(values.get("error"))})
 
 
 def card_of(judge: Judge, labelled: Labelled, identity: str, store: Store) -> Card:
@@ -138,8 +156,13 @@ def _place(identity: str, labels: str, name: str) -> str:
 
 def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:
     """Measure a judge; DataError where so many texts have no score that labels of one kind are left."""
-    scores, abstained, failed, folds, why = _scores(judge, labelled)
-    known = ~np.isnan(scores)
+    seen = isinstance(judge, Fitted) and labelled.digest in judge.fitted_on
+    verdicts = _unbiased(judge, labelled).judge(labelled.cases)
+    failed = [verdict.failures > 0 for verdict in verdicts]
+    scores, said = np.array(
+        [(math.nan, math.nan) if lost else (one.support, one.faithfulness) for lost, one in zip(failed, verdicts, strict=True)]
+    ).T
+    why, known = first_failure(verdicts), ~np.isnan(scores)
     labels = np.array(labelled.labels, np.bool_)[known]
     if labels.all() or not labels.any():
         what = f"only {len(labels)} of {len(known)} texts have a score{f'; the first that has none: {why}' if why else ''}"
@@ -150,8 +173,9 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
     rows = {"auc": scores[known], "overlap_auc": _overlaps(kept), "length_auc": -np.array([len(case.text) for case in kept])}
     aucs = {name: Auc(np.asarray(row, np.float64), labels) for name, row in rows.items()}
     values = {name: drawn.values(auc) for name, auc in aucs.items()}
-    said = scores[known] >= judge.threshold
-    made = {name: drawn.measured(Decisions(said, labels, name)) for name in DECISIONS}
+    called = scores[known] >= judge.threshold
+    made = {name: drawn.measured(Decisions(called, labels, name)) for name in DECISIONS}
+    numbers = np.unique(np.array(clusters, np.str_), return_inverse=True)[1]
     return Card(
         judge=identity,
         data=labelled.name,
@@ -159,43 +183,29 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
         texts=len(labelled.cases),
         clusters=len(set(labelled.clusters)),
         supported=sum(labelled.labels),
-        abstained=abstained,
-        failed=failed,
-        folds=folds,
+        abstained=int((~known).sum()) - sum(failed),
+        failed=sum(failed),
         threshold=judge.threshold,
         over_overlap=drawn.difference(values["auc"], values["overlap_auc"]),
         over_length=drawn.difference(values["auc"], values["length_auc"]),
         why=why,
+        held_out=seen,
+        kinds=labelled.kinds,
+        error=calibration_error(scores[known], labels),
+        pairs=tuple(zip(said[known].tolist(), labels.tolist(), numbers.tolist(), strict=True)),
         **{name: drawn.measured(auc) for name, auc in aucs.items()},
         **made,
     )
 
 
-def _scores(judge: Judge, labelled: Labelled) -> tuple[Floats, int, int, int, str]:
-    """One score per text, NaN for none; how many abstained, how many failed, in how many folds they were made, and why not."""
-    if isinstance(judge, Fitted) and judge.fitted_on == labelled.digest:
-        measures = judge.measure(labelled.cases)
-        scores = out_of_fold(judge, measures, labelled)
-        silent = sum(not len(rows) for rows in measures)
-        return scores, silent, int(np.isnan(scores).sum()) - silent, FOLDS, ""
-    verdicts = judge.judge(labelled.cases)
-    failed = [verdict.failures > 0 for verdict in verdicts]
-    scores = np.array([math.nan if lost else verdict.weakest for lost, verdict in zip(failed, verdicts, strict=True)])
-    return scores, int(np.isnan(scores).sum()) - sum(failed), sum(failed), 0, first_failure(verdicts)
-
-
-def out_of_fold(judge: Fitted, measures: Sequence[Floats], labelled: Labelled, folds: int = FOLDS, seed: int = 0) -> Floats:
-    """The score of every text, by weights that were fitted without its fold; clusters are never cut. NaN without claims."""
-    _, cluster = np.unique(np.array(labelled.clusters, np.str_), return_inverse=True)
-    fold = (np.random.default_rng([seed, 4]).permutation(int(cluster.max()) + 1) % folds)[cluster]
-    scores = np.full(len(measures), math.nan)
-    for held in range(min(folds, int(fold.max()) + 1)):
-        outside, inside = np.flatnonzero(fold != held).tolist(), np.flatnonzero(fold == held).tolist()
-        refitted = judge.refitted([measures[row] for row in outside], [labelled.labels[row] for row in outside])
-        for row in inside:
-            if len(measures[row]):
-                scores[row] = refitted.supports(measures[row]).min()
-    return scores
+def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
+    """The judge as far as it has seen nothing of some labels; DataError where it has seen nothing else."""
+    if not isinstance(judge, Fitted) or labelled.digest not in judge.fitted_on:
+        return judge
+    if not judge.fitted_on[labelled.digest]:
+        remedy = f"fit it on a second set too: rag judge fit data=wice,{labelled.name}"
+        raise DataError(labelled.name, "is all that the judge was fitted on, and says nothing of other texts", remedy)
+    return judge.without(labelled.digest)
 
 
 def _overlaps(cases: Sequence[Case]) -> Floats:
