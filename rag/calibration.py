@@ -17,8 +17,9 @@ from rag.claims import Case, first_failure
 from rag.entries import Entry
 from rag.errors import DataError
 from rag.identity import code_identity, digest
-from rag.labelled import Labelled
+from rag.labelled import ANSWER, Labelled
 from rag.paired import ALPHA
+from rag.ppi import powered_mean
 from rag.resampling import DRAWS
 from rag.roles import Judge
 from rag.store import Store
@@ -128,6 +129,17 @@ class Card:
         }
         made["kinds"], made["pairs"] = tuple(values.get("kinds", ())), tuple(map(tuple, values.get("pairs", ())))
         return cls(**{**values, **made, "error": _number(values.get("error"))})
+
+    @property
+    def speaks_of_answers(self) -> bool:
+        """Whether answers were measured, and judge and people can be compared text by text."""
+        return ANSWER in self.kinds and bool(self.pairs)
+
+    def people(self, said: Sequence[float], clusters: Sequence[str]) -> Estimate:
+        """The share of some answers that people would call supported, given the faithfulness that the judge says of each."""
+        known, people, own = zip(*self.pairs, strict=True)
+        labels = np.array(known, np.float64), np.array(people, np.float64)
+        return powered_mean(np.array(said, np.float64), *labels, clusters, [str(number) for number in own])
 
 
 def card_of(judge: Judge, labelled: Labelled, identity: str, store: Store) -> Card:

@@ -22,9 +22,9 @@ Clusters = Sequence[str] | None
 def powered_mean(said: Floats, known: Floats, people: Floats, texts: Clusters = None, labels: Clusters = None) -> Estimate:
     """People's mean of the texts of which a judge says `said`, in [0, 1], with its 95 % interval.
 
-    Of the labelled texts the judge says `known` and people `people`. `texts` and `labels` name the clusters of the two, None for
-    texts that are independent. Clusters give the jackknife's errors and the deviate of Student's t (Satterthwaite 1946); with
-    fewer than two of either the interval is NaN.
+    Of the labelled texts the judge says `known` and people `people`. `texts` and `labels` name the clusters of the two, None
+    for texts that are independent. Clusters give the jackknife's errors and the deviate of Student's t (Satterthwaite 1946);
+    with fewer than two of either the interval is NaN.
     """
     value = float(said.mean() + (people - known).mean())
     (one, few), (other, many) = _variance(said, texts), _variance(people - known, labels)

@@ -99,9 +99,5 @@ def _chosen(chosen: Sequence[str], store: str = ".rag/store") -> "tuple[str, Any
     name = known.get("judge", "local")
     with hydra_ready():
         config = resolve(compose([f"judge={name}", *others]))
-    return (
-        name,
-        config["judge"],
-        components_for(upkeep.at(store)),
-        [labelled(data) for data in known.get("data", "wice").split(",")],
-    )
+    data = [labelled(one) for one in known.get("data", "wice").split(",")]
+    return name, config["judge"], components_for(upkeep.at(store)), data

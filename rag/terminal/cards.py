@@ -15,9 +15,8 @@ def card(name: str, found: Card) -> None:
     """How a judge agrees with people, its baselines beside it."""
     how = "weights of the other sets that it was fitted on" if found.held_out else "fitted on nothing in this set"
     kind = escape(", ".join(found.kinds) or "texts of unknown kind")
-    out.print(
-        f"[bold]{escape(name)}[/bold] on {escape(found.data)} ({kind}): {found.texts} texts, {found.clusters} clusters ({how})"
-    )
+    texts = f"{found.texts} texts, {found.clusters} clusters"
+    out.print(f"[bold]{escape(name)}[/bold] on {escape(found.data)} ({kind}): {texts} ({how})")
     out.print(f"{found.supported} supported, {found.abstained} abstentions, {found.failed} not judged")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", "value", "beside the judge"):
@@ -36,11 +35,9 @@ def card(name: str, found: Card) -> None:
 def weights(found: Mapping[str, Mapping[str, Any]]) -> None:
     """Weights as a YAML of conf/judge/ has them."""
     lines = ["weights:", *(f"  {name}: {value}" for name, value in found["weights"].items()), "fitted_on:"]
-    apart = (
-        f"  {digest}: {{{', '.join(f'{name}: {one}' for name, one in own.items())}}}"
-        for digest, own in found["fitted_on"].items()
-    )
-    out.print("\n".join([*lines, *apart]), highlight=False, soft_wrap=True)
+    for digest, own in found["fitted_on"].items():
+        lines.append(f"  {digest}: {{{', '.join(f'{name}: {weight}' for name, weight in own.items())}}}")
+    out.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
 def _decisions(found: Card) -> dict[str, Estimate]:
