@@ -25,6 +25,7 @@ from rag.roles import Judge
 from rag.store import Store
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Weights = Mapping[str, float]
 WORD = re.compile(r"\w+")
 SPACE = "cards"
@@ -168,26 +169,16 @@ def _place(identity: str, labels: str, name: str) -> str:
 
 def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:
     """Measure a judge; DataError where so many texts have no score that labels of one kind are left."""
-    seen = isinstance(judge, Fitted) and labelled.digest in judge.fitted_on
     verdicts = _unbiased(judge, labelled).judge(labelled.cases)
-    failed = [verdict.failures > 0 for verdict in verdicts]
-    scores, said = np.array(
-        [(math.nan, math.nan) if lost else (one.support, one.faithfulness) for lost, one in zip(failed, verdicts, strict=True)]
-    ).T
-    why, known = first_failure(verdicts), ~np.isnan(scores)
+    scores = np.array([math.nan if one.failures else one.support for one in verdicts])
+    why, failed, known = first_failure(verdicts), sum(one.failures > 0 for one in verdicts), np.flatnonzero(~np.isnan(scores))
     labels = np.array(labelled.labels, np.bool_)[known]
     if labels.all() or not labels.any():
-        what = f"only {len(labels)} of {len(known)} texts have a score{f'; the first that has none: {why}' if why else ''}"
+        what = f"only {len(labels)} of {len(scores)} texts have a score{f'; the first that has none: {why}' if why else ''}"
         raise DataError(labelled.name, what, "a judge that can read them")
-    kept = [case for case, one in zip(labelled.cases, known, strict=True) if one]
-    clusters = [cluster for cluster, one in zip(labelled.clusters, known, strict=True) if one]
-    drawn = Resampled(clusters, draws)
-    rows = {"auc": scores[known], "overlap_auc": _overlaps(kept), "length_auc": -np.array([len(case.text) for case in kept])}
-    aucs = {name: Auc(np.asarray(row, np.float64), labels) for name, row in rows.items()}
-    values = {name: drawn.values(auc) for name, auc in aucs.items()}
-    called = scores[known] >= judge.threshold
-    made = {name: drawn.measured(Decisions(called, labels, name)) for name in DECISIONS}
-    numbers = np.unique(np.array(clusters, np.str_), return_inverse=True)[1]
+    clusters = [labelled.clusters[row] for row in known]
+    numbers = np.unique(np.array(clusters, np.str_), return_inverse=True)[1].tolist()
+    said, cases = [verdicts[row].faithfulness for row in known], [labelled.cases[row] for row in known]
     return Card(
         judge=identity,
         data=labelled.name,
@@ -195,19 +186,30 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
         texts=len(labelled.cases),
         clusters=len(set(labelled.clusters)),
         supported=sum(labelled.labels),
-        abstained=int((~known).sum()) - sum(failed),
-        failed=sum(failed),
+        abstained=len(scores) - len(known) - failed,
+        failed=failed,
         threshold=judge.threshold,
-        over_overlap=drawn.difference(values["auc"], values["overlap_auc"]),
-        over_length=drawn.difference(values["auc"], values["length_auc"]),
         why=why,
-        held_out=seen,
+        held_out=isinstance(judge, Fitted) and labelled.digest in judge.fitted_on,
         kinds=labelled.kinds,
         error=calibration_error(scores[known], labels),
-        pairs=tuple(zip(said[known].tolist(), labels.tolist(), numbers.tolist(), strict=True)),
-        **{name: drawn.measured(auc) for name, auc in aucs.items()},
-        **made,
+        pairs=tuple(zip(said, labels.tolist(), numbers, strict=True)),
+        **_agreement(scores[known], labels, Resampled(clusters, draws), judge.threshold, cases),
     )
+
+
+def _agreement(scores: Floats, labels: Bools, drawn: Resampled, threshold: float, cases: Sequence[Case]) -> dict[str, Any]:
+    """Everything of a card that has an interval, by its name there."""
+    rows = {"auc": scores, "overlap_auc": _overlaps(cases), "length_auc": -np.array([float(len(case.text)) for case in cases])}
+    aucs = {name: Auc(row, labels) for name, row in rows.items()}
+    values = {name: drawn.values(auc) for name, auc in aucs.items()}
+    said = scores >= threshold
+    return {
+        "over_overlap": drawn.difference(values["auc"], values["overlap_auc"]),
+        "over_length": drawn.difference(values["auc"], values["length_auc"]),
+        **{name: drawn.measured(auc) for name, auc in aucs.items()},
+        **{name: drawn.measured(Decisions(said, labels, name)) for name in DECISIONS},
+    }
 
 
 def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
@@ -222,11 +224,8 @@ def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
 
 def _overlaps(cases: Sequence[Case]) -> Floats:
     """The share of the different words of a text that stand in its contexts."""
-    return np.array([_overlap(_words(case.text), _words(" ".join(case.contexts))) for case in cases])
-
-
-def _overlap(ours: set[str], theirs: set[str]) -> float:
-    return len(ours & theirs) / len(ours) if ours else 0.0
+    pairs = ((_words(case.text), _words(" ".join(case.contexts))) for case in cases)
+    return np.array([len(ours & theirs) / max(len(ours), 1) for ours, theirs in pairs])
 
 
 def _words(text: str) -> set[str]:
