@@ -22,13 +22,14 @@ DRAWS, LABELS, TEXTS = 1000, 100, 400
 @pytest.fixture(scope="module")
 def cards() -> dict[str, Card]:
     judge = Components().role("judge", yaml.safe_load((ROOT / "conf" / "judge" / "local.yaml").read_text("utf-8")))
-    found = {}
+    found, report = {}, Report("Cards of judge=local", ("set", "texts", "CPU s"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAG_DATA", str(DATA))
         for name in SETS:
             with timed() as taken:
                 found[name] = calibrate(judge, labelled(name))
-            print(f"{name}: {found[name].texts} texts, {taken}")
+            report.row(name, found[name].texts, taken.cpu)
+    report.show()
     return found
 
 
