@@ -36,7 +36,7 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
     from rag.errors import ConfigError
     from rag.terminal import cards
 
-    name, node, components, (data, *more) = _chosen(chosen or (), store)
+    name, node, components, (data, *more) = _chosen(chosen or (), "mtrag", store)
     if more:
         raise ConfigError("data", f"names {1 + len(more)} sets", "one set: a card is about one")
     judge = components.role("judge", node)
@@ -58,7 +58,7 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     from rag.errors import ConfigError
     from rag.terminal import cards
 
-    name, node, components, data = _chosen(chosen or ())
+    name, node, components, data = _chosen(chosen or (), "wice,mtrag,scifact")
     judge = components.role("judge", node)
     if not isinstance(judge, Fitted):
         raise ConfigError("judge", f"{name} has no weights that labels could give", "judge=local has")
@@ -87,7 +87,7 @@ def agree(experiment: str, overrides: Overrides = None, as_json: Json = False) -
         terminal.concordance(one)
 
 
-def _chosen(chosen: Sequence[str], store: str = ".rag/store") -> "tuple[str, Any, Components, list[Labelled]]":
+def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tuple[str, Any, Components, list[Labelled]]":
     """Name and config of the judge, what builds it, and the sets of labels; what its parts compute is kept in the store."""
     from rag import upkeep
     from rag.compose import compose, hydra_ready, resolve
@@ -99,5 +99,5 @@ def _chosen(chosen: Sequence[str], store: str = ".rag/store") -> "tuple[str, Any
     name = known.get("judge", "local")
     with hydra_ready():
         config = resolve(compose([f"judge={name}", *others]))
-    data = [labelled(one) for one in known.get("data", "wice").split(",")]
+    data = [labelled(one) for one in known.get("data", usual).split(",")]
     return name, config["judge"], components_for(upkeep.at(store)), data
