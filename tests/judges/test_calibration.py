@@ -4,11 +4,13 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from judges.texts import WordEncoder
 from sklearn.metrics import roc_auc_score
 from verbs import Verb, verb
@@ -251,10 +253,19 @@ def test_a_card_that_cannot_be_kept_is_shown_all_the_same(rag: Verb, small_set: 
     assert ("word overlap" in shown.out, "No space left" in shown.err) == (True, True), shown
 
 
-def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path) -> None:
-    said = rag("judge", "fit", f"data={small_set}")
-    assert said.out.startswith("weights:\n  bias: ")
-    assert "fitted_on: " in said.out
+def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.plan.plugins", lambda: ("judges",))
+    other = small_set.with_name("other.jsonl")
+    other.write_text("".join(small_set.read_text("utf-8").splitlines(keepends=True)[3:-2]), "utf-8")
+    chosen = (f"data={small_set},{other}", "~judge.encoder.runtime", "judge.encoder._target_=judges.texts.WordEncoder")
+    told = rag("judge", "fit", *chosen, "--json").json
+    assert set(told["fitted_on"]) == {sha256(path.read_bytes()).hexdigest() for path in (small_set, other)}
+    assert yaml.safe_load(rag("judge", "fit", *chosen).out) == told
+
+
+def test_a_card_is_about_one_set(rag: Verb, small_set: Path) -> None:
+    found = rag("judge", "calibrate", f"data={small_set},{small_set}")
+    assert (found.code, "data: names 2 sets" in found.err) == (2, True), found.err
 
 
 @pytest.mark.parametrize(
