@@ -15,6 +15,8 @@ WILSON = 1.959964**2
 """The square of the normal deviate that TAIL lies beyond."""
 ROWS = 256
 """Cases that are held against all others at once."""
+BINS = 10
+"""Parts of [0, 1] in which scores are compared with labels."""
 CELLS = 1 << 21
 """Weights that are drawn at once, cases times draws."""
 
@@ -185,6 +187,16 @@ class RankCorrelation(Statistic):
             both = ((counts @ self._pairs) * counts).sum(axis=1)
             one, other = (weights.sum(axis=1) ** 2 - (_tied(weights, ties) ** 2).sum(axis=1) for ties in self._ties)
         return _ratio(both, np.sqrt(one * other))
+
+
+def calibration_error(scores: Floats, labels: Bools) -> float:
+    """The expected calibration error: how far the mean score of a tenth of [0, 1] is from the share of yes there, on average.
+
+    Guo et al. 2017, "On Calibration of Modern Neural Networks".
+    """
+    part = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+    sums = np.bincount(part, scores - labels, BINS)
+    return float(np.abs(sums).sum() / len(scores))
 
 
 def _tied(weights: Floats, ties: NDArray[np.int64]) -> Floats:

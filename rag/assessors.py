@@ -1,17 +1,42 @@
 """The judges of trials: what they judged, what they could not, and how far each can be trusted."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag import calibration
+from rag.agreement import Estimate
 from rag.calibration import Card
-from rag.claims import first_failure
+from rag.claims import Assessment, first_failure
 from rag.evaluate import parse_column
-from rag.kept import assessment_of
+from rag.kept import assessment_of, plain
+from rag.labelled import ANSWER
 from rag.plan import Plan, PlannedTrial
 from rag.roles import AssessedMetric
 from rag.store import Store
+
+SHOWN = 3
+"""Corrected means that are shown, the highest ones."""
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """The mean faithfulness of a trial's `answers`, as the `judge` says it and as `people` would, by the labels of a card."""
+
+    trial: str
+    answers: int
+    judge: float
+    people: Estimate
+    card: Card
+
+    @property
+    def sentence(self) -> str:
+        """What a report says of it."""
+        share = f"{self.people.value:.3f} [{self.people.low:.3f}, {self.people.high:.3f}]"
+        labels = f"by {self.card.texts} labels of {self.card.data}"
+        counts = f"{self.answers:,} answers of {self.trial}"
+        return f"Of {counts}, people would call {share} supported, {labels}; the judge says {self.judge:.3f}"
 
 
 @dataclass(frozen=True)
@@ -20,6 +45,7 @@ class Assessor:
 
     `asked` counts the judgements that it was asked for, in all of these trials, `failed` those that it could not make.
     `cards` say how it agrees with people, one per set of labels; `why` is what was wrong with the first claim that failed.
+    `corrected` are the means of faithfulness that carry the judge's error, the highest first.
     """
 
     name: str
@@ -31,13 +57,17 @@ class Assessor:
     failed: int
     cards: tuple[Card, ...]
     why: str = ""
+    corrected: tuple[Corrected, ...] = ()
 
     @property
     def remarks(self) -> list[str]:
         """What a reader must know before trusting its figures."""
         found = [f"{self.name} {remark}" for card in self.cards for remark in card.remarks if remark.startswith("does not")]
         if not self.cards:
-            found.append(f"{self.name} has no calibration card: nobody has measured it against people")
+            found.append(f"{self.name} has no calibration card: its agreement with people is unknown")
+        elif not any(ANSWER in card.kinds for card in self.cards):
+            kinds = ", ".join(sorted({f"kind {kind}" for card in self.cards for kind in card.kinds})) or "unknown kind"
+            found.append(f"{self.name} was measured on texts of {kinds}, not on answers: on these it may err more")
         return [*found, self.lost] if self.failed else found
 
     @property
@@ -50,7 +80,9 @@ class Assessor:
         """The judge as JSON values."""
         own = {"judge": self.name, "identity": self.identity, "config": self.node, "columns": list(self.columns)}
         counts = {"asked": self.asked, "failed": self.failed}
-        return {**own, **counts, "remarks": self.remarks, "cards": [card.to_json() for card in self.cards]}
+        means = [{**asdict(one), "card": one.card.data} for one in self.corrected]
+        cards = [card.to_json() for card in self.cards]
+        return {**own, **counts, "remarks": self.remarks, "corrected": plain(means), "cards": cards}
 
 
 def assessors(made: Plan, store: Store, trials: Sequence[PlannedTrial] | None = None) -> list[Assessor]:
@@ -110,4 +142,19 @@ def _assessor(name: str, trials: Sequence[PlannedTrial], made: Plan, store: Stor
     ids = tuple(trial.trial_id for trial in trials)
     said = (one.verdict for part in told if part.get("failed") for one in assessment_of(part) if one.verdict)
     cards = tuple(calibration.cards(store, name))
-    return Assessor(title, name, node, ids, tuple(columns), asked, failed, cards, first_failure(said))
+    told_of = [(trial, store.read_meta(made.stages[trial.ends.assess or ""].entry)) for trial in trials]
+    means = [one for trial, meta in told_of if meta for one in _corrected(trial, assessment_of(meta), cards)]
+    means.sort(key=lambda one: -one.people.value)
+    return Assessor(title, name, node, ids, tuple(columns), asked, failed, cards, first_failure(said), tuple(means))
+
+
+def _corrected(trial: PlannedTrial, found: Sequence[Assessment], cards: Sequence[Card]) -> Iterator[Corrected]:
+    """The mean faithfulness of the answers that claim something, once for every card of answers."""
+    rows = zip(trial.golden.examples, found, strict=True)
+    judged = [(example, one.verdict.faithfulness) for example, one in rows if one.verdict]
+    known = [(example.cluster or example.query.query_id, value) for example, value in judged if value == value]
+    for card in cards if known else ():
+        if card.speaks_of_answers:
+            clusters, values = zip(*known, strict=True)
+            mean = math.fsum(values) / len(values)
+            yield Corrected(trial.trial.name, len(values), mean, card.people(values, clusters), card)

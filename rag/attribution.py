@@ -107,12 +107,12 @@ def _weigh(judge: Judge, several: Sequence[_Sentence]) -> None:
 
 
 def _supports(judge: Judge, asked: Sequence[tuple[_Sentence, Sequence[int]]]) -> list[float]:
-    """The support of the weakest claim of each sentence by some contexts, NaN where one of its claims could not be judged."""
+    """The support of each sentence by some contexts, NaN where one of its claims could not be judged."""
     found = []
     for (one, _), (verdict, spent) in zip(asked, judged(judge, [one.case(cites) for one, cites in asked]), strict=True):
         one.spent += spent
         one.claims = not verdict.abstained
-        found.append(math.nan if verdict.failures else verdict.weakest)
+        found.append(math.nan if verdict.failures else verdict.support)
     return found
 
 

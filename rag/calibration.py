@@ -1,71 +1,84 @@
 """The calibration card of a judge: how it agrees with people, beside what the length and the words of a text alone would say.
 
-A judge that was fitted on the very labels it is measured on is measured out of fold: every cluster is judged with weights that
-have seen nothing of it.
+A judge whose weights come from several sets of labels is measured on each of these with the weights that the others give.
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled
+from rag.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled, calibration_error
 from rag.claims import Case, first_failure
 from rag.entries import Entry
 from rag.errors import DataError
 from rag.identity import code_identity, digest
-from rag.labelled import Labelled
+from rag.labelled import ANSWER, Labelled
 from rag.paired import ALPHA
+from rag.ppi import powered_mean
 from rag.resampling import DRAWS
 from rag.roles import Judge
 from rag.store import Store
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Weights = Mapping[str, float]
 WORD = re.compile(r"\w+")
-FOLDS = 10
 SPACE = "cards"
 """Where cards lie in a store."""
 
 
 @runtime_checkable
 class Fitted(Protocol):
-    """A judge whose weights come from labels; `fitted_on` is the sha256 of their file, empty for none."""
+    """A judge whose weights come from labels."""
 
     @property
-    def fitted_on(self) -> str:
-        """Which labels."""
-        ...
-
-    @property
-    def weights(self) -> Mapping[str, float]:
+    def weights(self) -> Weights:
         """What is fitted."""
         ...
 
-    def measure(self, cases: Sequence[Case]) -> list[Floats]:
-        """All that supports are made of, one row per claim."""
+    @property
+    def fitted_on(self) -> Mapping[str, Weights]:
+        """The sha256 of every file of labels, and the weights that the other files give."""
         ...
 
-    def supports(self, measures: Floats) -> Floats:
-        """The supports of such rows."""
+    def measure(self, cases: Sequence[Case]) -> Floats:
+        """All that supports are made of, one row per text."""
         ...
 
-    def refitted(self, measures: Sequence[Floats], labels: Sequence[bool]) -> "Fitted":
-        """The same judge with weights from these labels."""
+    def refitted(self, measures: Sequence[Floats], labels: Sequence[Sequence[bool]]) -> "Fitted":
+        """The same judge with weights from the labels of several sets, which count alike."""
         ...
+
+    def without(self, digest: str) -> Judge:
+        """The judge with the weights that the files other than this one give."""
+        ...
+
+
+def fit(judge: Fitted, sets: Sequence[Labelled]) -> dict[str, Any]:
+    """The `weights` that some sets give together, and `fitted_on`; of one set alone, that has no other weights."""
+    measures = [judge.measure(one.cases) for one in sets]
+    labels = [one.labels for one in sets]
+    others = [[row for row in range(len(sets)) if row != own] for own in range(len(sets)) if len(sets) > 1]
+    apart = [judge.refitted([measures[row] for row in rows], [labels[row] for row in rows]).weights for rows in others]
+    fitted_on = {one.digest: dict(weights) for one, weights in zip(sets, apart or [{}], strict=True)}
+    return {"weights": dict(judge.refitted(measures, labels).weights), "fitted_on": fitted_on}
 
 
 @dataclass(frozen=True)
 class Card:
     """How a judge agrees with the labels of one set, at its own `threshold`, with 95 % intervals by cluster.
 
-    `judge` is the identity that the card belongs to. A text counts as supported as far as its weakest claim is. Texts that
-    `abstained` or `failed` (a claim could not be judged) have no score and stand in no figure but their own. `folds` is the
-    number of folds where the judge was fitted on these labels, 0 where it was not. `over_overlap` and `over_length` are paired
-    differences in AUC. `why` is what was wrong with the first text that failed, where the judge says so.
+    `judge` is the identity that the card belongs to, `kinds` are the kinds of text that were measured. Texts that `abstained`
+    or `failed` (a claim could not be judged) have no score and stand in no figure but their own. `held_out` says that the judge
+    was fitted on these labels too, and measured with the weights that the other sets give. `over_overlap` and `over_length`
+    are paired differences in AUC, `error` is the expected calibration error. `pairs` has the faithfulness that the judge says
+    of each text, whether people call it supported, and the number of its cluster. `why` is what was wrong with the first text
+    that failed, where the judge says so.
     """
 
     judge: str
@@ -76,7 +89,6 @@ class Card:
     supported: int
     abstained: int
     failed: int
-    folds: int
     threshold: float
     auc: Estimate
     kappa: Estimate
@@ -88,6 +100,10 @@ class Card:
     over_overlap: Difference
     over_length: Difference
     why: str = ""
+    held_out: bool = False
+    kinds: tuple[str, ...] = ()
+    error: float = math.nan
+    pairs: tuple[tuple[float, bool, int], ...] = ()
 
     @property
     def remarks(self) -> list[str]:
@@ -105,11 +121,26 @@ class Card:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Card":
-        """The card that `to_json` gave."""
-        values = {name: value for name, value in content.items() if name != "remarks"}
+        """The card that `to_json` gave; one of older code says nothing of the fields that it has not."""
+        known = {one.name for one in fields(cls)}
+        values = {name: value for name, value in content.items() if name in known}
         kinds = {name: Difference if "p" in value else Estimate for name, value in values.items() if isinstance(value, dict)}
-        made = {name: kind(**{part: _number(value) for part, value in values[name].items()}) for name, kind in kinds.items()}
-        return cls(**{**values, **made})
+        made: dict[str, Any] = {
+            name: kind(**{part: _number(value) for part, value in values[name].items()}) for name, kind in kinds.items()
+        }
+        made["kinds"], made["pairs"] = tuple(values.get("kinds", ())), tuple(map(tuple, values.get("pairs", ())))
+        return cls(**{**values, **made, "error": _number(values.get("error"))})
+
+    @property
+    def speaks_of_answers(self) -> bool:
+        """Whether answers were measured, and judge and people can be compared text by text."""
+        return ANSWER in self.kinds and bool(self.pairs)
+
+    def people(self, said: Sequence[float], clusters: Sequence[str]) -> Estimate:
+        """The share of some answers that people would call supported, given the faithfulness that the judge says of each."""
+        known, people, own = zip(*self.pairs, strict=True)
+        labels = np.array(known, np.float64), np.array(people, np.float64)
+        return powered_mean(np.array(said, np.float64), *labels, clusters, [str(number) for number in own])
 
 
 def card_of(judge: Judge, labelled: Labelled, identity: str, store: Store) -> Card:
@@ -138,20 +169,16 @@ def _place(identity: str, labels: str, name: str) -> str:
 
 def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:
     """Measure a judge; DataError where so many texts have no score that labels of one kind are left."""
-    scores, abstained, failed, folds, why = _scores(judge, labelled)
-    known = ~np.isnan(scores)
+    verdicts = _unbiased(judge, labelled).judge(labelled.cases)
+    scores = np.array([math.nan if one.failures else one.support for one in verdicts])
+    why, failed, known = first_failure(verdicts), sum(one.failures > 0 for one in verdicts), np.flatnonzero(~np.isnan(scores))
     labels = np.array(labelled.labels, np.bool_)[known]
     if labels.all() or not labels.any():
-        what = f"only {len(labels)} of {len(known)} texts have a score{f'; the first that has none: {why}' if why else ''}"
+        what = f"only {len(labels)} of {len(scores)} texts have a score{f'; the first that has none: {why}' if why else ''}"
         raise DataError(labelled.name, what, "a judge that can read them")
-    kept = [case for case, one in zip(labelled.cases, known, strict=True) if one]
-    clusters = [cluster for cluster, one in zip(labelled.clusters, known, strict=True) if one]
-    drawn = Resampled(clusters, draws)
-    rows = {"auc": scores[known], "overlap_auc": _overlaps(kept), "length_auc": -np.array([len(case.text) for case in kept])}
-    aucs = {name: Auc(np.asarray(row, np.float64), labels) for name, row in rows.items()}
-    values = {name: drawn.values(auc) for name, auc in aucs.items()}
-    said = scores[known] >= judge.threshold
-    made = {name: drawn.measured(Decisions(said, labels, name)) for name in DECISIONS}
+    clusters = [labelled.clusters[row] for row in known]
+    numbers = np.unique(np.array(clusters, np.str_), return_inverse=True)[1].tolist()
+    said, cases = [verdicts[row].faithfulness for row in known], [labelled.cases[row] for row in known]
     return Card(
         judge=identity,
         data=labelled.name,
@@ -159,52 +186,46 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
         texts=len(labelled.cases),
         clusters=len(set(labelled.clusters)),
         supported=sum(labelled.labels),
-        abstained=abstained,
+        abstained=len(scores) - len(known) - failed,
         failed=failed,
-        folds=folds,
         threshold=judge.threshold,
-        over_overlap=drawn.difference(values["auc"], values["overlap_auc"]),
-        over_length=drawn.difference(values["auc"], values["length_auc"]),
         why=why,
-        **{name: drawn.measured(auc) for name, auc in aucs.items()},
-        **made,
+        held_out=isinstance(judge, Fitted) and labelled.digest in judge.fitted_on,
+        kinds=labelled.kinds,
+        error=calibration_error(scores[known], labels),
+        pairs=tuple(zip(said, labels.tolist(), numbers, strict=True)),
+        **_agreement(scores[known], labels, Resampled(clusters, draws), judge.threshold, cases),
     )
 
 
-def _scores(judge: Judge, labelled: Labelled) -> tuple[Floats, int, int, int, str]:
-    """One score per text, NaN for none; how many abstained, how many failed, in how many folds they were made, and why not."""
-    if isinstance(judge, Fitted) and judge.fitted_on == labelled.digest:
-        measures = judge.measure(labelled.cases)
-        scores = out_of_fold(judge, measures, labelled)
-        silent = sum(not len(rows) for rows in measures)
-        return scores, silent, int(np.isnan(scores).sum()) - silent, FOLDS, ""
-    verdicts = judge.judge(labelled.cases)
-    failed = [verdict.failures > 0 for verdict in verdicts]
-    scores = np.array([math.nan if lost else verdict.weakest for lost, verdict in zip(failed, verdicts, strict=True)])
-    return scores, int(np.isnan(scores).sum()) - sum(failed), sum(failed), 0, first_failure(verdicts)
+def _agreement(scores: Floats, labels: Bools, drawn: Resampled, threshold: float, cases: Sequence[Case]) -> dict[str, Any]:
+    """Everything of a card that has an interval, by its name there."""
+    rows = {"auc": scores, "overlap_auc": _overlaps(cases), "length_auc": -np.array([float(len(case.text)) for case in cases])}
+    aucs = {name: Auc(row, labels) for name, row in rows.items()}
+    values = {name: drawn.values(auc) for name, auc in aucs.items()}
+    said = scores >= threshold
+    return {
+        "over_overlap": drawn.difference(values["auc"], values["overlap_auc"]),
+        "over_length": drawn.difference(values["auc"], values["length_auc"]),
+        **{name: drawn.measured(auc) for name, auc in aucs.items()},
+        **{name: drawn.measured(Decisions(said, labels, name)) for name in DECISIONS},
+    }
 
 
-def out_of_fold(judge: Fitted, measures: Sequence[Floats], labelled: Labelled, folds: int = FOLDS, seed: int = 0) -> Floats:
-    """The score of every text, by weights that were fitted without its fold; clusters are never cut. NaN without claims."""
-    _, cluster = np.unique(np.array(labelled.clusters, np.str_), return_inverse=True)
-    fold = (np.random.default_rng([seed, 4]).permutation(int(cluster.max()) + 1) % folds)[cluster]
-    scores = np.full(len(measures), math.nan)
-    for held in range(min(folds, int(fold.max()) + 1)):
-        outside, inside = np.flatnonzero(fold != held).tolist(), np.flatnonzero(fold == held).tolist()
-        refitted = judge.refitted([measures[row] for row in outside], [labelled.labels[row] for row in outside])
-        for row in inside:
-            if len(measures[row]):
-                scores[row] = refitted.supports(measures[row]).min()
-    return scores
+def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
+    """The judge as far as it has seen nothing of some labels; DataError where it has seen nothing else."""
+    if not isinstance(judge, Fitted) or labelled.digest not in judge.fitted_on:
+        return judge
+    if not judge.fitted_on[labelled.digest]:
+        remedy = f"fit it on a second set too: rag judge fit data=wice,{labelled.name}"
+        raise DataError(labelled.name, "is all that the judge was fitted on, and says nothing of other texts", remedy)
+    return judge.without(labelled.digest)
 
 
 def _overlaps(cases: Sequence[Case]) -> Floats:
     """The share of the different words of a text that stand in its contexts."""
-    return np.array([_overlap(_words(case.text), _words(" ".join(case.contexts))) for case in cases])
-
-
-def _overlap(ours: set[str], theirs: set[str]) -> float:
-    return len(ours & theirs) / len(ours) if ours else 0.0
+    pairs = ((_words(case.text), _words(" ".join(case.contexts))) for case in cases)
+    return np.array([len(ours & theirs) / max(len(ours), 1) for ours, theirs in pairs])
 
 
 def _words(text: str) -> set[str]:

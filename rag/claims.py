@@ -47,11 +47,13 @@ class Claim:
 class Verdict:
     """What a judge says of a text: its claims in reading order.
 
-    A text that says that it cannot answer has no claims and `abstained`: it is not unfaithful, and it has no faithfulness.
+    `whole` is the probability that all of the text follows from its contexts, of a judge that measures texts as a whole. A text
+    that says that it cannot answer has no claims and `abstained`: it is not unfaithful, and it has no faithfulness.
     """
 
     claims: tuple[Claim, ...] = ()
     abstained: bool = False
+    whole: float | None = None
 
     @property
     def failures(self) -> int:
@@ -60,23 +62,20 @@ class Verdict:
 
     @property
     def faithfulness(self) -> float:
-        """The mean support of the claims that were judged, in [0, 1]; NaN for an abstention and where none was judged.
+        """`whole`, or else the mean support of the claims that were judged; NaN for an abstention and where none was judged.
 
-        The mean of supports, not the share above a threshold: a support is a probability, and cutting it first would lose what
-        it says of the claims near the cut.
+        The mean of supports, not the share above a threshold: a support is a probability, and a cut loses what it says of the
+        claims near the cut.
         """
+        if self.whole is not None:
+            return self.whole
         known = self._known()
         return math.fsum(known) / len(known) if known else math.nan
 
     @property
-    def weakest(self) -> float:
-        """The least support of a claim: the text follows from the contexts if all of its claims do. NaN as above."""
-        return min(self._known(), default=math.nan)
-
-    def supported(self, threshold: float) -> float:
-        """The share of judged claims with at least so much support; NaN as above."""
-        known = self._known()
-        return sum(support >= threshold for support in known) / len(known) if known else math.nan
+    def support(self) -> float:
+        """How far the text as a whole follows: `whole`, or else the least support of a claim. NaN as above."""
+        return self.whole if self.whole is not None else min(self._known(), default=math.nan)
 
     def _known(self) -> list[float]:
         return [claim.support for claim in self.claims if not claim.failure]
@@ -108,7 +107,7 @@ class Spent:
 class Cited:
     """A sentence of a reply, the characters [start, end) of it, held against the contexts that it cites.
 
-    `support` is that of its weakest claim by all the cited contexts together, NaN if it cites none or could not be judged;
+    `support` is its own by all the cited contexts together, NaN if it cites none or could not be judged;
     `needed` says, for each of `contexts`, whether it carries the sentence alone or the others do not without it.
     """
 

@@ -88,7 +88,7 @@ def assessment_of(meta: Mapping[str, Any]) -> list[Assessment]:
 
 def verdict_of(meta: Mapping[str, Any]) -> Verdict:
     """What a judge said of a text."""
-    return Verdict(tuple(map(_claim, meta["claims"])), meta["abstained"])
+    return Verdict(tuple(map(_claim, meta["claims"])), meta["abstained"], meta.get("whole"))
 
 
 def _assessment(part: Mapping[str, Any]) -> Assessment:

@@ -1,7 +1,8 @@
 """Texts that people have judged: what a judge is measured against.
 
-`wice` and `halueval` lie below RAG_DATA; any other set is a JSON Lines file with `text`, `contexts` (a list of texts) and
-`supported` (true or false), and where they are known `question` and `cluster`, the article or conversation a text comes from.
+`wice`, `mtrag`, `scifact` and `halueval` lie below RAG_DATA; any other set is a JSON Lines file with `text`, `contexts` (a list
+of texts) and `supported` (true or false), and where they are known `question`, `cluster`, the article or conversation a text
+comes from, and `kind`, such as claim or summary (answer unless told).
 """
 
 import hashlib
@@ -10,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from rag.claims import Case
@@ -17,13 +19,19 @@ from rag.errors import DataError
 
 Row = Mapping[str, Any]
 Labels = Iterator[tuple[Case, bool, str]]
+Read = Callable[[Row, int], Labels]
+ANSWER, CLAIM = "answer", "claim"
+"""Kinds of text that people judged: replies of a system to a question, and sentences that state something."""
+FAITHFUL = 3.5
+"""The median rating, of 1 to 4, from which an answer counts as faithful."""
 
 
 @dataclass(frozen=True)
 class Labelled:
     """Cases with a person's word on each: whether all of the text follows from the contexts.
 
-    `clusters` names what each case comes from; cases of one cluster are not independent. `digest` is the sha256 of the file.
+    `clusters` names what each case comes from; cases of one cluster are not independent. `digest` is the sha256 of the file,
+    `kinds` what kinds of text they are.
     """
 
     name: str
@@ -31,6 +39,7 @@ class Labelled:
     cases: tuple[Case, ...]
     labels: tuple[bool, ...]
     clusters: tuple[str, ...]
+    kinds: tuple[str, ...] = (ANSWER,)
 
 
 def _wice(row: Row, number: int) -> Labels:
@@ -38,10 +47,48 @@ def _wice(row: Row, number: int) -> Labels:
     yield Case(row["claim"], ("\n".join(row["evidence"]),)), row["label"] == "supported", row["meta"]["claim_title"]
 
 
+def _mtrag(row: Row, number: int) -> Labels:
+    """Answers of three systems in conversations, by the median of people's ratings (Katsis et al. 2025, "MTRAG").
+
+    Answers without contexts, to which the ratings give no meaning, are left out.
+    """
+    if row["contexts"]:
+        contexts = tuple(context["text"] for context in row["contexts"])
+        yield Case(row["answer"], contexts, row["text"]), median(row["faithfulness"]) >= FAITHFUL, row["conversation_id"]
+
+
 def _halueval(row: Row, number: int) -> Labels:
     """Two answers to one question, the second made up (Li et al. 2023, "HaluEval")."""
     for name, label in (("right_answer", True), ("hallucinated_answer", False)):
         yield Case(row[name], (row["knowledge"],), row["question"]), label, str(number)
+
+
+def _scifact(folder: Path) -> Read:
+    """Claims against each abstract that they cite, which supports them or does not (Wadden et al. 2020, "SciFact").
+
+    An abstract without marked sentences, of a claim that has some elsewhere, has no label and is left out.
+    """
+    claims, abstracts = (_texts(folder / name) for name in ("queries.jsonl", "corpus.jsonl"))
+    cited: dict[str, list[str]] = {}
+    for line in (folder / "qrels" / "train.tsv").read_text("utf-8").split("\n")[1:]:
+        if line:
+            cited.setdefault(line.split("\t")[0], []).append(line.split("\t")[1])
+
+    def read(row: Row, number: int) -> Labels:
+        said: dict[str, set[str]] = {}
+        for rationale in row["rationales"]:
+            for sentence in rationale["sentences"]:
+                said.setdefault(sentence["corpus_id"], set()).add(rationale["label"])
+        for name in cited[row["_id"]]:
+            if name in said or not said:
+                yield Case(claims[row["_id"]], (abstracts[name],)), said.get(name) == {"SUPPORT"}, name
+
+    return read
+
+
+def _texts(path: Path) -> dict[str, str]:
+    rows = (json.loads(line) for line in path.read_text("utf-8").split("\n") if line)
+    return {row["_id"]: row["text"] for row in rows}
 
 
 def _own(row: Row, number: int) -> Labels:
@@ -53,19 +100,22 @@ def _own(row: Row, number: int) -> Labels:
     yield Case(row["text"], tuple(contexts), str(row.get("question", ""))), label, str(row.get("cluster", number))
 
 
-KNOWN: Mapping[str, tuple[str, Callable[[Row, int], Labels]]] = {
-    "wice": ("wice-dev/claim.jsonl", _wice),
-    "halueval": ("halueval-qa-500/qa_one_turn.jsonl", _halueval),
+KNOWN: Mapping[str, tuple[str, str, Callable[[Path], Read]]] = {
+    "wice": ("wice-dev/claim.jsonl", CLAIM, lambda folder: _wice),
+    "mtrag": ("mtrag-faithfulness-dev/answers.jsonl", ANSWER, lambda folder: _mtrag),
+    "scifact": ("beir/scifact-train/supporting.jsonl", CLAIM, _scifact),
+    "halueval": ("halueval-qa-500/qa_one_turn.jsonl", "short answer", lambda folder: _halueval),
 }
+"""The file of a set, the kind of its texts, and what reads its rows, given the folder that the file lies in."""
 
 
 def labelled(name: str) -> Labelled:
     """The set of that name, or at that path; DataError for what cannot be read or holds labels of one kind only."""
-    place, read = KNOWN.get(name, (name, _own))
+    place, kind, reader = KNOWN.get(name, (name, ANSWER, lambda folder: _own))
     path = Path(os.environ.get("RAG_DATA") or "../shared/data", place) if name in KNOWN else Path(place)
     try:
         content = path.read_bytes()
-        text = content.decode("utf-8")
+        text, read = content.decode("utf-8"), reader(path.parent)
     except (OSError, ValueError) as error:
         known = f"set RAG_DATA to the folder of public data, or data=<{'|'.join(KNOWN)}|path.jsonl>"
         raise DataError(str(path), f"cannot be read ({getattr(error, 'strerror', None) or error})", known) from error
@@ -73,10 +123,16 @@ def labelled(name: str) -> Labelled:
     if len({label for _, label, _ in found}) < 2:
         raise DataError(str(path), f"holds {len(found)} texts, not both supported and unsupported ones", "labels of both kinds")
     cases, labels, clusters = zip(*found, strict=True)
-    return Labelled(name if name in KNOWN else path.stem, hashlib.sha256(content).hexdigest(), cases, labels, clusters)
+    title, digest = (name if name in KNOWN else path.stem), hashlib.sha256(content).hexdigest()
+    return Labelled(title, digest, cases, labels, clusters, _kinds(text) if name not in KNOWN else (kind,))
 
 
-def _rows(text: str, path: Path, read: Callable[[Row, int], Labels]) -> Labels:
+def _kinds(text: str) -> tuple[str, ...]:
+    """What the lines of an own file call their texts; an answer where they do not say."""
+    return tuple(sorted({str(json.loads(line).get("kind", ANSWER)) for line in text.split("\n") if line.strip()}))
+
+
+def _rows(text: str, path: Path, read: Read) -> Labels:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:

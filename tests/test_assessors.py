@@ -66,11 +66,47 @@ def test_a_card_is_found_by_the_judge_that_it_was_made_for(study: str, labels: s
     assert judge.columns == tuple(COLUMNS.removeprefix("metrics=[").removesuffix("]").split(",")[1:])
     assert len(judge.trials) == 2
     assert judge.asked > 2 * 20
-    assert judge.remarks == ["LocalJudge has no calibration card: nobody has measured it against people"]
+    assert judge.remarks == ["LocalJudge has no calibration card: its agreement with people is unknown"]
+    assert judge.corrected == ()
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     (card,) = assessors(done.plan, store)[0].cards
     assert (card.data, card.texts) == ("people", len(SUPPORTED) + len(UNSUPPORTED))
     assert assessors(done.plan, store)[0].remarks == [f"LocalJudge {remark}" for remark in card.remarks]
+
+
+def test_means_carry_the_error_that_the_labels_show(study: str, labels: str, rag: Verb) -> None:
+    done, store = swept(study)
+    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    (judge,) = assessors(done.plan, store)
+    (card,) = judge.cards
+    moved = sum(label - said for said, label, _ in card.pairs) / len(card.pairs)
+    rows = {row.name: row.metrics["faithfulness"] for row in done.board.rows}
+    assert len(judge.corrected) == 2
+    for one in judge.corrected:
+        assert one.judge == pytest.approx(rows[one.trial]["mean"])
+        assert one.people.value == pytest.approx(one.judge + moved)
+        assert one.people.high - one.people.low > rows[one.trial]["high"] - rows[one.trial]["low"]
+        assert one.sentence.startswith(f"Of {one.answers} answers of {one.trial}, people would call {one.people.value:.3f} [")
+    listing = judges(done.plan, store)
+    assert listing is not None
+    assert judge.corrected[0].sentence in listing.sentence
+    shown = " ".join(rag("sweep", study, "--no-track").out.split())
+    assert judge.corrected[0].sentence in shown
+
+
+def test_a_card_of_other_texts_than_answers_warns(study: str, labels: str, rag: Verb) -> None:
+    rows = [json.loads(line) | {"kind": "claim"} for line in Path("people.jsonl").read_text("utf-8").splitlines()]
+    Path("people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    done, store = swept(study)
+    assert rag("judge", "calibrate", *WORDS, labels).code == 0
+    (judge,) = assessors(done.plan, store)
+    warning = "LocalJudge was measured on texts of kind claim, not on answers: on these it may err more"
+    assert warning in judge.remarks
+    assert judge.corrected == ()
+    listing = judges(done.plan, store)
+    assert listing is not None
+    assert warning in listing.sentence
+    assert warning in " ".join(rag("sweep", study, "--no-track").out.split())
 
 
 def test_mlflow_is_told_of_the_judge(study: str, labels: str, rag: Verb) -> None:
@@ -92,12 +128,12 @@ def test_a_report_has_a_section_on_judges_and_all_columns(here: Path, labels: st
     listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert [line.cells[1] for line in listing.lines] == ["none"]
-    assert "nobody has measured it" in listing.sentence
+    assert "its agreement with people is unknown" in listing.sentence
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     found = report.gather(done.plan, store)
     assert found.judges is not None
     ((name, cells),) = [(line.name, line.cells) for line in found.judges.lines]
-    assert (name, cells[1]) == ("LocalJudge", f"people, {len(SUPPORTED) + len(UNSUPPORTED)} texts")
+    assert (name, cells[1]) == ("LocalJudge", f"people (answer), {len(SUPPORTED) + len(UNSUPPORTED)} texts")
     assert board(found).heads[-8:] == tuple(others.split(","))
     assert all(float(cell.rpartition("p ")[2]) > 0 for cell in cells[3:5])
     assert rag("report", study).code == 0

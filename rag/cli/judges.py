@@ -16,7 +16,10 @@ judges = typer.Typer(no_args_is_help=True, help="Judges of faithfulness: how far
 app.add_typer(judges, name="judge")
 Chosen = Annotated[
     list[str] | None,
-    typer.Argument(help="judge=<choice>, data=wice|halueval|<path.jsonl>, and parameters of the judge.", metavar="KEY=VALUE …"),
+    typer.Argument(
+        help="judge=<choice>, data=wice|mtrag|scifact|halueval|<path.jsonl>, and parameters of the judge.",
+        metavar="KEY=VALUE …",
+    ),
 ]
 
 
@@ -24,14 +27,18 @@ Chosen = Annotated[
 def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json = False) -> None:
     """Measure a judge against people's labels: AUC, kappa, sensitivity, specificity, beside word overlap and length.
 
-    The card is stored under the judge's identity. A judge that was fitted on these labels is measured out of fold. A line of
-    an own file: {"text": …, "contexts": […], "supported": true}, and if known "question" and "cluster".
+    The card is stored under the judge's identity. A judge that was fitted on these labels too is measured with the weights that
+    its other labels give. A line of an own file: {"text": …, "contexts": […], "supported": true}, and if known "question",
+    "cluster" and "kind" (answer unless told).
     """
     from rag import terminal, upkeep
     from rag.calibration import card_of, keep
+    from rag.errors import ConfigError
     from rag.terminal import cards
 
-    name, node, components, data = _chosen(chosen or (), store)
+    name, node, components, (data, *more) = _chosen(chosen or (), "mtrag", store)
+    if more:
+        raise ConfigError("data", f"names {1 + len(more)} sets", "one set: a card is about one")
     judge = components.role("judge", node)
     with terminal.Waiting(f"{name} judges {len(data.cases):,} texts of {data.name} …"):
         found = card_of(judge, data, components.identity(node, "judge"), upkeep.at(store))
@@ -41,20 +48,24 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
 
 @judges.command()
 def fit(chosen: Chosen = None, as_json: Json = False) -> None:
-    """Fit the weights of a judge to people's labels, and print them as conf/judge/ has them."""
-    from rag import terminal
+    """Fit the weights of a judge to people's labels, and print them as conf/judge/ has them.
+
+    Of several sets (data=wice,mtrag,own.jsonl) each counts as much as any other. A card on one of them is made with the weights
+    that the others give; a judge that was fitted on one set alone cannot be measured on that one.
+    """
+    from rag import calibration, terminal
     from rag.calibration import Fitted
     from rag.errors import ConfigError
     from rag.terminal import cards
 
-    name, node, components, data = _chosen(chosen or ())
+    name, node, components, data = _chosen(chosen or (), "wice,mtrag,scifact")
     judge = components.role("judge", node)
     if not isinstance(judge, Fitted):
         raise ConfigError("judge", f"{name} has no weights that labels could give", "judge=local has")
-    with terminal.Waiting(f"{name} reads {len(data.cases):,} texts of {data.name} …"):
-        weights = judge.refitted(judge.measure(data.cases), data.labels).weights
-    told = {"weights": dict(weights), "fitted_on": data.digest}
-    terminal.print_json(told) if as_json else cards.weights(weights, data.digest)
+    texts, names = sum(len(one.cases) for one in data), ", ".join(one.name for one in data)
+    with terminal.Waiting(f"{name} reads {texts:,} texts of {names} …"):
+        told = calibration.fit(judge, data)
+    terminal.print_json(told) if as_json else cards.weights(told)
 
 
 @judges.command()
@@ -76,8 +87,8 @@ def agree(experiment: str, overrides: Overrides = None, as_json: Json = False) -
         terminal.concordance(one)
 
 
-def _chosen(chosen: Sequence[str], store: str = ".rag/store") -> "tuple[str, Any, Components, Labelled]":
-    """Name and config of the judge, what builds it, and the labels; what its parts compute is kept in the store."""
+def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tuple[str, Any, Components, list[Labelled]]":
+    """Name and config of the judge, what builds it, and the sets of labels; what its parts compute is kept in the store."""
     from rag import upkeep
     from rag.compose import compose, hydra_ready, resolve
     from rag.labelled import labelled
@@ -88,4 +99,5 @@ def _chosen(chosen: Sequence[str], store: str = ".rag/store") -> "tuple[str, Any
     name = known.get("judge", "local")
     with hydra_ready():
         config = resolve(compose([f"judge={name}", *others]))
-    return name, config["judge"], components_for(upkeep.at(store)), labelled(known.get("data", "wice"))
+    data = [labelled(one) for one in known.get("data", usual).split(",")]
+    return name, config["judge"], components_for(upkeep.at(store)), data

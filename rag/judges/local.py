@@ -1,14 +1,15 @@
 """A judge without a key: claims are held against their best passages by words and by the vectors of words.
 
-Support is a logistic mix of a few measures: how well the weakest clause is carried by any passage (late interaction), how much
-of the claim's rare words one passage holds, numbers and dates that no context has, names that no context has; their weights are
-fitted to people's labels. A contradiction counts by a weight that is set by hand, for those labels hold few of them.
+Support is a logistic mix of a few measures (`rag.judges.measures`), whose weights are fitted to people's labels of several
+sets, each set counting alike. A text measures what its claims measure on average, by their content, so that one doubtful
+sentence lowers the support of a long answer and does not decide it. A contradiction counts by a weight that is set by hand, for
+those labels hold few of them.
 """
 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,37 +17,41 @@ from numpy.typing import NDArray
 
 from rag.claims import Case, Claim, Verdict
 from rag.errors import ConfigError
-from rag.judges.assertions import claims, refusals, without_markers
-from rag.judges.measures import CONTRADICTION, MEASURES, QUOTED, SIGNS, Measured, measure
+from rag.judges.assertions import quoting_claims, refusals, without_markers
+from rag.judges.measures import CONTRADICTION, MEASURES, QUOTED, SIGNS, Measured, gathered, measure
 from rag.judges.mix import BIAS, fitted, mixed
 from rag.judges.passages import Known, Passages, TokenEncoder
 from rag.judges.relevance import NAMES, related
 
 Floats = NDArray[np.float64]
+Weights = Mapping[str, float]
 WORDLESS = "holds no word that could be looked for"
 Found = tuple[int, int, Measured]
 """Start and end of a claim, and what it measures."""
 WEIGHTED = {**SIGNS, CONTRADICTION: -1}
+ALL = 1 - 1e-9
+"""The share of a text from which it counts as quoted as a whole."""
 
 
 @dataclass(frozen=True)
 class LocalJudge:
-    """Support is a probability: that a person who reads claim and contexts calls the claim supported.
+    """Support is a probability: that a person who reads a text, or a claim of it, and the contexts calls it supported.
 
-    `weights` are the log-odds of each measure, which lies in [0, 1] (`rag.judges.measures`), and a `bias`. A claim that a
-    context holds word for word has support 1. Vectors are compared with at most `most` sentences. `abstentions` are further
-    regular expressions for sentences that say that nothing can be said. `fitted_on` is the sha256 of the labels that the
-    weights come from: on those a card is made out of fold. Claims are judged without a look at the question. `relevance` are
-    the log-odds by which a text speaks to a question (`rag.judges.relevance`), and a bias. For English.
+    `weights` are the log-odds of each measure, which lies in [0, 1], and a `bias`. A claim that a context holds word for word
+    has support 1. Vectors are compared with at most `most` sentences. `abstentions` are further regular expressions for
+    sentences that say that nothing can be said. `fitted_on` has, by the sha256 of every file of labels that the weights come
+    from, the weights that the other files give: a card on those labels is made with these. Claims are judged without a look at
+    the question. `relevance` are the log-odds by which a text speaks to a question (`rag.judges.relevance`), and a bias. For
+    English.
     """
 
     encoder: TokenEncoder
-    weights: Mapping[str, float]
-    relevance: Mapping[str, float]
+    weights: Weights
+    relevance: Weights
     threshold: float = 0.5
     abstentions: Sequence[str] = ()
     most: int = 32
-    fitted_on: str = ""
+    fitted_on: Mapping[str, Weights] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, what, remedy in self._problems():
@@ -89,37 +94,41 @@ class LocalJudge:
         """How far the text of each (question, text) is about what the question asks."""
         return related(pairs, self.encoder, self.relevance)
 
-    def measure(self, cases: Sequence[Case]) -> list[Floats]:
-        """For every case what its claims measure, shape (claims, MEASURES): all that supports are made of."""
-        found = ([measured.values for _, _, measured in part] for part, _ in self._measured(cases))
-        return [np.array(rows, np.float64).reshape(-1, len(MEASURES)) for rows in found]
+    def measure(self, cases: Sequence[Case]) -> Floats:
+        """What each text measures, shape (texts, MEASURES); NaN for one without a claim that can be judged."""
+        rows = [gathered([measured for _, _, measured in found]) for found, _ in self._measured(cases)]
+        return np.array(rows, np.float64).reshape(-1, len(MEASURES))
 
     def supports(self, measures: Floats) -> Floats:
-        """The supports of claims with such measures."""
+        """The supports of claims or texts with such measures."""
         values = mixed(measures[:, : len(WEIGHTED)], tuple(WEIGHTED), self.weights)
-        return np.where(measures[:, MEASURES.index(QUOTED)] > 0, 1.0, values)
+        return np.where(measures[:, MEASURES.index(QUOTED)] >= ALL, 1.0, values)
 
-    def refitted(self, measures: Sequence[Floats], labels: Sequence[bool]) -> "LocalJudge":
-        """This judge with its weights fitted to labelled cases, by the worst that any claim of a case measures.
+    def refitted(self, measures: Sequence[Floats], labels: Sequence[Sequence[bool]]) -> "LocalJudge":
+        """This judge with its weights fitted to the texts of several sets, each of which counts as much as any other.
 
-        Cases without claims and quotations teach nothing. The weight of contradictions stays as it is.
+        Texts without claims and quotations teach nothing. The weight of contradictions stays as it is.
         """
-        signs = np.array([*SIGNS.values()], np.float64)
-        pairs = zip(measures, labels, strict=True)
-        known = [(rows, label) for rows, label in pairs if len(rows) and not (rows[:, -1].all() or np.isnan(rows).any())]
-        worst = np.array([signs * (signs * rows[:, : len(signs)]).min(axis=0) for rows, _ in known])
-        weights = fitted(worst, np.array([label for _, label in known]), SIGNS)
-        return replace(self, weights={**self.weights, **weights})
+        taught = [~np.isnan(rows[:, 0]) & ~(rows[:, -1] >= ALL) for rows in measures]
+        total = sum(int(known.sum()) for known in taught)
+        counts = [np.full(int(known.sum()), total / len(taught) / max(int(known.sum()), 1)) for known in taught]
+        values = np.concatenate([rows[known, : len(SIGNS)] for rows, known in zip(measures, taught, strict=True)])
+        said = np.concatenate([np.array(own, np.bool_)[known] for own, known in zip(labels, taught, strict=True)])
+        return replace(self, weights={**self.weights, **fitted(values, said, SIGNS, np.concatenate(counts))})
+
+    def without(self, digest: str) -> "LocalJudge":
+        """The judge that has seen nothing of some of the labels that it was fitted on."""
+        return replace(self, weights=self.fitted_on[digest], fitted_on={})
 
     def _verdict(self, found: Sequence[Found], abstained: bool) -> Verdict:
-        values = np.array([measured.values for _, _, measured in found], np.float64).reshape(-1, len(MEASURES))
-        supports = self.supports(values).tolist()
-        judged = zip(found, supports, strict=True)
+        measures = [measured for _, _, measured in found]
+        rows = np.array([*(one.values for one in measures), gathered(measures)], np.float64)
+        *supports, whole = self.supports(rows).tolist()
         made = (
             Claim(start, end, support, measured.evidence, measured.lacking, WORDLESS if math.isnan(support) else "")
-            for (start, end, measured), support in judged
+            for (start, end, measured), support in zip(found, supports, strict=True)
         )
-        return Verdict(tuple(made), abstained)
+        return Verdict(tuple(made), abstained, None if math.isnan(whole) else whole)
 
     def _measured(self, cases: Sequence[Case]) -> Iterator[tuple[list[Found], bool]]:
         """The claims of each case, and whether it abstains; cases in a row about the same contexts share their vectors."""
@@ -127,7 +136,7 @@ class LocalJudge:
         for case in cases:
             if case.contexts != contexts:
                 passages, contexts = Passages(case.contexts, self._known), case.contexts
-            spans, abstained = claims(case.text, self._patterns)
+            spans, abstained = quoting_claims(case.text, self._patterns)
             texts = ((start, end, without_markers(case.text[start:end])) for start, end in spans)
             found = [(start, end, measure(text, passages, self.encoder, self.most)) for start, end, text in texts]
             # "Yes." in front of a claim is none; alone it is one that cannot be judged.

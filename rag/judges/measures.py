@@ -10,49 +10,72 @@ from numpy.typing import NDArray
 from rag.claims import Passage
 from rag.judges.late import piece_weights, similarities, weakest_clause
 from rag.judges.opposites import contradicting
-from rag.judges.passages import Passages, TokenEncoder
+from rag.judges.passages import Passages, TokenEncoder, following
 from rag.judges.words import Word, words
 
-SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "numbers": -1, "names": -1}
+SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "pairs": 1, "numbers": -1, "names": -1}
 """What is fitted: more of it raises support, or lowers it."""
 CONTRADICTION, QUOTED = "contradiction", "quoted"
 MEASURES = (*SIGNS, CONTRADICTION, QUOTED)
+LIGHTEST = 1e-6
+"""What a claim weighs that holds no word with a meaning."""
 NEARLY = 0.95
 """The share of the best passage's worth at which a shorter one is shown instead."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The measures of a claim, in the order of MEASURES, each in [0, 1]; where its evidence stands, and what it lacks."""
+    """The measures of a claim, in the order of MEASURES, each in [0, 1]; where its evidence stands, and what it lacks.
+
+    `content` is the rarity of all its words with a meaning together: how much it weighs in its text.
+    """
 
     values: tuple[float, ...]
-    evidence: tuple[Passage, ...]
-    lacking: tuple[str, ...]
+    evidence: tuple[Passage, ...] = ()
+    lacking: tuple[str, ...] = ()
+    content: float = LIGHTEST
+
+
+def gathered(claims: Sequence[Measured]) -> NDArray[np.float64]:
+    """The measures of a text: the means of those of its claims, by content. NaN where no claim has any."""
+    known = [claim for claim in claims if not math.isnan(claim.values[0])]
+    if not known:
+        return np.full(len(MEASURES), np.nan)
+    content = np.array([claim.content for claim in known])
+    means: NDArray[np.float64] = (content / content.sum()) @ np.array([claim.values for claim in known])
+    return means
 
 
 def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) -> Measured:
     """Hold a claim against passages; vectors are compared with the `most` sentences that share the rarest words with it.
 
-    Of n numbers (or dates) that no passage has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise.
-    A claim without a word that could be looked for, such as `Yes.`, measures NaN, unless it is quoted.
+    `clause` is how well any passage carries the weakest clause, `passage` the share of the claim's rare words that one passage
+    holds, `pairs` the share of its neighbouring words that are neighbours in a context. Of n numbers (or dates) that no passage
+    has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. A claim without a word that could be
+    looked for, such as `Yes.`, measures NaN, unless it is quoted.
     """
     said = words(claim)
-    if where := passages.quoting(said):
-        return Measured((1.0, 1.0, 0.0, 0.0, 0.0, 1.0), (where,), ())
-    if not any(word.meaning for word in said):
-        return Measured((math.nan,) * len(MEASURES), (), ())
-    if not passages.sentences:
-        return Measured((0.0, 0.0, *_absences(said, passages), 0.0, 0.0), (), _lacking(claim, said, passages))
     weights = {word.stem: passages.rarity(word.stem) for word in said if word.meaning}
+    content = math.fsum(weights.values()) or LIGHTEST
+    if where := passages.quoting(said):
+        return Measured((1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0), (where,), content=content)
+    if not weights:
+        return Measured((math.nan,) * len(MEASURES))
+    if not passages.sentences:
+        values = 0.0, 0.0, 0.0, *_absences(said, passages), 0.0, 0.0
+        return Measured(values, lacking=_lacking(claim, said, passages), content=content)
     recalls = passages.recalls(weights)
     read = np.sort(np.argsort(-recalls[0], kind="stable")[:most])
     pieces = encoder.token_offsets(claim)
     pooled = similarities(encoder, claim, passages, read.tolist())
     each = piece_weights(said, passages, pieces[: pooled.shape[1]])
     against = contradicting(claim, passages)
-    carried = weakest_clause(claim, said, each, pieces, pooled), float(recalls[-1].max())
+    passage = float(recalls[-1].max())
+    pairs = following(said)
+    adjoining = sum(pair in passages.pairs for pair in pairs) / len(pairs) if pairs else passage
+    carried = weakest_clause(claim, said, each, pieces, pooled), passage, adjoining
     values = (*carried, *_absences(said, passages), float(bool(against)), 0.0)
-    return Measured(values, (_best(recalls, passages),), (*_lacking(claim, said, passages), *against))
+    return Measured(values, (_best(recalls, passages),), (*_lacking(claim, said, passages), *against), content)
 
 
 def _missing(said: Sequence[Word], passages: Passages, kinds: Sequence[str]) -> list[Word]:

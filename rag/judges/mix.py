@@ -1,7 +1,7 @@
 """A logistic mix of a few measures with known signs: how it is computed, and how its weights are found.
 
 Each measure lies in [0, 1] and has a sign: more of it can only raise support, or only lower it. The signs bind the fit, so no
-fold of any data can make a missing number a good thing.
+labels can make a missing number a good thing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,36 +11,38 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 BIAS = "bias"
-STRENGTH = 1.0
+STRENGTH = 0.1
 """The inverse of the ridge penalty on standardised measures (the C of other libraries)."""
 SAME = 1e-9
 """The standard deviation up to which a measure counts as one that never varies."""
 
 
 def mixed(measures: Floats, names: Sequence[str], weights: Mapping[str, float]) -> Floats:
-    """Supports in [0, 1] of claims whose measures have shape (claims, names)."""
+    """Supports in [0, 1] of texts whose measures have shape (texts, names)."""
     odds = weights[BIAS] + measures @ np.array([weights[name] for name in names])
     supports: Floats = 0.5 * (1 + np.tanh(odds / 2))
     return supports
 
 
-def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int]) -> dict[str, float]:
-    """The weights, and the bias, of a ridge logistic regression under the signs; `measures` has shape (claims, signs).
+def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int], counts: Floats) -> dict[str, float]:
+    """The weights, and the bias, of a ridge logistic regression under the signs; `measures` has shape (texts, signs).
 
-    A measure that never varies gets the weight 0. The same input gives the same weights, rounded to 4 digits.
+    `counts` is how often each text counts. A measure that never varies gets the weight 0. The same input gives the same
+    weights, rounded to 4 digits.
     """
     from scipy.optimize import minimize
 
-    mean, spread = measures.mean(axis=0), measures.std(axis=0)
+    mean = np.average(measures, axis=0, weights=counts)
+    spread = np.sqrt(np.average((measures - mean) ** 2, axis=0, weights=counts))
     varies = spread > SAME
     scaled = (measures - mean) / np.where(varies, spread, 1.0)
-    target = np.where(labels, 1.0, -1.0)
+    target, cost = np.where(labels, 1.0, -1.0), STRENGTH * counts
 
     def loss(values: Floats) -> tuple[float, Floats]:
         margin = target * (scaled @ values[1:] + values[0])
-        slope = -target * 0.5 * (1 - np.tanh(margin / 2)) * STRENGTH
+        slope = -target * 0.5 * (1 - np.tanh(margin / 2)) * cost
         ridge = np.concatenate([[0.0], values[1:]])
-        return float(STRENGTH * np.logaddexp(0, -margin).sum() + ridge @ ridge / 2), _gradient(slope, scaled) + ridge
+        return float(cost @ np.logaddexp(0, -margin) + ridge @ ridge / 2), _gradient(slope, scaled) + ridge
 
     bounds = [(None, None), *((0.0, None) if sign > 0 else (None, 0.0) for sign in signs.values())]
     found = minimize(loss, np.zeros(len(bounds)), jac=True, bounds=bounds, method="L-BFGS-B").x

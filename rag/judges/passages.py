@@ -5,6 +5,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from threading import Lock
 from typing import Protocol
 
@@ -137,12 +138,22 @@ class Passages:
         return None
 
     @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The stems of words with a meaning that follow each other in a context, whatever words without meaning lie between."""
+        return frozenset(pair for row in self._rows.values() for pair in following([word for _, word in row]))
+
+    @cached_property
     def _rows(self) -> dict[int, list[tuple[int, Word]]]:
         """The words of each context in order, with the offset of their sentence."""
         rows: dict[int, list[tuple[int, Word]]] = {}
         for sentence in self.sentences:
             rows.setdefault(sentence.where.context, []).extend((sentence.where.start, word) for word in sentence.words)
         return rows
+
+
+def following(said: Sequence[Word]) -> list[tuple[str, str]]:
+    """The stems of every two words with a meaning that follow each other, each pair once."""
+    return list(dict.fromkeys(pairwise(word.stem for word in said if word.meaning)))
 
 
 def _sentences(number: int, text: str) -> list[Sentence]:

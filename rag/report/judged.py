@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rag import controls
 from rag.agreement import Difference, Estimate
-from rag.assessors import Assessor, asking, assessors
+from rag.assessors import SHOWN, Assessor, asking, assessors
 from rag.calibration import Card
 from rag.concordance import Concordance, concordances
 from rag.plan import Plan, PlannedTrial
@@ -28,8 +28,10 @@ def judges(made: Plan, store: Store, recommended: PlannedTrial) -> Listing | Non
         return None
     remarks = [f"{remark}." for judge in found for remark in judge.remarks]
     told = " ".join(f"{judge.name} filled {', '.join(judge.columns)}: {judge.asked:,} judgements." for judge in found)
+    people = [f"{one.sentence}." for judge in found for one in judge.corrected[:SHOWN]]
     agreed = [_agreed(one) for one in concordances(made, store)]
-    return Listing(COLUMNS, tuple(line for judge in found for line in _lines(judge)), " ".join([told, *remarks, *agreed]))
+    lines = tuple(line for judge in found for line in _lines(judge))
+    return Listing(COLUMNS, lines, " ".join([told, *remarks, *people, *agreed]))
 
 
 def _agreed(one: Concordance) -> str:
@@ -47,7 +49,8 @@ def _lines(judge: Assessor) -> Iterator[Line]:
 
 
 def _figures(card: Card) -> tuple[str, ...]:
-    how = f"{card.data}, {card.texts} texts" + (f", {card.folds} folds" if card.folds else "")
+    kinds = ", ".join(card.kinds) or "kind unknown"
+    how = f"{card.data} ({kinds}), {card.texts} texts" + (", weights of other labels" if card.held_out else "")
     beside = (_apart(card.over_overlap), _apart(card.over_length))
     return how, _value(card.auc), *beside, *(_value(one) for one in (card.kappa, card.sensitivity, card.specificity))
 

@@ -1,6 +1,7 @@
 """The calibration card of a judge."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -12,8 +13,10 @@ from rag.terminal.output import interval, number, out
 
 def card(name: str, found: Card) -> None:
     """How a judge agrees with people, its baselines beside it."""
-    how = f"out of fold, {found.folds} folds by cluster" if found.folds else "fitted on nothing in this set"
-    out.print(f"[bold]{escape(name)}[/bold] on {escape(found.data)}: {found.texts} texts, {found.clusters} clusters ({how})")
+    how = "weights of the other sets that it was fitted on" if found.held_out else "fitted on nothing in this set"
+    kind = escape(", ".join(found.kinds) or "texts of unknown kind")
+    texts = f"{found.texts} texts, {found.clusters} clusters"
+    out.print(f"[bold]{escape(name)}[/bold] on {escape(found.data)} ({kind}): {texts} ({how})")
     out.print(f"{found.supported} supported, {found.abstained} abstentions, {found.failed} not judged")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", "value", "beside the judge"):
@@ -23,15 +26,18 @@ def card(name: str, found: Card) -> None:
     table.add_row("  length", _shown(found.length_auc), _beside(found.over_length))
     for title, value in _decisions(found).items():
         table.add_row(title, _shown(value), f"support ≥ {found.threshold:g}")
+    table.add_row("calibration error", number(found.error), "")
     out.print(table)
     for remark in found.remarks:
         out.print(f"[bold]This judge {escape(remark)}.[/bold]" if remark.startswith("does") else escape(remark))
 
 
-def weights(found: Mapping[str, float], fitted_on: str) -> None:
+def weights(found: Mapping[str, Mapping[str, Any]]) -> None:
     """Weights as a YAML of conf/judge/ has them."""
-    lines = ["weights:", *(f"  {name}: {value}" for name, value in found.items()), f"fitted_on: {fitted_on}"]
-    out.print("\n".join(lines), highlight=False)
+    lines = ["weights:", *(f"  {name}: {value}" for name, value in found["weights"].items()), "fitted_on:"]
+    for digest, own in found["fitted_on"].items():
+        lines.append(f"  {digest}: {{{', '.join(f'{name}: {weight}' for name, weight in own.items())}}}")
+    out.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
 def _decisions(found: Card) -> dict[str, Estimate]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 
 from rag.agreement import Estimate
-from rag.assessors import Assessor
+from rag.assessors import SHOWN, Assessor
 from rag.concordance import Concordance
 from rag.terminal.output import interval, out
 
@@ -15,6 +15,8 @@ def judges(found: Sequence[Assessor], agreements: Sequence[Concordance] = (), as
     for judge in (*found, *asking):
         for remark in judge.remarks:
             out.print(f"[yellow]{escape(remark)}.[/yellow]")
+        for mean in judge.corrected[:SHOWN]:
+            out.print(f"{escape(mean.sentence)}.")
     if any(not judge.cards for judge in found):
         out.print("rag judge calibrate judge=<choice> measures one; rag track then tells MLflow.")
     for one in agreements:

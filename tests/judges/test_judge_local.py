@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges.texts import WordEncoder
+from judges.texts import CONTEXTS, WordEncoder
 
 from rag.claims import Case
 from rag.errors import ConfigError
 from rag.judges.local import LocalJudge
 
-WEIGHTS = {"bias": -4.0, "clause": 6.0, "passage": 1.0, "numbers": -4.0, "names": -2.0, "contradiction": -3.0}
+WEIGHTS = {"bias": -4.0, "clause": 6.0, "passage": 1.0, "pairs": 0.0, "numbers": -4.0, "names": -2.0, "contradiction": -3.0}
 RELEVANCE = {"bias": -6.0, "cosine": 8.0, "words": 7.0}
 PLACES = ("office", "boiler", "garden", "train", "kitchen")
 VERBS = ("holds", "needs", "costs", "moves")
@@ -27,21 +27,32 @@ def judge(words_only: Any) -> LocalJudge:
 
 def support(judge: LocalJudge, text: str, *contexts: str) -> float:
     (verdict,) = judge.judge([Case(text, contexts)])
-    return verdict.weakest
+    return verdict.support
 
 
 def test_every_penalty_is_its_log_odds(judge: LocalJudge) -> None:
-    rows = np.array([[1, 1, 0, 0, 0, 0], [1, 1, 0.5, 0, 0, 0], [1, 1, 0, 2 / 3, 0, 0], [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 1, 1]])
+    rows = np.array(
+        [
+            [1, 1, 0, 0, 0, 0, 0],
+            [1, 1, 0, 0.5, 0, 0, 0],
+            [1, 1, 0, 0, 2 / 3, 0, 0],
+            [1, 1, 0, 0, 0, 1, 0],
+            [0, 0, 0, 1, 1, 1, 1],
+        ]
+    )
     odds = [3.0, 3.0 - 2.0, 3.0 - 4 / 3, 0.0]
     assert judge.supports(rows) == pytest.approx([*(1 / (1 + math.exp(-odd)) for odd in odds), 1.0])
 
 
 def test_measures_in_closed_form(judge: LocalJudge) -> None:
     case = Case("Keller moved 7 boilers and 9 ovens.", ("Old boilers and ovens were moved.",))
-    ((clause, passage, numbers, names, contradiction, quoted),) = judge.measure([case])[0].tolist()
+    ((clause, passage, pairs, numbers, names, contradiction, quoted),) = judge.measure([case]).tolist()
     # Boilers, ovens and moved are in the one sentence (rarity ln 4/3), Keller, 7 and 9 in none (ln 4).
     assert passage == pytest.approx(3 * math.log(4 / 3) / (3 * math.log(4 / 3) + 3 * math.log(4)))
-    assert (numbers, names, contradiction, quoted) == (2 / 3, 1 / 2, 0.0, 0.0)
+    # Of Keller moved, moved 7, 7 boilers, boilers 9 and 9 ovens none is in the context, where the ovens follow the boilers.
+    assert (pairs, numbers, names, contradiction, quoted) == (0.0, 2 / 3, 1 / 2, 0.0, 0.0)
+    ((_, _, pairs, *_),) = judge.measure([Case("Keller had the old boilers and all ovens moved.", case.contexts)]).tolist()
+    assert pairs == 3 / 4
     assert 0 <= clause < 1
 
 
@@ -59,13 +70,43 @@ def test_what_is_lacking_is_told(judge: LocalJudge) -> None:
     assert verdict.claims[0].lacking == ("Meier", "300", "May")
 
 
-def test_faithfulness_is_the_mean_and_the_weakest_the_least(judge: LocalJudge) -> None:
-    (verdict,) = judge.judge([Case("The door is red. A cat sleeps.", ("The door is red.",))])
+def test_a_text_measures_what_its_claims_do_on_average_by_content(judge: LocalJudge) -> None:
+    contexts = ("The door is red.",)
+    (verdict,) = judge.judge([Case("The door is red. A cat sleeps here at night.", contexts)])
     one, two = (claim.support for claim in verdict.claims)
     assert one == 1.0 > two
-    assert verdict.faithfulness == pytest.approx((one + two) / 2)
-    assert verdict.weakest == two
-    assert verdict.supported(0.5) == 0.5
+    # Door and red are in the one sentence (rarity ln 4/3), cat, sleeps and night are not (ln 4).
+    share = 2 * math.log(4 / 3) / (2 * math.log(4 / 3) + 3 * math.log(4))
+    clause = judge.measure([Case("A cat sleeps here at night.", contexts)])[0, 0]
+    odds = -4 + 6 * (share + (1 - share) * clause) + share
+    assert verdict.support == verdict.faithfulness == pytest.approx(1 / (1 + math.exp(-odds)))
+
+
+@pytest.mark.parametrize("text", ["The door is blue.", "The door is red.", "Nothing else is 7."])
+def test_a_text_of_one_claim_is_supported_as_its_claim_is(judge: LocalJudge, text: str) -> None:
+    (verdict,) = judge.judge([Case(text, ("The door is red. The house is old.",))])
+    assert verdict.whole == verdict.claims[0].support
+
+
+def test_one_doubtful_sentence_does_not_decide_a_long_answer(shipped: Any) -> None:
+    rest = "The boiler was replaced in November 2019 by Keller & Sons. It cost 48,000 francs. Anna Keller inspects it. "
+    whole, part, none = shipped.judge(
+        [Case(text, CONTEXTS) for text in (rest, rest + "Ask for help at any time.", "A cat sleeps on the roof of Lisbon.")]
+    )
+    assert whole.support > part.support > shipped.threshold > none.support
+    assert part.support > min(claim.support for claim in part.claims)
+
+
+def test_items_of_lists_and_quotations_are_claims(judge: LocalJudge) -> None:
+    text = 'The rules:\n\n1. Pay 5 francs.\n2. The sign says "no dogs in the garden" at the gate.'
+    (verdict,) = judge.judge([Case(text, ("Visitors read: no dogs in the garden.",))])
+    said = {text[claim.start : claim.end]: claim.support for claim in verdict.claims}
+    assert list(said) == [
+        "The rules:", "Pay 5 francs.", 'The sign says "no dogs in the garden" at the gate.', "no dogs in the garden"
+    ]  # fmt: skip
+    assert said["no dogs in the garden"] == 1.0
+    (wrong,) = judge.judge([Case(text, ("Visitors read: no cats in the garden.",))])
+    assert wrong.claims[-1].support < 1.0
 
 
 @pytest.mark.parametrize(
@@ -124,6 +165,7 @@ def test_a_changed_number_lowers_support(place: str, number: int, further: int, 
     ("change", "where"),
     [
         ({"weights": {"bias": 0.0}}, "judge.weights"),
+        ({"weights": {name: weight for name, weight in WEIGHTS.items() if name != "pairs"}}, "judge.weights"),
         ({"weights": WEIGHTS | {"numbers": 1.0}}, "judge.weights.numbers"),
         ({"weights": WEIGHTS | {"clause": math.nan}}, "judge.weights.clause"),
         ({"threshold": 1.5}, "judge.threshold"),

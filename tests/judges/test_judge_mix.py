@@ -23,7 +23,7 @@ def drawn() -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
 
 def test_the_fit_is_that_of_ridge_logistic_regression(drawn: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
     measures, labels = drawn[0][:, :2], drawn[1]
-    found = fitted(measures, labels, {"a": 1, "b": -1})
+    found = fitted(measures, labels, {"a": 1, "b": -1}, np.ones(len(labels)))
     mean, spread = measures.mean(axis=0), measures.std(axis=0)
     oracle = LogisticRegression(C=STRENGTH, tol=1e-8).fit((measures - mean) / spread, labels)
     assert [found["a"], found["b"]] == pytest.approx((oracle.coef_[0] / spread).tolist(), abs=1e-3)
@@ -31,10 +31,19 @@ def test_the_fit_is_that_of_ridge_logistic_regression(drawn: tuple[np.ndarray, n
 
 
 def test_signs_bind(drawn: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
-    found = fitted(*drawn, {"a": -1, "b": 1, "c": 1})
+    found = fitted(*drawn, {"a": -1, "b": 1, "c": 1}, np.ones(len(drawn[1])))
     assert found["a"] == found["b"] == 0.0
 
 
 def test_what_never_varies_weighs_nothing(drawn: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
     measures = np.column_stack([drawn[0][:, 0], np.full(400, 0.7)])
-    assert fitted(measures, drawn[1], {"a": 1, "b": 1})["b"] == 0.0
+    assert fitted(measures, drawn[1], {"a": 1, "b": 1}, np.ones(len(measures)))["b"] == 0.0
+
+
+def test_a_text_that_counts_twice_is_as_good_as_two(drawn: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
+    measures, labels = drawn[0][:60, :2], drawn[1][:60]
+    counts = np.where(np.arange(60) < 20, 2.0, 1.0)
+    signs, twice = {"a": 1, "b": -1}, np.r_[np.arange(60), np.arange(20)]
+    assert fitted(measures, labels, signs, counts) == pytest.approx(
+        fitted(measures[twice], labels[twice], signs, np.ones(80)), abs=2e-3
+    )
