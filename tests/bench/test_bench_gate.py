@@ -1,17 +1,22 @@
 """How often a gate is wrong, and how long it takes with a warm store."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.measuring import Report, rag
+from bench.measuring import DATA, Report, needs_data, rag, timed
 from scipy import stats
 
+from rag import experiment, plan
+from rag.gate import sample
 from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide
+from rag.gate.measure import Prepared
 from rag.gate.spec import Margin
 from rag.golden import Golden
 from rag.records import Document, Example, Query
+from rag.store import Store
 
 pytestmark = pytest.mark.bench
 
@@ -61,5 +66,24 @@ def test_a_gate_with_a_warm_store_ends_in_half_a_minute(bench: Path) -> None:
         told = rag("gate", "lexical", change, "--json")
         report.row(change, told.content["verdict"], told.taken.wall, told.taken.cpu)
         assert told.taken.wall < 30
-    report.note("The first changes nothing, the second is computed, the third is reused.")
+    report.note("The first changes nothing, the second is computed, the third is reused; all but the second compute a sample.")
+    report.show()
+
+
+@needs_data
+def test_a_sample_takes_seconds(bench: Path) -> None:
+    report = Report(
+        "A sample of 32 questions, computed by a gate with an empty store", ("data", "characters", "wall s", "CPU s")
+    )
+    for name in ("cranfield", "scifact-train"):
+        fixed = ("dataset=beir", f"dataset.path={DATA}/beir/{name}", "index=[bm25s]", "fusion=single", "generator=none")
+        store = Store(str(bench / "store"))
+        ready = Prepared(plan.make(experiment.ad_hoc((*fixed, "chunker=whole", "latency=0")), store), store, {})
+        rows = sample.chosen(ready)
+        golden = replace(ready.trial.golden, examples=tuple(ready.trial.golden.examples[row] for row in rows))
+        with timed() as taken:
+            sample._scores(ready.trial.trial.config, golden, ready.store)
+        size = sum(len(document.text) for document in golden.documents)
+        report.row(name, size, round(taken.wall, 2), round(taken.cpu, 2))
+        assert taken.cpu < 10
     report.show()
