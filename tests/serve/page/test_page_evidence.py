@@ -18,7 +18,7 @@ def test_a_citation_opens_its_document_with_the_quoted_words_marked(page: Opened
     assert turn.locator(".body").inner_text() == "🌴 Up to five days may be carried over1. They are taken by 31 March."
     turn.locator(".cite").click()
     body = page.page.locator("#panel-body")
-    expect(body.locator("mark.quote")).to_have_text("Up to five days may be carried over")
+    expect(body.locator("mark.quote")).to_have_text("Up to five days may be carried over.")
     expect(body.locator("mark.quote")).to_be_in_viewport()
     assert "Everybody gets 25 days" in "".join(body.locator("mark.passage").all_inner_texts())
     assert page.page.inner_text("#panel-title") == "Leave"
@@ -30,7 +30,9 @@ def test_a_citation_opens_its_document_with_the_quoted_words_marked(page: Opened
 def test_a_glance_at_a_citation_shows_what_it_quotes(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     page.ask(LEAVE).locator(".cite").hover()
-    expect(page.page.locator("#peek")).to_contain_text("Up to five days may be carried over")
+    expect(page.page.locator("#peek .where")).to_have_text("Leave · Carrying over")
+    expect(page.page.locator("#peek")).to_contain_text("Up to five days may be carried over.")
+    expect(page.page.locator(".sources .section").first).to_have_text("Carrying over")
     page.page.mouse.move(1, 1)
     expect(page.page.locator("#peek")).to_be_hidden()
 
