@@ -39,8 +39,8 @@ class ControlResult:
 
     [mean_low, mean_high] is the 95 % interval of the mean by itself. `difference` is control - trial over the `n` questions
     that both have a value for; [low, high] holds together with those of all other controls and columns in 95 % of tries,
-    `p_adjusted` is its p-value (`rag.paired.family`). The trial itself, `name` RETRIEVED, has no difference: there `n` counts the
-    questions with a value. NaN stands for what cannot be known; `error` says why a control has no figures.
+    `p_adjusted` is its p-value (`rag.paired.family`). The trial itself, `name` RETRIEVED, has no difference: there `n` counts
+    the questions with a value. NaN stands for what cannot be known; `error` says why a control has no figures.
     """
 
     name: str
