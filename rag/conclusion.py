@@ -14,8 +14,8 @@ from rag.errors import DataError, ProblemsError, StoreError
 from rag.experiment import Trial
 from rag.golden import SPLITS
 from rag.objective import Objective
-from rag.plan import Plan, PlannedTrial
 from rag.paired import rough
+from rag.plan import Plan, PlannedTrial
 from rag.resampling import cluster_numbers
 from rag.store import Store
 from rag.sweep import REPORTS, Ran, Sweep
@@ -109,7 +109,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     chosen = winner.choose(run, cluster, holdout, found.objective.sign, found.others, span)
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     controlled = _controls(found, chosen, store, settings, watch) if not again or again.ended else Controlled()
-    notes += [golden.dealing, rough(len(np.unique(cluster))) if len(found.entrants) > 1 else ""]
+    asked_all = any(trial.trial.config["split"] == "all" for trial in found.trials.values())
+    notes += ["" if asked_all else golden.dealing, rough(len(np.unique(cluster))) if len(found.entrants) > 1 else ""]
     return Conclusion(chosen, told, tuple(filter(None, notes)), again, controlled)
 
 
