@@ -116,7 +116,8 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     taken, ended = found.trials[chosen.recommended], not again or again.ended
     controlled = controls.measured(taken, found.made, store, settings, watch) if ended else Controlled()
     cut = windows.remark({row.name: windows.share(row.measured) for row in done.board.rows}, chosen.of(chosen.recommended).name)
-    notes += [golden.dealing, rough(len(np.unique(cluster))) if len(found.entrants) > 1 else ""]
+    asked_all = any(trial.trial.config["split"] == "all" for trial in found.trials.values())
+    notes += ["" if asked_all else golden.dealing, rough(len(np.unique(cluster))) if len(found.entrants) > 1 else ""]
     return Conclusion(chosen, told, tuple(filter(None, notes)), again, controlled, cut)
 
 

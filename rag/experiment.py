@@ -20,8 +20,10 @@ from rag.space import Choice, Space, Trial
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 
-KEYS = ("question", "dataset", "fixed", "axes", "objective", "split", "holdout")
-KEYS += ("controls", "answers", "recommend", "showed", "gate")
+KEYS = (
+    *("question", "dataset", "fixed", "axes", "objective", "split", "holdout"),
+    *("controls", "answers", "recommend", "showed", "gate"),
+)
 KINDS = {
     "question": str,
     "dataset": str,

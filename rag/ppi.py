@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from rag.agreement import TAIL, Estimate
-from rag.resampling import by_cluster, jackknife
+from rag.resampling import by_cluster, standard_error
 
 Floats = NDArray[np.float64]
 Clusters = Sequence[str] | None
@@ -44,4 +44,4 @@ def _variance(values: Floats, clusters: Clusters) -> tuple[float, float]:
         return np.nan, 1.0
     columns = np.stack([values, np.ones(len(values))], axis=1)
     sums, counts = by_cluster(columns, cluster, len(names)).T[:, :, None]
-    return float(jackknife(sums, counts)[0] ** 2), len(names) - 1.0
+    return float(standard_error(sums, counts)[0] ** 2), len(names) - 1.0

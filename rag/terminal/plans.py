@@ -19,7 +19,7 @@ def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
     out.print(told["question"], markup=False)
     out.print(plan(made, shares))
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
-    for said in filter(None, (_again(made), next((trial.golden.dealing for trial in made.trials), ""))):
+    for said in filter(None, (_again(made), _dealing(made))):
         out.print(said)
     if cut := windows.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
         out.print(escape(cut), soft_wrap=True)
@@ -51,6 +51,11 @@ def _limits(made: Plan) -> str:
     limits = [(made.ledger.terms.tokens, "{:,.0f} tokens"), (made.ledger.terms.usd, "{:.2f} US dollars")]
     told = " and ".join(text.format(limit) for limit, text in limits if limit is not None)
     return f"; one run stops after {told}" if told else ""
+
+
+def _dealing(made: Plan) -> str:
+    """Where the splits come from, if the golden set names none and not all questions are asked."""
+    return next((trial.golden.dealing for trial in made.trials if trial.trial.config["split"] != "all"), "")
 
 
 def _again(made: Plan) -> str:

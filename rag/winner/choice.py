@@ -153,7 +153,7 @@ def _standing(
     measured = optimism = None
     if again is not None and holdout is not None and one.values is not None:
         mean, error, freedom = _mean(again, holdout.cluster)
-        ends = interval(*(np.array([value]) for value in (mean, error, freedom + 1)), span)
+        ends = interval(np.array([mean]), np.array([error]), np.array([freedom + 1]), span)
         measured = Mean(sign * mean, *sorted(sign * float(end[0]) for end in ends))
         optimism = _welch(_mean(one.values, cluster), (mean, error, freedom), span[1] - span[0])
     is_tied, behind = any(one is other for other in found.tied), found.behind(one.trial_id)

@@ -57,7 +57,8 @@ def _leads(sums: Floats, squares: Floats) -> Floats:
     """Leads of rivals over trials in units of the root of `squares`; infinite for a lead that never varies."""
     total = sums.sum(axis=0)
     lead = np.subtract.outer(total, total)
-    return np.where(squares > 0, lead / np.sqrt(np.where(squares > 0, squares, 1.0)), np.copysign(np.inf, lead))
+    leads: Floats = np.where(squares > 0, lead / np.sqrt(np.where(squares > 0, squares, 1.0)), np.copysign(np.inf, lead))
+    return leads
 
 
 def _rivals(lead: Floats, squares: Floats, groups: int) -> list[Ints]:
