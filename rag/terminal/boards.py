@@ -30,12 +30,13 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
     bounded = [bound.column for bound in board.objective.bounds]
     others = [column for column in dict.fromkeys([*bounded, *board.columns]) if column not in (first, *clocks)]
     name = max(len("trial"), *(len(row.name) for row in board.rows[:limit]))
-    room = out.width - (name + 37 + sum(MEASURED[clock][2] for clock in clocks) + (9 if marks else 0))
-    shown: list[str] = []
-    for column in others:
-        room -= max(len(column), 4) + 2
+    room = out.width - (name + 37 + (9 if marks else 0))
+    fitting: list[str] = []
+    for column in (*clocks, *others):
+        room -= MEASURED[column][2] if column in clocks else max(len(column), 4) + 2
         if room >= 0:
-            shown.append(column)
+            fitting.append(column)
+    clocks, shown = ([column for column in part if column in fitting] for part in (clocks, others))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for title in ("#", *(["P(best)"] if marks else []), "trial", "id"):
         table.add_column(title, justify="right" if title == "#" else "left", no_wrap=True)
