@@ -11,6 +11,11 @@ from rag.cli.options import Json, Overrides
 
 Kept = Annotated[Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")]
 
+Previous = Annotated[
+    Path | None, typer.Option(help="The baseline of the branch that a pull request goes to: what replaced it is told.")
+]
+Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")]
+
 
 @app.command()
 def baseline(
@@ -51,12 +56,8 @@ def gate_command(
     experiment: str,
     overrides: Overrides = None,
     path: Kept = None,
-    bridge: Annotated[
-        list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")
-    ] = None,
-    previous: Annotated[
-        Path | None, typer.Option(help="The baseline of the branch that a pull request goes to: what replaced it is told.")
-    ] = None,
+    bridge: Bridge = None,
+    previous: Previous = None,
     inconclusive: Annotated[str, typer.Option(help="What a gate is that cannot tell: warn (exit 3), fail or pass.")] = "",
     junit: Annotated[Path | None, typer.Option(help="Where to write JUnit XML.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Where to write Markdown.")] = None,
