@@ -11,6 +11,11 @@ from rag.cli.options import Json, Overrides
 
 Kept = Annotated[Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")]
 
+Previous = Annotated[
+    Path | None, typer.Option(help="The baseline of the branch that a pull request goes to: what replaced it is told.")
+]
+Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")]
+
 
 @app.command()
 def baseline(
@@ -51,12 +56,8 @@ def gate_command(
     experiment: str,
     overrides: Overrides = None,
     path: Kept = None,
-    bridge: Annotated[
-        list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")
-    ] = None,
-    previous: Annotated[
-        Path | None, typer.Option(help="The baseline of the branch that a pull request goes to: what replaced it is told.")
-    ] = None,
+    bridge: Bridge = None,
+    previous: Previous = None,
     inconclusive: Annotated[str, typer.Option(help="What a gate is that cannot tell: warn (exit 3), fail or pass.")] = "",
     junit: Annotated[Path | None, typer.Option(help="Where to write JUnit XML.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Where to write Markdown.")] = None,
@@ -64,9 +65,8 @@ def gate_command(
 ) -> None:
     """Say whether a change, or today's conf, is worse than the baseline.
 
-    A change is given as overrides, which may take the place of what the experiment holds fixed or an axis chose. What the
-    store or an equal key says is trusted only after a sample of questions was computed: other scores are an error.
-
+    A change is given as overrides, which may take the place of what the experiment holds fixed or an axis chose. A sample of
+    questions is computed where the store has the scores: other scores are an error.
     Exit codes: 0 not worse, 1 worse, 2 input to mend, 3 cannot be told, 4 budget spent, 70 crashed, or no candidate ran.
 
     With --json, one object, the same bytes for the same change:
@@ -76,8 +76,7 @@ def gate_command(
     rows: one per metric and slice, null for what cannot be known. Each has
     - column; slice, empty for all questions; margin; n questions in clusters
     - base, candidate: means; difference, with low and high beside all rows
-    - verdict, why; needed: how many questions would settle it
-    - advisory: a judge without a calibration card, which fails nothing
+    - verdict, why; needed: how many questions would settle it; advisory: a judge without a card, which fails nothing
     bounds: text, value, low, high, verdict, why, needed, advisory
     lost: query_id, text, kind, scores (was, is) by column, stage
     losses: how many questions lost by stage; error: why nothing ran; replaced: what became of the previous baseline

@@ -40,9 +40,10 @@ def comparable(base: Result, candidate: Result, bridges: Collection[str] = (), c
         what = f"{', '.join(refused)} {'differs' if len(refused) == 1 else 'differ'} from {called(base)}"
         raise ConfigError(called(candidate), what + _splits(base, candidate), _remedy([needed[name] for name in refused]))
     if base.fingerprints.get("golden") == candidate.fingerprints.get("golden") and (
-        odd := told_apart(base, candidate, ("missing", "too many", "changed"))
+        odd := told_apart(base, candidate, ("only there", "only here", "changed"))
     ):
-        what = f"holds {len(base.questions)} questions, not the {len(candidate.questions)} of its golden set: {odd}"
+        counts = f"{len(base.questions)} questions, and {called(candidate)} {len(candidate.questions)}"
+        what = f"has {counts} of the same golden set: {odd}"
         raise DataError(called(base), what, "take the file from git as it was written, or make it again")
 
 
