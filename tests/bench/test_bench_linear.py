@@ -1,4 +1,4 @@
-"""No text can hang a guard, or the search for headings: four times the text takes about four times the time, whatever the text is made of."""
+"""No text can hang a guard or the search for headings: four times the text takes about four times the time."""
 
 import time
 
