@@ -6,7 +6,8 @@ text below, does not end as a sentence does, and has no columns. Numbered lines 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rag.records import Section
@@ -20,6 +21,7 @@ PLAIN = re.compile(r"^ {0,3}(?P<title>\d[^\n]{0,98}|(?=[\w(\"“'‘§])[^a-z\n]
 """Lines that could be numbered headings or headings in capitals."""
 NUMBER = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?P<dot>[.)]?)[ \t]+(?=\S)")
 NEXT = re.compile(r"(?P<gap>(?:[ \t\r]*\n)+)(?P<blanks>[ \t]*)(?P<line>\S[^\n]*)")
+BLANK = re.compile(r"\s*+")
 RULE = re.compile(r"[-=*_\s]*")
 COLUMNS = re.compile(r"\t|\S {2,}\S|\||,\S")
 """What sets the cells of a row apart."""
@@ -63,10 +65,12 @@ def _headings(text: str) -> list[_Heading]:
     return sorted((*marked, *lined, *plain), key=lambda heading: heading.start)
 
 
-def _outside(pattern: re.Pattern[str], text: str, taken: Sequence[tuple[int, int]]) -> Iterator[re.Match[str]]:
+def _outside(pattern: re.Pattern[str], text: str, taken: Iterable[tuple[int, int]]) -> Iterator[re.Match[str]]:
     """Where a pattern fits and nothing is taken."""
+    stretches = sorted(taken)
     for match in pattern.finditer(text):
-        if not any(start <= match.start() < end for start, end in taken):
+        place = bisect_right(stretches, (match.start(), len(text)))
+        if not place or match.start() >= stretches[place - 1][1]:
             yield match
 
 
@@ -89,7 +93,7 @@ def _plain(text: str, candidates: Iterator[re.Match[str]]) -> Iterator[_Heading]
         number = NUMBER.match(title)
         named = title[number.end() :] if number else title
         depth = number["number"].count(".") + 1 if number else 1
-        if number and (_is_sibling(number, following) or (item >= 0 and text[item : match.start()].isspace())):
+        if number and (_is_sibling(number, following) or (item >= 0 and BLANK.fullmatch(text, item, match.start()))):
             item = match.end()
             continue
         capitals = _is_capital(named) and not (following and _continues_in_capitals(following))
@@ -97,7 +101,7 @@ def _plain(text: str, candidates: Iterator[re.Match[str]]) -> Iterator[_Heading]
             continue
         above = match.start() == last + 1 or RULE.fullmatch(_above(text, match.start()))
         if above and following and _is_title(named):
-            first = not number and not text[: match.start()].strip()
+            first = not number and last < 0 and not text[: match.start()].strip()
             yield _made(match, 1 if first else depth + (1 if capitals else 2))
             last = match.end()
 

@@ -1,5 +1,6 @@
 """The records that flow from one room to the next. All are immutable; offsets count Unicode code points, end exclusive."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -69,11 +70,17 @@ class Chunk:
 
     def is_heading(self, place: int) -> bool:
         """Whether a character of the document stands in the heading of one of the sections."""
-        return any(one.start <= place < one.body for one in self.sections)
+        above = self._above(place)
+        return above is not None and above.start <= place < above.body
 
     def section_at(self, place: int) -> str:
         """The headings above a character of the document that is in this chunk; empty if none."""
-        return next((one.path for one in reversed(self.sections) if one.start <= place), "")
+        above = self._above(place)
+        return above.path if above else ""
+
+    def _above(self, place: int) -> Section | None:
+        number = bisect_right(self.sections, place, key=lambda section: section.start)
+        return self.sections[number - 1] if number else None
 
     @property
     def chunk_id(self) -> str:

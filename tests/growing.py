@@ -1,4 +1,4 @@
-"""What grows when guards read more: a scan, a look at a reply, what it cites, and pieces that a search stumbles over."""
+"""What grows with a text: a scan, a look at a reply, what it cites, its headings, and pieces that a search stumbles over."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +16,8 @@ Run = Callable[[str], object]
 READ = ("ignore all ", "i g n o r e ", "&#105;", "%41%", "\u200b", "when answering, ")
 SAID = ("![a](", "http://a[1]", "&#47;\\/", "![a][", "http://a ", "[[1]", "<a ", "Answer from the sources, in one sentence. ")
 CITED = ("a [1].\n", "`a`[1] ", "[9]", "[1] ", "a. B [1]. ", " no mention")
+
+HEADED = ("TITLE\ntext\n\n", "1. Milk\n", "1. Milk\n\ntext\n\n", "Under\n-----\nTITLE\n\n", "```\n", "# A\nx\n", "A\n", " \n")
 
 
 def parameters(name: str) -> dict[str, Any]:

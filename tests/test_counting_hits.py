@@ -182,6 +182,8 @@ def test_prompt_and_fates_tell_the_rank_of_the_hit(
     ranks = [passage["rank"] for passage in said.json["contexts"]]
     assert ranks == [1] * len(ranks)
     assert len(ranks) > 1
+    shown = rag("search", QUESTION, *GIVEN, "selector=neighbours", "k=1").out
+    assert (shown.count("[1]"), shown.count("[beside 1]")) == (1, len(ranks) - 1)
     opened = open_config(config_of([*GIVEN, "selector=neighbours", "k=1"]))
     query = Query("q", QUESTION)
     trace = opened.trace(query)

@@ -16,19 +16,22 @@ BEFORE = 80
 
 def passages(found: Sequence[Mapping[str, Any]]) -> None:
     """Passages, each with where it came from: its rank and score in every index, after fusion, after reranking."""
-    for passage in found:
-        out.print(heading(passage), soft_wrap=True)
+    for number, passage in enumerate(found):
+        beside = number > 0 and passage.get("rank") is not None and passage.get("rank") == found[number - 1].get("rank")
+        out.print(heading(passage, beside), soft_wrap=True)
         if passage["section"]:
             out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4), expand=False))
         out.print(Padding(excerpt(passage), (0, 4, 1, 4), expand=False))
 
 
-def heading(passage: Mapping[str, Any]) -> str:
+def heading(passage: Mapping[str, Any], beside: bool = False) -> str:
     """Number, span and provenance of a passage in one line, and the evidence that stands in it.
 
     The number is that of a citation where something was answered, a dash for what the answer was not made from; else the rank.
+    A passage `beside` a hit is its neighbour.
     """
-    number = passage["number"] or "–" if "number" in passage else passage["rank"]
+    rank = f"beside {passage.get('rank')}" if beside else passage.get("rank")
+    number = passage["number"] or "–" if "number" in passage else rank
     steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
     groups = sorted({mark["group"] + 1 for mark in passage.get("gold", ())})
     holds = f"  [bold green]evidence {', '.join(map(str, groups))}[/bold green]" if groups else ""

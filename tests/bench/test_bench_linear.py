@@ -1,9 +1,11 @@
-"""No text can hang a guard: four times the text takes about four times the time, whatever the text is made of."""
+"""No text can hang a guard or the search for headings: four times the text takes about four times the time."""
 
 import time
 
 import pytest
-from growing import READ, SAID, Run, growth, look, scan
+from growing import HEADED, READ, SAID, Run, growth, look, scan
+
+from rag.headings import sections
 
 pytestmark = pytest.mark.bench
 
@@ -30,3 +32,8 @@ def test_a_scan_grows_with_the_text(piece: str) -> None:
 @pytest.mark.parametrize("piece", SAID)
 def test_a_look_at_a_reply_grows_with_the_reply(piece: str) -> None:
     assert growth(look(), piece, LENGTH, seconds) < GROWTH
+
+
+@pytest.mark.parametrize("piece", HEADED)
+def test_headings_are_found_in_time_that_grows_with_the_text(piece: str) -> None:
+    assert growth(sections, piece, LENGTH // 4, seconds) < GROWTH

@@ -123,3 +123,14 @@ def test_three_hundred_trials_with_five_hundred_questions_fit() -> None:
 def test_shards_hold_every_question_once(questions: int) -> None:
     packed = pack(explorer(2, questions))
     assert sum(len(unpacked(shard)) for shard in packed.shards) == questions
+
+
+def test_a_hit_within_a_passage_above_has_no_number() -> None:
+    given = explorer(1, 2)
+    (name,) = given.rankings
+    first, *rest = given.rankings[name].passages
+    hidden = replace(given.rankings[name], passages=[[first[0], None, *first[2:]], *rest])
+    packed = pack(replace(given, rankings={name: hidden}))
+    (numbers,) = question(packed, 0)["ranked"]
+    assert numbers[1] == -1
+    assert -1 not in [numbers[0], *numbers[2:]]

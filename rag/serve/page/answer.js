@@ -95,7 +95,7 @@ export class AnswerView {
       const title = scope.titleOf(context.doc_id);
       const button = make("button.cite", { type: "button", "aria-label": `Source ${citation.number}: ${title}`,
         onclick: () => openEvidence(this.answer ?? this.partial(), "document", placeOf({ model: this.model }, context, citation)) }, citation.number);
-      peekAt(button, title, scope.sectionOf(citation), citation.quote || context.text);
+      peekAt(button, title, scope.sectionOf({ ...context, ...citation }), citation.quote || context.text);
       return button;
     }));
   }
@@ -129,7 +129,7 @@ export class AnswerView {
 
   source(context) {
     const citation = (this.answer?.citations ?? []).find(one => one.number === context.number);
-    const section = scope.sectionOf(citation ?? context);
+    const section = scope.sectionOf({ ...context, ...citation });
     return make("li", { "data-chunk": context.chunk }, make("button.open", { type: "button",
       onclick: () => openEvidence(this.answer ?? this.partial(), "document", placeOf({ model: this.model }, context, citation)) },
     make("span.number", {}, context.number ?? "·"), make("span", {}, make("span.name", {}, scope.titleOf(context.doc_id)), " ", section ? make("span.section", {}, section) : null)));
