@@ -9,7 +9,10 @@ from rag.records import Answer
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """The mean support of the claims of an answer: what Es et al. 2024, "RAGAs", count, without the cut at yes or no."""
+    """The support of an answer as a whole where the judge says it (`Verdict.whole`), else the mean support of its claims.
+
+    The mean is what Es et al. 2024, "RAGAs", count, without the cut at yes or no.
+    """
 
     needs: ClassVar[tuple[str, ...]] = ("verdict",)
     judge: ClassVar[bool] = True
