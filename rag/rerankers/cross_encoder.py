@@ -24,8 +24,9 @@ class CrossEncoderReranker:
     """The logit of the model's one label. A sigmoid would keep the order, but flatten the best passages into ties.
 
     `model` is a folder or a hub id; a hub id needs a `revision`. Question and passage together are cut to `max_length`
-    tokens: how much of a passage is read depends on the question, so it does not stand in `unread`. `batch_size` is 1 because pairs that are padded to each other have scores that differ in their last bits; raise
-    it on a GPU. `cache` is the hub's folder, None for its default.
+    tokens: how much of a passage is read depends on the question, and is not counted as unread. `batch_size` is 1 because
+    pairs that are padded to each other have scores that differ in their last bits; raise it on a GPU. `cache` is the hub's
+    folder, None for its default.
     """
 
     model: str
