@@ -24,7 +24,7 @@ class CrossEncoderReranker:
     """The logit of the model's one label. A sigmoid would keep the order, but flatten the best passages into ties.
 
     `model` is a folder or a hub id; a hub id needs a `revision`. Question and passage together are cut to `max_length`
-    tokens: how much of a passage is read depends on the question, so it does not stand in `unread`. `batch_size` is 1 because
+    tokens: how much of a passage is read depends on the question, and is not counted as unread. `batch_size` is 1 because
     pairs that are padded to each other have scores that differ in their last bits; raise it on a GPU. `cache` is the hub's
     folder, None for its default.
     """
@@ -36,7 +36,6 @@ class CrossEncoderReranker:
     batch_size: int = 1
     cache: str | None = None
     pairwise: ClassVar[bool] = True
-    runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
 
     def __post_init__(self) -> None:
         for where, value in (("max_length", self.max_length), ("runtime.batch_size", self.batch_size)):
