@@ -84,7 +84,7 @@ def skewed(random: np.random.Generator) -> np.ndarray:
 
 
 def test_a_trial_that_wins_seldom_and_by_much_is_not_left_out() -> None:
-    """Sign flips alone leave it out in one of four tries; its mean is that of the others."""
+    """Sign flips alone leave it out in nine of ten tries; its mean is that of the others."""
     random, tries, out = np.random.default_rng(6), 80, 0
     for _ in range(tries):
         values = skewed(random)
