@@ -116,8 +116,10 @@ def rough(clusters: int) -> str:
     """A sentence for intervals over fewer than FEW clusters; empty for more."""
     if clusters >= FEW:
         return ""
-    told = "86 to 97" if clusters < FEW // 3 else "90 to 97"
-    return f"Over {clusters} clusters of questions, 95 % intervals are rough: on real scores they hold in {told} % of tries."
+    least = 83 if clusters < FEW // 3 else 88
+    return (
+        f"95 % intervals over {clusters} clusters of questions are rough: on some real scores they hold in {least} % of tries."
+    )
 
 
 def reach(clusters: Ints, equal: Floats, level: float) -> Floats:

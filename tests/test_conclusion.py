@@ -331,13 +331,8 @@ def test_the_closing_lines_begin_with_what_to_do(rag: Verb, tmp_path: Path) -> N
     text = " ".join(said.out.split())
     recommended = re.search(r"Recommended: (\S+)", text)
     assert recommended
-    for part in (
-        "on the holdout (3 questions)",
-        "on tune (3 questions): optimism",
-        "Looks at this holdout so far: 1.",
-        "Effects: ",
-        "3 trials, ",
-    ):
+    told = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Looks at this holdout so far: 1.", "Effects: "
+    for part in (*told, "3 trials, "):
         assert part in text
         assert text.index(part) > recommended.start()
     assert f"rag baseline {path}" in text

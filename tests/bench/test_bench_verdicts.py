@@ -12,9 +12,10 @@ from scipy import stats
 
 from rag import effects, resampling, results
 from rag.compare import Comparison, compare
-from rag.paired import family, holm
+from rag.paired import family
 from rag.store import Store
 from rag.sweep import Sweep
+from rag.winner.contest import plausible
 
 pytestmark = pytest.mark.bench
 
@@ -71,7 +72,7 @@ def alarm(differences: Floats, cluster: Ints) -> tuple[bool, bool, bool, bool]:
 
 def test_differences_that_are_skewed_or_mostly_ties(bench: Path) -> None:
     columns = ("clusters of 6", "normal p", "interval", "skewed p", "interval", "ties p", "interval")
-    report = Report("Means of 0: how often 5 % and the 95 % interval by bootstrap leave out 0", columns)
+    report = Report("Means of 0: how often 5 % and the 95 % interval leave out 0", columns)
     random = np.random.default_rng(6)
     for clusters in (4, 6, 10, 20, 50, 100):
         rates = [rate for draw in KINDS.values() for rate in false_alarms(draw, clusters, random)]
@@ -102,17 +103,19 @@ KINDS = {"normal": normal, "skewed": skewed, "ties": ties}
 def false_alarms(draw: Callable[..., Floats], clusters: int, random: np.random.Generator) -> tuple[float, float]:
     """Shares of sign flips and of intervals that are wrong, of questions that have some of their difference in common."""
     own, common = draw(random, (clusters * 6, 2 * TRIES)), draw(random, (clusters, 2 * TRIES))
-    counts = np.full(common.shape, 6.0)
     sums = resampling.by_cluster(own, np.arange(clusters * 6) // 6, clusters) + 3 * common
-    low, high = resampling.bootstrap(sums, counts, np.full((1, 2 * TRIES), 0.05), 4_000)[0]
-    return float((resampling.sign_flip(sums, 4_000) <= 0.05).mean()), float(((low > 0) | (high < 0)).mean())
+    error = resampling.standard_error(sums, np.full(common.shape, 6.0))
+    t = np.abs(sums.mean(axis=0) / 6) / error
+    p, _ = resampling.sign_flip(sums, 4_000)
+    return float((p <= 0.05).mean()), float((t > stats.t.ppf(0.975, clusters - 1)).mean())
 
 
 def test_a_loss_of_five_points_is_found(bench: Path) -> None:
     random, tries = np.random.default_rng(2), 200
     report = Report("Power: nDCG@10 lost .05, 200 questions, paired standard deviation .15", ("family", "found", "detectable"))
     for size in (1, 5, 20, 100):
-        found = [family(random.normal(-0.05, 0.15, (200, 1)), np.arange(200), size=size) for _ in range(tries)]
+        shift = np.where(np.arange(size) == 0, -0.05, 0)
+        found = [family(random.normal(0, 0.15, (200, size)) + shift, np.arange(200)) for _ in range(tries)]
         hits = float(np.mean([bool(one.corrected_high[0] < 0) for one in found]))
         report.row(f"{size}", hits, float(np.mean([one.detectable[0] for one in found])))
         assert hits >= 0.9 or size > 20
@@ -122,16 +125,21 @@ def test_a_loss_of_five_points_is_found(bench: Path) -> None:
 
 def test_corrected_intervals_hold_all_together(bench: Path) -> None:
     random, tries, truly = np.random.default_rng(3), 300, np.linspace(0, 1, 20)
-    report = Report("20 differences from 0 to 1, intervals that miss any", ("questions", "by themselves", "corrected"))
+    report = Report(
+        "20 differences from 0 to 1, intervals that miss any",
+        ("questions", "by themselves", "corrected", "but the first", "the first"),
+    )
     for name, sizes in {"100": np.ones(100, np.int64), "30 documents of 4": np.full(30, 4)}.items():
         cluster = np.repeat(np.arange(len(sizes)), sizes)
         found = [family(random.normal(0, 0.4, (len(cluster), 20)) + truly, cluster) for _ in range(tries)]
         alone = np.mean([missed(one.low, one.high, truly) for one in found])
         together = np.mean([missed(one.corrected_low, one.corrected_high, truly) for one in found])
-        report.row(name, float(alone), float(together))
-        assert together <= stats.binom.ppf(0.999, tries, 0.06) / tries
+        wrong = np.mean([bool(one.corrected_low[0] > 0 or one.corrected_high[0] < 0) for one in found])
+        others = np.mean([missed(one.corrected_low[1:], one.corrected_high[1:], truly[1:]) for one in found])
+        report.row(name, float(alone), float(together), float(others), float(wrong))
+        assert max(wrong, others) <= stats.binom.ppf(0.999, tries, 0.05) / tries
     report.note(
-        "Bonferroni alone gives .05; that they leave out 0 wherever Holm's procedure, which is sharper, does costs the rest."
+        "The one difference that is 0 is found where step-down finds it; an end that is drawn to 0 rests on that alone."
     )
     report.show()
 
@@ -141,8 +149,8 @@ def missed(low: Floats, high: Floats, truly: Floats) -> bool:
 
 
 def test_the_best_trial_is_rarely_left_out_of_the_tied_set(bench: Path) -> None:
-    columns = ("20 trials of 200 questions", "the best one left out", "any equal left out", "with all pairs", "trials tied")
-    report = Report("The observed best against all others, after Holm: who is left out of the tied set?", columns)
+    columns = ("20 trials of 200 questions", "the best one left out", "any equal left out", "trials tied")
+    report = Report("Who is left out of the tied set?", columns)
     random = np.random.default_rng(4)
     kinds = {"all equal": np.zeros(20), "ten equal, ten worse": np.repeat([0, -0.1], 10), "steps of .01": -0.01 * np.arange(20)}
     for name, truly in kinds.items():
@@ -150,21 +158,17 @@ def test_the_best_trial_is_rarely_left_out_of_the_tied_set(bench: Path) -> None:
             out = np.mean([left_out(random, truly, share) for _ in range(TRIES)], axis=0)
             report.row(f"{name}, {share:.0%} in common", *(float(rate) for rate in out))
             assert out[0] <= ERROR
-            assert out[2] <= ERROR
-    report.note("The set holds the best trial; to hold all of several equals, the family must count all 190 pairs.")
+    report.note("The set holds the best trial; it need not hold all of several equals.")
     report.show()
 
 
-def left_out(random: np.random.Generator, truly: Floats, share: float) -> tuple[bool, bool, bool, int]:
-    """Whether the first trial, one of the best, is left out; whether any of them is; and that with a family of all pairs."""
+def left_out(random: np.random.Generator, truly: Floats, share: float) -> tuple[bool, bool, int]:
+    """Whether the first trial, one of the best, is left out; whether any of them is; and how many are tied."""
     common, own = random.normal(0, np.sqrt(share), (200, 1)), random.normal(0, np.sqrt(1 - share), (200, len(truly)))
     scores = 0.3 * (common + own) + truly
-    best = int(scores.mean(axis=0).argmax())
-    differences = scores[:, [best]] - np.delete(scores, best, axis=1)
-    p = stats.ttest_1samp(differences, 0).pvalue
-    worse = np.insert(holm(p, len(p))[0] <= 0.05, best, False)
-    pairs = np.insert(holm(p, len(truly) * (len(truly) - 1) // 2)[0] <= 0.05, best, False)
-    return bool(worse[0]), bool(worse[truly == truly.max()].any()), bool(pairs[truly == truly.max()].any()), int((~worse).sum())
+    out = plausible(scores, np.arange(200)) <= 0.05
+    out[int(scores.mean(axis=0).argmax())] = False
+    return bool(out[0]), bool(out[truly == truly.max()].any()), int((~out).sum())
 
 
 def test_a_large_family_is_quick(bench: Path) -> None:
@@ -203,7 +207,7 @@ def compared(done: Sweep, store: Store, base: str, *others: str) -> Iterator[Com
 
 
 def show(title: str, rows: list[Comparison]) -> dict[tuple[str, str], Comparison]:
-    columns = ("trial", "metric", "difference", "corrected interval", "p after Holm", "won", "tied", "lost")
+    columns = ("trial", "metric", "difference", "corrected interval", "p adjusted", "won", "tied", "lost")
     report = Report(f"{title}, {rows[0].n} questions, family of {len(rows)}", columns)
     for row in rows:
         interval = f"[{row.corrected_low:+.4f}, {row.corrected_high:+.4f}]"
