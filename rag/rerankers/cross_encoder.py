@@ -36,6 +36,7 @@ class CrossEncoderReranker:
     batch_size: int = 1
     cache: str | None = None
     pairwise: ClassVar[bool] = True
+    runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
 
     def __post_init__(self) -> None:
         for where, value in (("max_length", self.max_length), ("runtime.batch_size", self.batch_size)):
