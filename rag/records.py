@@ -72,8 +72,7 @@ class Turn:
 class Query:
     """What a person asks now, with the turns before it, oldest first.
 
-    `rewrite` is the question as a person wrote it to be understood alone, where a golden set has one, else empty: the choice
-    `human` of `queries` searches for it, nothing else reads it.
+    `rewrite` is the question as a person wrote it to be understood alone, empty without one: only `queries=human` reads it.
     """
 
     query_id: str
