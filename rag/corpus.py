@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag import headings
-from rag.records import Chunk, Document, Section, Span
+from rag.headings import Section
+from rag.records import Chunk, Document, Span
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ text below, does not end as a sentence does, and has no columns. Numbered lines 
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-from rag.records import Section
+from itertools import accumulate, pairwise
 
 FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^`\n]*$.*?(?:^[ \t]*\1[^\n]*|\Z)", re.MULTILINE | re.DOTALL)
 FRONT = re.compile(r"\A---[ \t]*\n\w[\w-]*:.*?^---[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -32,6 +32,18 @@ WORDS, LETTERS = 12, 0.4
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """What stands in a document from character `start` up to the next heading.
+
+    `path` are the headings above it and its own, outermost first, joined by ` > `; its text begins at character `body`.
+    """
+
+    start: int
+    body: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Heading:
     """A heading at [start, end); one of a lower level stands above."""
 
@@ -49,6 +61,26 @@ def sections(text: str) -> list[Section]:
         path = [*(above for above in path if above.level < heading.level), heading]
         found.append(Section(heading.start, heading.end, " > ".join(one.title for one in path)))
     return found
+
+
+def above(sections: Sequence[Section], place: int) -> Section:
+    """The section that a character is in; one without headings where there is none."""
+    number = bisect_right(sections, place, key=lambda section: section.start)
+    return sections[number - 1] if number else Section(0, 0, "")
+
+
+def holds(sections: Sequence[Section], place: int) -> bool:
+    """Whether a character stands in the heading of a section."""
+    return place < above(sections, place).body
+
+
+def prevailing(sections: Sequence[Section], start: int, end: int) -> str:
+    """The innermost headings that more than half of the characters [start, end) stand under; empty if none."""
+    edges = [*(max(one.start, start) for one in sections), end]
+    sizes: Counter[str] = Counter()
+    for one, (first, last) in zip(sections, pairwise(edges), strict=True):
+        sizes.update(dict.fromkeys(accumulate(one.path.split(" > "), "{} > {}".format), last - first))
+    return max((path for path, size in sizes.items() if 2 * size > end - start), key=len, default="")
 
 
 def _headings(text: str) -> list[_Heading]:

@@ -82,7 +82,7 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
         chars_seen=items.totals(fresh_chars),
         chars_read=items.totals(gold.chunk_chars[hits.position]),
         gold_chars=np.bincount(gold.piece_question[chosen], gold.piece_chars[chosen], hits.questions).astype(np.int64),
-        items=items.last(),
+        items=items.table(items.rank[items.end]).max(axis=1),
         answerable=group_ranks[:, 0] >= 0,
     )
 
@@ -142,22 +142,18 @@ class _Items:
         end = np.flatnonzero(np.where(own, new_document, np.append(hits.fresh[1:], True)[: len(hits)]))
         return cls(hits, rank, start, end, hits.question[end] * hits.width + rank[end] - 1)
 
-    def last(self) -> Ints:
-        """The last rank of every question, 0 where nothing was found."""
-        ranks: Ints = self._table(self.rank[self.end]).max(axis=1)
-        return ranks
-
     def flags(self, values: Flags) -> Flags:
         """Whether any hit of an item has a flag, as a table by rank."""
         flagged = np.append(0, np.cumsum(values))
-        return self._table(flagged[self.end + 1] > flagged[self.start])
+        return self.table(flagged[self.end + 1] > flagged[self.start])
 
     def totals(self, values: Ints) -> Ints:
         """A number per hit as a table of running sums by rank; after the last item the sum stays what it was."""
-        table: Ints = np.maximum.accumulate(self._table(self.hits.running(values)[self.end]), axis=1)
+        table: Ints = np.maximum.accumulate(self.table(self.hits.running(values)[self.end]), axis=1)
         return table
 
-    def _table(self, values: NDArray[Any]) -> NDArray[Any]:
+    def table(self, values: NDArray[Any]) -> NDArray[Any]:
+        """A value per item by question and rank, 0 where there is none."""
         table = np.zeros(self.hits.questions * self.hits.width, values.dtype)
         table[self.place] = values
         return table.reshape(self.hits.questions, self.hits.width)

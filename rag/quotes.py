@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from rag import headings
 from rag.records import Chunk, Span
 from rag.sentences import Piece, blocks, sentences
 
@@ -59,7 +60,7 @@ def _nearest(sentence: str, chunk: Chunk) -> Piece | None:
 def _pieces(chunk: Chunk) -> Iterator[Piece]:
     """The sentences of a passage; headings are none."""
     for block in blocks(chunk.text):
-        if not chunk.is_heading(chunk.span.start + block[0]):
+        if not headings.holds(chunk.sections, chunk.span.start + block[0]):
             yield from sentences(chunk.text, block)
 
 

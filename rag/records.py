@@ -1,14 +1,13 @@
 """The records that flow from one room to the next. All are immutable; offsets count Unicode code points, end exclusive."""
 
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rag import headings
 
 Vectors = NDArray[np.float32]
 """Embeddings, shape (texts, dimensions)."""
@@ -39,48 +38,21 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """What stands in a document from character `start` up to the next heading.
-
-    `path` are the headings above it and its own, outermost first, joined by ` > `; its text begins at character `body`.
-    """
-
-    start: int
-    body: int
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
 class Chunk:
     """A retrievable piece of a document: `text` is exactly what stands at `span`, `sections` are those that it is in."""
 
     span: Span
     text: str
-    sections: tuple[Section, ...] = ()
+    sections: tuple[headings.Section, ...] = ()
 
     @property
     def section(self) -> str:
         """The innermost headings that more than half of the characters stand under; empty if none."""
-        edges = [*(max(one.start, self.span.start) for one in self.sections), self.span.end]
-        sizes: Counter[str] = Counter()
-        for one, (start, end) in zip(self.sections, pairwise(edges), strict=True):
-            sizes.update(dict.fromkeys(accumulate(one.path.split(" > "), "{} > {}".format), end - start))
-        held = [path for path, size in sizes.items() if 2 * size > self.span.end - self.span.start]
-        return max(held, key=len, default="")
-
-    def is_heading(self, place: int) -> bool:
-        """Whether a character of the document stands in the heading of one of the sections."""
-        above = self._above(place)
-        return above is not None and above.start <= place < above.body
+        return headings.prevailing(self.sections, self.span.start, self.span.end)
 
     def section_at(self, place: int) -> str:
         """The headings above a character of the document that is in this chunk; empty if none."""
-        above = self._above(place)
-        return above.path if above else ""
-
-    def _above(self, place: int) -> Section | None:
-        number = bisect_right(self.sections, place, key=lambda section: section.start)
-        return self.sections[number - 1] if number else None
+        return headings.above(self.sections, place).path
 
     @property
     def chunk_id(self) -> str:
@@ -100,8 +72,7 @@ class Turn:
 class Query:
     """What a person asks now, with the turns before it, oldest first.
 
-    `rewrite` is the question as a person wrote it to be understood alone, where a golden set has one, else empty: the choice
-    `human` of `queries` searches for it, nothing else reads it.
+    `rewrite` is the question as a person wrote it to be understood alone, empty without one: only `queries=human` reads it.
     """
 
     query_id: str

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.corpus import Corpus
-from rag.records import Chunk, Document, Section, Span
+from rag.headings import Section, holds
+from rag.records import Chunk, Document, Span
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 
@@ -99,7 +100,7 @@ def test_a_chunk_knows_the_section_of_each_of_its_characters() -> None:
     (chunk,) = Corpus.of([Document("guide", GUIDE)], [spot(text)]).chunks([0])
     told = {"days": "Leave", "## Sick": "Leave > Sick leave", "us.": "Leave > Sick leave", "note": "Leave > Sick leave > Long"}
     assert {words: chunk.section_at(GUIDE.index(words)) for words in told} == told
-    headings = [GUIDE[place] for place in range(chunk.span.start, chunk.span.end) if chunk.is_heading(place)]
+    headings = [GUIDE[place] for place in range(chunk.span.start, chunk.span.end) if holds(chunk.sections, place)]
     assert "".join(headings) == "## Sick leave### Long \t"
 
 

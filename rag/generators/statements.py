@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rag import headings
 from rag.records import Chunk
 from rag.sentences import blocks, sentences
 
@@ -32,7 +33,7 @@ def statements(chunk: Chunk) -> list[Statement]:
     header, said = "", list[Statement]()
     for start, words in _paragraphs(chunk):
         path = chunk.section_at(start).split(" > ")
-        if chunk.is_heading(start):
+        if headings.holds(chunk.sections, start):
             header = ""
         elif not words.startswith("|"):
             header = ""
@@ -53,7 +54,7 @@ def _paragraphs(chunk: Chunk) -> Iterator[tuple[int, str]]:
     begun = end = 0
     for start, stop in blocks(chunk.text):
         place, words = chunk.span.start + start, " ".join(chunk.text[start:stop].split())
-        alone = words.startswith("|") or chunk.is_heading(place)
+        alone = words.startswith("|") or headings.holds(chunk.sections, place)
         if gathered and (alone or ITEM.match(words) or chunk.text.count("\n", end, start) > 1):
             yield begun, " ".join(gathered)
             gathered = []

@@ -175,10 +175,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Best passages per question, and the rank at which each group of evidence was found (0 for not at all).
-
-    None stands for a hit that is part of a passage above it, to which it is a neighbour.
-    """
+    """Best passages per question, None for a hit within one above; the rank of each group of evidence, 0 if not found."""
 
     passages: Sequence[Sequence[Passage | None]]
     found: Sequence[Sequence[int]]

@@ -9,7 +9,8 @@ from rag.checks.numerals import numbers, values
 from rag.checks.quotes import QuotesCheck
 from rag.embedders.hashing import HashingEmbedder
 from rag.errors import ConfigError
-from rag.records import Chunk, Message, Query, Reply, Request, Section, Span, Turn
+from rag.headings import Section
+from rag.records import Chunk, Message, Query, Reply, Request, Span, Turn
 from rag.roles import Inspection
 
 
