@@ -404,3 +404,10 @@ def test_json_has_every_field_and_nothing_that_json_lacks() -> None:
     assert set(told["rows"][0]) == {*Comparison.__dataclass_fields__, "significant"}
     assert (told["added"], told["removed"], told["changed"]) == ([], [], [])
     assert told["rows"][0]["significant"] is False
+
+
+def test_intervals_stay_in_what_a_difference_can_be() -> None:
+    golden = questions(4)
+    base, other = np.array([0.0, 0.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0, 0.0])
+    row = compare(result(golden, base, base), [result(golden, other, other, name="other")], golden, ["ndcg@10"], ()).rows[0]
+    assert (row.corrected_low, row.corrected_high) == (pytest.approx(-1.0), 1.0)

@@ -441,3 +441,8 @@ def test_holes_of_every_kind_at_once() -> None:
     assert found.n.tolist() == [30, 25, 1, 0, 30, 25]
     assert np.isnan(found.low).tolist() == [False, False, True, True, False, False]
     assert found.p[2] == 1.0
+
+
+def test_intervals_end_where_differences_do() -> None:
+    found = alone(np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [-1.0, 0.0]]))
+    assert (found.low[0], found.high[0], found.corrected_high[1]) == (-1.0, 1.0, 1.0)
