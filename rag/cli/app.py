@@ -46,7 +46,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Assay: declared experiments for retrieval-augmented generation, every stage run once.",
-    epilog="Exit codes: 0 done; 1 worse, or a trial failed; 2 input to mend; 3 cannot be told; 4 budget spent; "
+    epilog="Exit codes: 0 done; 1 worse, or a trial failed; 2 wrong input; 3 cannot be told; 4 budget spent; "
     "70 crashed, or the output cannot be written; 130 interrupted.",
 )
 datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check one before trusting what it says.")

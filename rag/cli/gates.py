@@ -67,7 +67,7 @@ def gate_command(
 
     A change is given as overrides, which may take the place of what the experiment holds fixed or an axis chose. A sample of
     questions is computed where the store has the scores: other scores are an error.
-    Exit codes: 0 not worse, 1 worse, 2 input to mend, 3 cannot be told, 4 budget spent, 70 crashed, or no candidate ran.
+    Exit codes: 0 not worse, 1 worse, 2 wrong input, 3 cannot be told, 4 budget spent, 70 crashed, or no candidate ran.
 
     With --json, one object, the same bytes for the same change:
     experiment, split, questions (how many), compared (how many), apart (how the others differ), verdict, sentence, exit_code
