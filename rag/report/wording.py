@@ -52,13 +52,12 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         said.append("Every other trial is significantly worse.")
     if row.holdout:
         drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""
-        said.append(f"On the holdout, which nothing was chosen by, it is {interval(row.holdout, material.digits)}{drop}.")
+        held = f"{amount(verdict.held, 'question')} of the holdout, which chose nothing"
+        said.append(f"On the {held}, it is {interval(row.holdout, material.digits)}{drop}.")
         if verdict.looks > 1:
             said.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
-    else:
-        said.append(
-            material.missing.get("holdout", "No holdout was asked: this score is that of a winner, and likely too good.")
-        )
+    notes = "" if row.holdout else "No holdout was asked: this score is that of a winner, and likely too good."
+    said += filter(None, [material.missing.get("holdout", notes)])
     if not row.admitted:
         said.append("It breaks a bound of the objective.")
     cut = remark({one.name: share(one.measured) for one in material.done}, row.name)
