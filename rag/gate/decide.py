@@ -213,7 +213,7 @@ def verdict_of(interval: tuple[float, float, float], margin: float, n: int, clus
         return Finding(FAIL, "worse, and more than the margin may be lost")
     settled = needed_for(interval, margin, n)
     if not trusted:
-        needed = max(math.ceil(LEAST * n / clusters), settled or 0)
+        needed = settled and max(math.ceil(LEAST * n / clusters), settled)
         return Finding(INCONCLUSIVE, f"too few questions: {_counted(n, clusters)}, and {LEAST} clusters are the least", needed)
     if math.isnan(low) or low >= -margin - SLACK:
         return Finding(PASS, _passed(difference, low, high))
@@ -232,11 +232,11 @@ def _passed(difference: float, low: float, high: float) -> str:
 
 
 def needed_for(interval: tuple[float, float, float], margin: float, n: int) -> int | None:
-    """How many questions make an interval narrow enough; None where no number does, or the width is not known."""
+    """How many questions make an interval narrow enough; None where no number does, or without a width: nothing varied."""
     difference, low, high = interval
     half = max(difference - low, high - difference)
     reach = max(-difference, difference + margin)
-    if math.isnan(half) or reach <= SLACK:
+    if not half > SLACK or reach <= SLACK:
         return None
     return max(n + 1, math.ceil(n * (half / reach) ** 2 - SLACK))
 

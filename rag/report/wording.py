@@ -27,10 +27,11 @@ def headline(material: Material) -> Headline:
         sure = (f"None of {amount(len(material.trials), 'trial')} has scores to choose by.",)
         return Headline("There is nothing to recommend.", "", "", "", sure, "", f"rag sweep {material.experiment}")
     verdict = material.verdict
-    lead = "Take" if verdict else "First by its mean:"
+    # Questions of one cluster give no interval, and tell no trial from another.
+    lead = "Take" if verdict and (row.score.low == row.score.low or material.per_question) else "First by its mean:"
     why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
-    told = costs(row, material.data.questions)
-    cost = f"It takes {_listed(told)}." if told else "What it costs was not measured."
+    spent = costs(row, material.data.questions)
+    cost = f"It takes {_listed(spent)}." if spent else "What it costs was not measured."
     return Headline(lead, row.name, row.trial_id, why, _sure(material, row), cost, f'rag ask "…" trial={row.trial_id}')
 
 

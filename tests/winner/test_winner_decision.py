@@ -183,6 +183,13 @@ def test_one_question_or_one_cluster_tells_nothing_apart(questions: int) -> None
     assert found.why == "It is the best by mean; its questions are one cluster, so that nothing can be told apart."
     assert [one.p_best for one in found.standings] == [None, None]
     assert decision.lowest == 0.0
+    smaller = replace(better, trial_id="smaller", name="smaller", cost=0.5)
+    decision, found = decided(better, smaller, cluster=np.zeros(questions, np.int64))
+    assert (found.recommended, found.untested) == ("smaller", True)
+    untested = (
+        "It is the cheapest of those with the best mean; its questions are one cluster, so that nothing can be told apart."
+    )
+    assert found.why == untested
 
 
 def test_what_is_minimized_is_bounded_the_same_way() -> None:
