@@ -104,7 +104,7 @@ def of(
         strength = np.nan_to_num(np.abs(found.mean) / found.error, nan=-1.0)[len(singles) :]
     strongest = np.argsort(-strength, kind="stable")[:STRONGEST]
     interactions = tuple(_interaction(pairs[row], found, len(singles) + row) for row in strongest.tolist())
-    told = _sentence(tried, effects, interactions) if len(np.unique(cluster)) > 1 or not effects else ONE_CLUSTER
+    told = _sentence(tried, effects, interactions) if not effects or found.clusters.max() > 1 else ONE_CLUSTER
     return Effects(effects, interactions, found.size, told)
 
 

@@ -87,6 +87,10 @@ def test_trials_that_answer_alike_are_tied(rag: Verb) -> None:
     assert "its mean is that of the best" in swept or "the other is not shown to be worse" in swept
     assert "Effects: bm25 within noise." in swept
     assert said(rag, 0, "report", "study.yaml").startswith("Take")
+    # A difference that never varied has no interval: [.000, .000] would say that a loss cannot be.
+    said(rag, 0, "baseline", "study.yaml")
+    (row,) = json.loads(rag("gate", "study.yaml", "index.bm25s.k1=1.3", "--json").out)["rows"]
+    assert (row["verdict"], row["why"], row["difference"], row["low"], row["high"]) == ("PASS", "no change", 0, None, None)
 
 
 def test_questions_without_gold_have_no_score(rag: Verb) -> None:
@@ -97,6 +101,9 @@ def test_questions_without_gold_have_no_score(rag: Verb) -> None:
 
 def test_one_question_with_gold_among_others(rag: Verb) -> None:
     study(5, lambda lines: [line if not row else line | {"evidence": []} for row, line in enumerate(lines)])
-    assert "nothing can be told apart" in said(rag, 0, "sweep", "study.yaml", "--no-track")
+    swept = said(rag, 0, "sweep", "study.yaml", "--no-track")
+    assert "nothing can be told apart. It takes" in swept
+    assert "Effects: one cluster of questions does not tell what choices do." in swept
+    assert "are rough" not in swept
     said(rag, 0, "baseline", "study.yaml")
     assert "too few questions: 1 question" in said(rag, 3, "gate", "study.yaml", "chunker.size=40")
