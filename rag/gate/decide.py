@@ -147,10 +147,8 @@ def decide(pair: Pair, margins: Sequence[Margin], same: bool = False, advisory: 
 def _tested(differences: Floats, cluster: NDArray[np.int64]) -> Floats:
     """Corrected ends of every column, shape (2, columns); NaN for a single cluster, and where no question changed."""
     ends = np.full((2, differences.shape[1]), np.nan)
-    changed = np.nan_to_num(differences).any(axis=0)
-    known = [
-        moved and len(np.unique(cluster[~np.isnan(column)])) > 1 for moved, column in zip(changed, differences.T, strict=True)
-    ]
+    clusters = [len(np.unique(cluster[~np.isnan(column)])) for column in differences.T]
+    known = [bool(np.nan_to_num(column).any()) and many > 1 for column, many in zip(differences.T, clusters, strict=True)]
     if any(known):
         found = family(differences[:, known], cluster)
         ends[:, known] = found.corrected_low, found.corrected_high
