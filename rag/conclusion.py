@@ -117,7 +117,7 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     controlled = controls.measured(taken, found.made, store, settings, watch) if ended else Controlled()
     cut = windows.remark({row.name: windows.share(row.measured) for row in done.board.rows}, chosen.of(chosen.recommended).name)
     asked_all = any(trial.trial.config["split"] == "all" for trial in found.trials.values())
-    notes += ["" if asked_all else golden.dealing, rough(len(np.unique(cluster))) if len(found.entrants) > 1 else ""]
+    notes += ["" if asked_all else golden.dealing, _rough(found, cluster)]
     return Conclusion(chosen, told, tuple(filter(None, notes)), again, controlled, cut)
 
 
@@ -136,6 +136,14 @@ def _effects(found: Field, cluster: Ints) -> Effects | None:
         return None
     trials = [(found.trials[trial_id].trial.choices, values) for trial_id, values in found.values.items()]
     return effects.of(trials, cluster, axes, found.objective.span)
+
+
+def _rough(found: Field, cluster: Ints) -> str:
+    """What to think of the intervals of trials that are compared question by question; empty for nothing."""
+    values = found.entrants[0].values
+    if values is None or len(found.entrants) == 1:
+        return ""
+    return rough(len(np.unique(cluster[~np.isnan(values)])))
 
 
 def _nobody(found: Field) -> str:

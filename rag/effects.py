@@ -16,6 +16,7 @@ from rag.paired import ALPHA, Family, family
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+ONE_CLUSTER = "one cluster of questions does not tell what choices do"
 STRONGEST = 10
 """Interactions that are told, of however many were looked at."""
 
@@ -103,7 +104,8 @@ def of(
         strength = np.nan_to_num(np.abs(found.mean) / found.error, nan=-1.0)[len(singles) :]
     strongest = np.argsort(-strength, kind="stable")[:STRONGEST]
     interactions = tuple(_interaction(pairs[row], found, len(singles) + row) for row in strongest.tolist())
-    return Effects(effects, interactions, found.size, _sentence(tried, effects, interactions))
+    told = _sentence(tried, effects, interactions) if not effects or found.clusters.max() > 1 else ONE_CLUSTER
+    return Effects(effects, interactions, found.size, told)
 
 
 def _tried(axis: str, choices: Sequence[str], trials: Sequence[tuple[Mapping[str, str], Floats]]) -> list[str]:

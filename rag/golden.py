@@ -57,7 +57,10 @@ class Golden:
         """A sentence on the splits that the dataset did not name; empty where it did."""
         if not self.dealt:
             return ""
-        first = f"The {sum(self.dealt.values())} questions name no split"
+        asked = sum(self.dealt.values())
+        first = f"The {asked} questions name no split"
+        if asked == 1:
+            return "There is one question: a verdict needs more, in several clusters."
         if len(self.dealt) == 1:
             return f"{first}, and fewer than {LEAST} questions or {CLUSTERS} clusters are too few to keep some back."
         tune, holdout = (self.dealt[name] for name in SPLITS)

@@ -113,8 +113,8 @@ def family(differences: Floats, cluster: Ints, span: Floats | float = 1.0, seed:
 
 
 def rough(clusters: int) -> str:
-    """A sentence for intervals over fewer than FEW clusters; empty for more."""
-    if clusters >= FEW:
+    """A sentence for intervals over fewer than FEW clusters; empty for more, and for a single one, which has no interval."""
+    if clusters >= FEW or clusters < 2:
         return ""
     least = 83 if clusters < FEW // 3 else 88
     return (

@@ -117,7 +117,6 @@ def joint_level(sums: Floats, counts: Floats, alpha: float, seed: int = 0) -> fl
         return alpha
     unit, random = residuals[:, varying] / scale[varying], np.random.default_rng([seed, 2])
     drawn = (np.abs(random.standard_normal((AT_ONCE, len(sums))) @ unit).max(axis=1) for _ in range(DRAWS // AT_ONCE))
-    drawn = (np.abs(random.standard_normal((AT_ONCE, len(sums))) @ unit).max(axis=1) for _ in range(DRAWS // AT_ONCE))
     largest = np.concatenate(list(drawn))
     return min(alpha, 2 * float(ndtr(-np.quantile(largest, 1 - alpha))))
 

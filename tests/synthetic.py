@@ -75,7 +75,9 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
     spread = (0.02, 0.1, 0.18, 0.3, 0.12, 0.1, 0.03, 0.05, 0.1)
     counts = tuple(tuple(int(c) for c in random.multinomial(many, spread)) for many in lost)
     best, tied = ids[0], tuple(ids[: min(5, max(1, len(ids) // 3 + 1))])
-    verdict = Verdict(best, tied[-1], tied, "it is the fastest of the trials that the data does not tell apart", True, 2, 210)
+    verdict = Verdict(
+        best, tied[-1], tied, "it is the fastest of the trials that the data does not tell apart", True, 2, 210, held=30
+    )
     return Material(
         experiment="synthetic",
         question="Which chunks, which search and is a second look worth it?",

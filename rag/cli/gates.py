@@ -48,7 +48,8 @@ def baseline(
     kept = baselines.of(ready.trial, ready.plan, ready.store)
     place = path or baselines.path_of(declared.name)
     baselines.write(kept, place)
-    print_json(shown.baseline_json(kept, place)) if as_json else shown.baseline(kept, place)
+    whole = kept.split == "all" and "split" not in declared.gate
+    print_json(shown.baseline_json(kept, place)) if as_json else shown.baseline(kept, place, whole)
 
 
 @app.command(name="gate")

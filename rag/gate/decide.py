@@ -145,9 +145,10 @@ def decide(pair: Pair, margins: Sequence[Margin], same: bool = False, advisory: 
 
 
 def _tested(differences: Floats, cluster: NDArray[np.int64]) -> Floats:
-    """Corrected ends of every column, shape (2, columns); one of a single cluster shows nothing and costs nothing."""
+    """Corrected ends of every column, shape (2, columns); NaN for a single cluster, and where no question changed."""
     ends = np.full((2, differences.shape[1]), np.nan)
-    known = [len(np.unique(cluster[~np.isnan(column)])) > 1 for column in differences.T]
+    clusters = [len(np.unique(cluster[~np.isnan(column)])) for column in differences.T]
+    known = [bool(np.nan_to_num(column).any()) and many > 1 for column, many in zip(differences.T, clusters, strict=True)]
     if any(known):
         found = family(differences[:, known], cluster)
         ends[:, known] = found.corrected_low, found.corrected_high
@@ -213,7 +214,7 @@ def verdict_of(interval: tuple[float, float, float], margin: float, n: int, clus
         return Finding(FAIL, "worse, and more than the margin may be lost")
     settled = needed_for(interval, margin, n)
     if not trusted:
-        needed = max(math.ceil(LEAST * n / clusters), settled or 0)
+        needed = settled and max(math.ceil(LEAST * n / clusters), settled)
         return Finding(INCONCLUSIVE, f"too few questions: {_counted(n, clusters)}, and {LEAST} clusters are the least", needed)
     if math.isnan(low) or low >= -margin - SLACK:
         return Finding(PASS, _passed(difference, low, high))
@@ -232,11 +233,11 @@ def _passed(difference: float, low: float, high: float) -> str:
 
 
 def needed_for(interval: tuple[float, float, float], margin: float, n: int) -> int | None:
-    """How many questions make an interval narrow enough; None where no number does, or the width is not known."""
+    """How many questions make an interval narrow enough; None where no number does, or without a width: nothing varied."""
     difference, low, high = interval
     half = max(difference - low, high - difference)
     reach = max(-difference, difference + margin)
-    if math.isnan(half) or reach <= SLACK:
+    if not half > SLACK or reach <= SLACK:
         return None
     return max(n + 1, math.ceil(n * (half / reach) ** 2 - SLACK))
 

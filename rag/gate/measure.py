@@ -12,14 +12,11 @@ from rag.errors import BudgetError, ConfigError, DataError
 from rag.execute import Listener, executor_of
 from rag.experiment import Experiment, Trial
 from rag.gate import candidate, spec
-from rag.gate.spec import Gate
-from rag.golden import SPLITS
+from rag.gate.spec import HOLDOUT, Gate
 from rag.plan import Plan, PlannedTrial
 from rag.redaction import shown
 from rag.results import Result
 from rag.store import Store
-
-HOLDOUT = SPLITS[1]
 
 
 @dataclass(frozen=True)
@@ -60,18 +57,24 @@ def _planned(experiment: Experiment, trial: Trial) -> Prepared:
 
 def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated:
     """Read the gate and the baseline of an experiment and compose the candidate; UserError for whatever does not fit."""
-    split = spec.split_of(experiment.gate)
     kept = baseline.load(path)
-    if kept.split != split:
-        what = f"was measured on {kept.split!r}, and the gate asks {split!r}"
-        raise DataError(str(path), what, f"make it again: rag baseline {experiment.name}")
+    has_holdout = kept.split != spec.ALL
+    split = spec.split_of(experiment.gate, has_holdout)
+    _check_split(split, kept, path, experiment.name)
     placed = [change for change in changes if _root(change) in plan.ELSEWHERE]
     name = " ".join(written(change) for change in changes if change not in placed) or kept.result.name
     trial = candidate.trial(experiment, kept.result.choices, changes, split, name)
-    gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
+    gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"], has_holdout)
     _check_columns(gate, kept, path, experiment.name)
     ready = _planned(replace(experiment, fixed=(*candidate.under(placed, experiment.fixed), *placed)), trial)
+    _check_split(spec.split_of(experiment.gate, HOLDOUT in ready.trial.golden.sizes), kept, path, experiment.name)
     return Gated(gate, kept, path, ready, tuple(changes))
+
+
+def _check_split(split: str, kept: Baseline, path: Path, name: str) -> None:
+    if kept.split != split:
+        what = f"was measured on {kept.split!r}, and the gate asks {split!r}"
+        raise DataError(str(path), what, f"make it again: rag baseline {name}")
 
 
 def _root(change: str) -> str:
@@ -133,6 +136,11 @@ def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
         axes, varied = (", ".join(names) or "nothing" for names in (trial.choices, experiment.axes))
         what = f"chose along {axes}, and this experiment varies {varied}"
         raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.name}")
-    split = spec.split_of(experiment.gate)
     spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
-    return _planned(experiment, Trial(trial.name, trial.choices, {**trial.config, "split": split, "latency": 0}))
+
+    def asked(split: str) -> Prepared:
+        return _planned(experiment, Trial(trial.name, trial.choices, {**trial.config, "split": split, "latency": 0}))
+
+    ready = asked(spec.split_of(experiment.gate, has_holdout=False))
+    named = "split" in experiment.gate or HOLDOUT not in ready.trial.golden.sizes
+    return ready if named else asked(HOLDOUT)

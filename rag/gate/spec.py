@@ -1,7 +1,7 @@
 """The `gate` of an experiment, read: how much worse a change may be, where, and what it must keep.
 
 It asks the questions of `holdout` unless told otherwise: on the questions that a winner was tuned on it looks better than it
-is, and the next change is then blamed for the difference.
+is, and the next change is then blamed for the difference. A set without a holdout is asked as a whole.
 """
 
 import math
@@ -15,7 +15,7 @@ from rag.objective import Bound, Objective, Term
 from rag.parameters import shown
 
 KEYS = ("split", "metrics", "bounds", "inconclusive")
-SPLIT, MARGIN = "holdout", 0.02
+HOLDOUT, ALL, MARGIN = "holdout", "all", 0.02
 FAILED, RATIO = "failed", "latency_p95_ratio"
 EXIT_CODES = {"warn": 3, "fail": 1, "pass": 0}
 """What `inconclusive` says → the exit code of a gate that cannot tell. 3 is a warning to whoever runs it."""
@@ -36,7 +36,7 @@ class Gate:
 
     margins: tuple[Margin, ...]
     bounds: tuple[Bound, ...]
-    split: str = SPLIT
+    split: str = HOLDOUT
     inconclusive: str = "warn"
 
     @property
@@ -45,15 +45,15 @@ class Gate:
         return tuple(dict.fromkeys(margin.column for margin in self.margins))
 
 
-def split_of(raw: Mapping[str, Any]) -> str:
-    """The questions that a gate asks, known before anything else of it."""
-    split = raw.get("split", SPLIT)
+def split_of(raw: Mapping[str, Any], has_holdout: bool) -> str:
+    """The questions that a gate asks: those it names, else the holdout, else all where the golden set has no holdout."""
+    split = raw.get("split", HOLDOUT if has_holdout else ALL)
     if not isinstance(split, str) or not split:
         raise ConfigError("gate.split", f"is {shown(split)}", "the name of a split, for example holdout")
     return split
 
 
-def parse(raw: Mapping[str, Any], objective: str | Sequence[str], columns: Sequence[str]) -> Gate:
+def parse(raw: Mapping[str, Any], objective: str | Sequence[str], columns: Sequence[str], has_holdout: bool = True) -> Gate:
     """Read a gate; `columns` are the metrics that are measured. ConfigError for what cannot be meant.
 
     Without a gate it is: the first metric that the objective maximizes with a margin of .02, and no failed question.
@@ -73,7 +73,7 @@ def parse(raw: Mapping[str, Any], objective: str | Sequence[str], columns: Seque
     bounds = _bounds(raw.get("bounds", [f"{FAILED} == 0"]), columns)
     if not margins and not bounds:
         raise ConfigError("gate", "looks at nothing", "give it a metric with a margin, or a bound")
-    return Gate(margins, bounds, split_of(raw), check_inconclusive(raw.get("inconclusive", "warn")))
+    return Gate(margins, bounds, split_of(raw, has_holdout), check_inconclusive(raw.get("inconclusive", "warn")))
 
 
 def with_inconclusive(experiment: Experiment, value: str) -> Experiment:

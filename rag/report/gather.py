@@ -40,7 +40,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     found = findings.of(scored, written)
     if scored.elsewhere:
         found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
-    verdict = None if winner is None else _verdict(winner)
+    verdict = None if winner is None else _verdict(winner, int(written.get("holdout_questions") or 0))
     return Material(
         experiment=name,
         question=made.experiment.question,
@@ -107,9 +107,9 @@ def _statuses(path: Path) -> dict[str, str]:
     return {trial["trial"]: trial.get("status", "") for trial in _read(path).get("trials", [])}
 
 
-def _verdict(winner: Mapping[str, Any]) -> Verdict:
+def _verdict(winner: Mapping[str, Any], held: int) -> Verdict:
     names = ("best", "recommended", "why", "holdout", "looks", "family")
-    return Verdict(tied=tuple(winner["tied"]), **{name: winner[name] for name in names})
+    return Verdict(tied=tuple(winner["tied"]), **{name: winner[name] for name in names}, held=held)
 
 
 def _mean(found: Mapping[str, Any] | None) -> Mean | None:

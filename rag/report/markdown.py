@@ -65,8 +65,8 @@ def _leaderboard(material: Material) -> Iterator[str]:
     yield ""
     if found.lines:
         tied = material.verdict.tied if material.verdict else ()
-        held = ("holdout",) if found.held else ()
-        heads = ("trial", "#", material.column, *held, *found.heads, "id")
+        held = (found.holdout,) if found.holdout else ()
+        heads = ("trial", "#", found.objective, *held, *found.heads, "id")
         rows = (
             (
                 row.name + (" (tied)" if row.trial_id in tied else ""),

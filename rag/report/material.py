@@ -42,7 +42,10 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which trial to take. `tied` holds the trials that are not shown to be worse than the best one, by trial id."""
+    """Which trial to take. `tied` holds the trials that are not shown to be worse than the best one, by trial id.
+
+    `held` counts the questions of the holdout that was asked, 0 for none.
+    """
 
     best: str
     recommended: str
@@ -52,6 +55,7 @@ class Verdict:
     looks: int = 0
     family: int = 0
     rule: str = ""
+    held: int = 0
 
 
 @dataclass(frozen=True)

@@ -86,11 +86,12 @@ def _environment() -> jinja2.Environment:
 
 @dataclass(frozen=True)
 class Board:
-    """The leaderboard as a table: heads of the columns behind the objective, and cells by trial."""
+    """The leaderboard as a table: heads of the objective, of the holdout ("" without one) and of the columns behind; cells."""
 
+    objective: str
+    holdout: str
     heads: tuple[str, ...]
     lines: tuple[tuple[int, TrialRow, tuple[str, ...]], ...]
-    held: bool
 
 
 def board(material: Material) -> Board:
@@ -113,7 +114,9 @@ def board(material: Material) -> Board:
         for rank, row in enumerate(rows, 1)
     ]
     heads = (*(["P(best)"] if likely else []), *(figures.MEASURED[name] for name in measured), *columns)
-    return Board(heads, tuple(lines), any(row.holdout for row in rows))
+    asked = max((row.score.n for row in rows), default=0) or material.data.questions
+    held = material.verdict.held if material.verdict and any(row.holdout for row in rows) else 0
+    return Board(f"{material.column} (n={asked})", f"holdout (n={held})" if held else "", heads, tuple(lines))
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,11 @@ def headline(material: Material) -> Headline:
         sure = (f"None of {amount(len(material.trials), 'trial')} has scores to choose by.",)
         return Headline("There is nothing to recommend.", "", "", "", sure, "", f"rag sweep {material.experiment}")
     verdict = material.verdict
-    lead = "Take" if verdict else "First by its mean:"
+    # Questions of one cluster give no interval, and tell no trial from another.
+    lead = "Take" if verdict and (row.score.low == row.score.low or material.per_question) else "First by its mean:"
     why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
-    told = costs(row, material.data.questions)
-    cost = f"It takes {_listed(told)}." if told else "What it costs was not measured."
+    spent = costs(row, material.data.questions)
+    cost = f"It takes {_listed(spent)}." if spent else "What it costs was not measured."
     return Headline(lead, row.name, row.trial_id, why, _sure(material, row), cost, f'rag ask "…" trial={row.trial_id}')
 
 
@@ -52,13 +53,12 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         said.append("Every other trial is significantly worse.")
     if row.holdout:
         drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""
-        said.append(f"On the holdout, which nothing was chosen by, it is {interval(row.holdout, material.digits)}{drop}.")
+        held = f"{amount(verdict.held, 'question')} of the holdout, which chose nothing"
+        said.append(f"On the {held}, it is {interval(row.holdout, material.digits)}{drop}.")
         if verdict.looks > 1:
             said.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
-    else:
-        said.append(
-            material.missing.get("holdout", "No holdout was asked: this score is that of a winner, and likely too good.")
-        )
+    notes = "" if row.holdout else "No holdout was asked: this score is that of a winner, and likely too good."
+    said += filter(None, [material.missing.get("holdout", notes)])
     if not row.admitted:
         said.append("It breaks a bound of the objective.")
     cut = remark({one.name: share(one.measured) for one in material.done}, row.name)

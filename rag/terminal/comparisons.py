@@ -178,7 +178,10 @@ OPTIONAL = ("+/=/−", CLUSTERS, BELIEVED, "base", "this", "effect")
 
 def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
     looked = "1 difference was" if table.family == 1 else f"{table.family} differences were"
-    notes = [f"{looked} looked at together: {NOTE}", rough(max((row.clusters for row in table.rows), default=FEW))]
+    notes = [
+        f"{looked} looked at together: {NOTE}" if table.family else "",
+        rough(max((row.clusters for row in table.rows), default=FEW)),
+    ]
     notes += [NOTES[title] for title in NOTES if title in columns]
     notes += [] if all(row.tested for row in table.rows) else ["A single cluster of questions is not tested."]
     out.print(f"[dim]{' '.join(filter(None, notes))}[/dim]")

@@ -89,15 +89,16 @@ def _cut(text: str) -> str:
     return flat if len(flat) <= EXCERPT else f"{flat[:EXCERPT]} …"
 
 
-def baseline(kept: Baseline, path: Path) -> None:
-    """What became the baseline, and where it lies."""
+def baseline(kept: Baseline, path: Path, whole: bool) -> None:
+    """What became the baseline, and where it lies; `whole`: of all questions, because none were kept back."""
     found = kept.result
-    failed = int(found.scores.failed.sum())
-    out.print(
-        f"[bold]{escape(found.name)}[/bold] ({found.trial_id}), {len(found.questions)} questions of {escape(kept.split)}."
-    )
+    failed, asked = int(found.scores.failed.sum()), len(found.questions)
+    questions = "1 question" if asked == 1 else f"{asked} questions"
+    out.print(f"[bold]{escape(found.name)}[/bold] ({found.trial_id}), {questions} of {escape(kept.split)}.")
     if failed:
         out.print(f"[yellow]{failed} of them failed.[/yellow] They count as 0.")
+    if whole:
+        out.print("The golden set has no holdout: the gate asks all questions, those that chose the trial among them.")
     out.print(f"{path}\n[dim]Commit it: `rag gate {escape(kept.experiment)}` compares with it.[/dim]", soft_wrap=True)
 
 

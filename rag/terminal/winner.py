@@ -54,9 +54,10 @@ def _marks(winner: Winner) -> dict[str, str]:
 
 def _recommended(done: Sweep, told: Conclusion, winner: Winner) -> None:
     taken = winner.of(winner.recommended)
-    out.print(f"[bold]Recommended: {escape(taken.name)}[/bold] ({taken.trial_id})")
-    out.print(f"{escape(winner.why)}")
     objective = done.board.objective
+    lead = "First by its mean" if winner.untested and not objective.measured else "Recommended"
+    out.print(f"[bold]{lead}: {escape(taken.name)}[/bold] ({taken.trial_id})")
+    out.print(f"{escape(winner.why)}")
     if told.again and taken.holdout and taken.optimism:
         held, tuned = (len(plan.trials[0].golden.examples) for plan in (told.again.plan, done.plan))
         again = f"{_shown(taken.holdout)} on the holdout ({held} questions), {_shown(taken.tune)} on tune ({tuned} questions)"

@@ -135,6 +135,11 @@ class Winner:
         """The admitted trials that no other dominates, in the order of the leaderboard."""
         return tuple(found.trial_id for found in self.standings if found.admitted and not found.dominated_by)
 
+    @property
+    def untested(self) -> bool:
+        """Whether the questions are one cluster, or what decides is no score of questions: then nothing can be told apart."""
+        return self.of(self.recommended).p_best is None
+
     def of(self, trial_id: str) -> Standing:
         """Where a trial stands."""
         return next(found for found in self.standings if found.trial_id == trial_id)

@@ -21,6 +21,8 @@ def why(found: "Race", decision: Decision) -> str:
     behind = found.behind(decision.taken.trial_id)
     if behind is None:
         return "It is first by what was measured; how sure that is cannot be tested, for it is no score of questions."
+    if not decision.shares:
+        return f"{_untested(decision)}; its questions are one cluster, so that nothing can be told apart."
     if decision.rule.prices:
         return _priced(decision, behind)
     if decision.taken is not decision.best:
@@ -42,14 +44,20 @@ def _named(decision: Decision) -> str:
     return f"{decision.taken.name}, the {superlative} of {decision.among} that would do by tune,"
 
 
+def _untested(decision: Decision) -> str:
+    if decision.taken is decision.best:
+        return "It is the best by mean"
+    if decision.saving in KINDS:
+        return f"It is the {KINDS[decision.saving][0]} of those with the best mean"
+    return "It is worth most at the given prices"
+
+
 def _best(found: "Race", decision: Decision) -> str:
     others, tied = len(found.entrants) - 1, len(found.tied) - 1
-    if not decision.shares:
-        return "It is the best by mean; its questions are one cluster, so that nothing can be told apart."
     if not tied:
-        told = f", the next, {found.nearest[0].name}, by {_shown(_turned(found.nearest[1]))}" if found.nearest else ""
-        rest = f"the other {others} are" if others > 1 else "the other is"
-        return f"It is the best by mean; {rest} shown to be worse{told}."
+        name, by = (found.nearest[0].name, f"by {_shown(_turned(found.nearest[1]))}") if found.nearest else ("", "")
+        rest = f"the other {others} are shown to be worse, the next, {name}," if others > 1 else f"{name} is shown to be worse"
+        return f"It is the best by mean; {rest} {by}."
     likely = f"P(best) {figure(decision.shares[decision.best.trial_id], digits=2)}"
     number = "the other is" if others == 1 else f"{tied} of the other {others} {'is' if tied == 1 else 'are'}"
     return f"It is the best by mean ({likely}); {number} not shown to be worse."
@@ -58,7 +66,7 @@ def _best(found: "Race", decision: Decision) -> str:
 def _others(decision: Decision) -> str:
     """What a cheaper trial could save, where there is one."""
     found, margin = decision.unsettled, figure(decision.rule.margin)
-    if not decision.shares or not decision.rule.margin:
+    if not decision.rule.margin:
         return ""
     if found is None:
         return "No other trial saves anything that was measured."

@@ -1,9 +1,10 @@
+import re
 from dataclasses import replace
 
 import pytest
 import synthetic
 
-from rag.report import figures, wording
+from rag.report import figures, markdown, page, wording
 from rag.report.ink import name
 from rag.report.material import Mean, Reuse
 
@@ -28,9 +29,21 @@ def test_the_headline_names_the_recommended_trial_its_interval_and_its_holdout()
     assert head.sure[0] == "ndcg@10 is .700 [.650, .750] on the 38 questions that the trials were compared on."
     assert head.sure[1] == f"It is tied with {figures.amount(len(material.verdict.tied) - 1, 'other trial')}, shaded below."  # type: ignore[union-attr]
     assert head.sure[2] == (
-        "On the holdout, which nothing was chosen by, it is .680 [.600, .760], +.020 [−.030, +.070] of optimism."
+        "On the 30 questions of the holdout, which chose nothing, it is .680 [.600, .760], +.020 [−.030, +.070] of optimism."
     )
     assert head.sure[3].startswith("That holdout has been looked at 2 times")
+    dealt = replace(material, missing={"holdout": "The 70 questions name no split: 40 were dealt to tune and 30 to holdout."})
+    assert wording.headline(dealt).sure[4] == dealt.missing["holdout"]
+
+
+def test_tables_count_the_questions_of_tune_and_of_the_holdout() -> None:
+    material = synthetic.material(6, 40)
+    found = page.board(material)
+    asked = material.done[0].score.n
+    assert (found.objective, found.holdout) == (f"ndcg@10 (n={asked})", "holdout (n=30)")
+    assert f"| ndcg@10 (n={asked}) | holdout (n=30) |" in markdown.render(material)
+    heads = re.findall(r'<th scope="col" class="figure">(.*?)</th>', page.render(material))
+    assert heads[:3] == ["#", found.objective, found.holdout]
 
 
 def test_without_a_verdict_the_first_is_not_called_a_winner() -> None:
