@@ -1,7 +1,8 @@
 """Axes → trials. Every trial is an ordinary resolved config, composed as if it were alone.
 
-Composing one config takes tens of milliseconds, so trials are not composed one by one: axes that touch different top-level
-keys are composed apart from each other, and their keys are put together, interpolations still open.
+Composing one config takes a tenth of a second, so trials are not composed one by one: axes that touch different top-level
+keys are composed apart from each other, and their keys are put together, interpolations still open. Axes that touch the same
+key are composed together, and Hydra is asked once for each combination of groups (`rag.leaves`).
 """
 
 import itertools
@@ -11,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from rag.compose import compose, resolve
 from rag.errors import UserError
+from rag.leaves import Composer, Raw
 
 CLOSED = ("found", "oc.decode", "oc.env")
 """Resolvers that look at nothing but what they are given."""
@@ -38,8 +40,6 @@ class Trial:
 
 
 Axis = tuple[str, tuple[Choice, ...]]
-Raw = Mapping[str, Any]
-"""A config by top-level key, interpolations still open."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,9 @@ class Space:
         self.problems: dict[str, UserError] = {}
         self._composed: dict[tuple[str, ...], Raw | UserError] = {}
         self._values: dict[str, Any] = {}
+        self._same: dict[int, tuple[Any, Any]] = {}
+        self._by_group: dict[tuple[str, ...], list[Option]] = {}
+        self._composer = Composer(fixed, compose)
         self._resolver = Resolver()
 
     def trials(self) -> list[Trial]:
@@ -130,7 +133,7 @@ class Space:
     def _compose(self, overrides: tuple[str, ...]) -> Raw | UserError:
         if overrides not in self._composed:
             try:
-                config = _plain(compose([*self.fixed, *overrides]))
+                config = self._composer(overrides)
                 self._composed[overrides] = {key: self._one(value) for key, value in config.items()}
             except UserError as error:
                 self._composed[overrides] = error
@@ -138,7 +141,10 @@ class Space:
 
     def _one(self, value: Any) -> Any:
         """The same object for values that are the same, in the same order: indexes are fused in theirs."""
-        return self._values.setdefault(json.dumps(value, default=str), value)
+        if id(value) not in self._same:
+            # What is looked up by id is kept, so that nothing else gets that id.
+            self._same[id(value)] = value, self._values.setdefault(json.dumps(value, default=str), value)
+        return self._same[id(value)][1]
 
 
 def combinations(group: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
@@ -217,7 +223,3 @@ def _texts(value: Any) -> Iterator[str]:
         for part in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(part)
 
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    plain = OmegaConf.to_container(config, resolve=False)
-    return {str(key): value for key, value in dict(plain).items()} if isinstance(plain, dict) else {}
