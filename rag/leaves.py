@@ -133,7 +133,7 @@ def _untyped(node: Any) -> bool:
     if not isinstance(node, DictConfig | ListConfig):
         return type(node) is AnyNode
     told = node._metadata
-    if told.object_type not in (dict, list) or told.element_type is not Any or told.flags and told.flags.get("readonly"):
+    if told.object_type not in (dict, list) or told.element_type is not Any or (told.flags and told.flags.get("readonly")):
         return False
     keys = node if isinstance(node, DictConfig) else range(len(node))
     return all(_untyped(node._get_node(key)) for key in keys)

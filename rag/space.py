@@ -17,6 +17,7 @@ from omegaconf import OmegaConf
 from rag.compose import compose, resolve
 from rag.errors import UserError
 from rag.leaves import Composer, Raw
+from rag.once import Once
 
 CLOSED = ("found", "oc.decode", "oc.env")
 """Resolvers that look at nothing but what they are given."""
@@ -59,7 +60,7 @@ class Space:
         self.problems: dict[str, UserError] = {}
         self._composed: dict[tuple[str, ...], Raw | UserError] = {}
         self._values: dict[str, Any] = {}
-        self._same: dict[int, tuple[Any, Any]] = {}
+        self._same = Once()
         self._by_group: dict[tuple[str, ...], list[Option]] = {}
         self._composer = Composer(fixed, compose)
         self._resolver = Resolver()
@@ -141,10 +142,7 @@ class Space:
 
     def _one(self, value: Any) -> Any:
         """The same object for values that are the same, in the same order: indexes are fused in theirs."""
-        if id(value) not in self._same:
-            # What is looked up by id is kept, so that nothing else gets that id.
-            self._same[id(value)] = value, self._values.setdefault(json.dumps(value, default=str), value)
-        return self._same[id(value)][1]
+        return self._same(value, lambda: self._values.setdefault(json.dumps(value, default=str), value))
 
 
 def combinations(group: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
@@ -179,8 +177,7 @@ class Resolver:
     """Fills interpolations in, once per combination of the values that they reach. It knows a value by its being the same."""
 
     def __init__(self) -> None:
-        # What is looked up by id is kept, so that nothing else gets that id.
-        self._readings: dict[int, Reading] = {}
+        self._readings = Once()
         self._resolved: dict[tuple[Any, ...], tuple[Raw, Any]] = {}
 
     def __call__(self, key: str, config: Raw) -> Any:
@@ -204,9 +201,7 @@ class Resolver:
         return result
 
     def _reading(self, value: Any) -> Reading:
-        if id(value) not in self._readings:
-            self._readings[id(value)] = Reading.of(value)
-        return self._readings[id(value)]
+        return self._readings(value, lambda: Reading.of(value))
 
 
 def _result(reached: Raw, key: str) -> Any:
@@ -222,4 +217,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping | list):
         for part in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(part)
-
