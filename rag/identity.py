@@ -50,15 +50,14 @@ class Digests:
     def __call__(self, config: Mapping[str, Any], *others: object) -> str:
         """`digest(read(config), *others)`, where `read` keeps the top-level keys."""
         try:
-            texts = {name: self._texts(config[name], partial(self._text, config[name])) for name in sorted(config)}
+            texts = [self._texts(config[name], partial(self._text, name, config[name]), name) for name in sorted(config)]
         except (TypeError, ValueError):
             return digest(self._read(config), *others)  # says where the fault is
-        whole = ", ".join(f"{_json(name)}: {text}" for name, text in texts.items())
         rest = "".join(f", {_json(other)}" for other in others)
-        return hashlib.sha256(f"[{{{whole}}}{rest}]".encode()).hexdigest()
+        return hashlib.sha256(f"[{{{', '.join(texts)}}}{rest}]".encode()).hexdigest()
 
-    def _text(self, value: Any) -> str:
-        return _json(self._read(value))
+    def _text(self, name: str, value: Any) -> str:
+        return f"{_json(name)}: {_json(self._read(value))}"
 
 
 def _json(value: object) -> str:

@@ -5,6 +5,7 @@ by Hydra up to the last override that does more than to set a value, once, and `
 config. Wherever that might differ from what Hydra does, Hydra composes the whole.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,11 +47,12 @@ class Composer:
     def __init__(self, fixed: Sequence[str], compose: Compose) -> None:
         self.fixed, self.compose = tuple(fixed), compose
         self._parts: dict[str, Part] = {}
+        self._values: dict[str, Any] = {}
         self._composed: dict[tuple[str, ...], Composed | UserError] = {}
         self._failed: dict[tuple[tuple[str, ...], ...], UserError] = {}
 
     def __call__(self, overrides: Sequence[str]) -> Raw:
-        """The config; values that no override changes are the same objects in many. UserError as `compose`.
+        """The config; equal values are the same object, by top-level key. UserError as `compose`.
 
         A mistake that several combinations make is told in the words of the first.
         """
@@ -67,7 +69,7 @@ class Composer:
             if changed is None:
                 unsure.append(part)
             else:
-                config = changed
+                config = changed | {part.path[0]: self._one(changed[part.path[0]])}
         return self._whole(overrides, (head, *(part.path for part in unsure))) if unsure else config
 
     def _whole(self, overrides: Sequence[str], cause: tuple[tuple[str, ...], ...]) -> Raw:
@@ -84,10 +86,15 @@ class Composer:
         if overrides not in self._composed:
             try:
                 config = self.compose([*self.fixed, *overrides])
-                self._composed[overrides] = Composed(_plain(config), _untyped(config))
+                plain = {key: self._one(value) for key, value in _plain(config).items()}
+                self._composed[overrides] = Composed(plain, _untyped(config))
             except UserError as error:
                 self._composed[overrides] = error
         return self._composed[overrides]
+
+    def _one(self, value: Any) -> Any:
+        """The same object for values that are the same, in the same order: indexes are fused in theirs."""
+        return self._values.setdefault(json.dumps(value, default=str), value)
 
     def _part(self, override: str) -> Part:
         if override not in self._parts:

@@ -6,7 +6,6 @@ key are composed together, and Hydra is asked once for each combination of group
 """
 
 import itertools
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,9 +58,6 @@ class Space:
         self.fixed, self.axes = tuple(fixed), tuple(axes)
         self.problems: dict[str, UserError] = {}
         self._composed: dict[tuple[str, ...], Raw | UserError] = {}
-        self._values: dict[str, Any] = {}
-        self._same = Once()
-        self._by_group: dict[tuple[str, ...], list[Option]] = {}
         self._composer = Composer(fixed, compose)
         self._resolver = Resolver()
 
@@ -81,7 +77,9 @@ class Space:
     def _trial(self, options: Sequence[Option]) -> tuple[tuple[int, ...], Trial] | None:
         config = dict(self._base())
         for option in options:
-            config = {key: value for key, value in config.items() if key not in option.gone} | dict(option.changed)
+            for key in option.gone:
+                config.pop(key, None)
+            config |= option.changed
         try:
             resolved = {key: self._resolver(key, config) for key in config}
         except UserError as error:
@@ -134,15 +132,10 @@ class Space:
     def _compose(self, overrides: tuple[str, ...]) -> Raw | UserError:
         if overrides not in self._composed:
             try:
-                config = self._composer(overrides)
-                self._composed[overrides] = {key: self._one(value) for key, value in config.items()}
+                self._composed[overrides] = self._composer(overrides)
             except UserError as error:
                 self._composed[overrides] = error
         return self._composed[overrides]
-
-    def _one(self, value: Any) -> Any:
-        """The same object for values that are the same, in the same order: indexes are fused in theirs."""
-        return self._same(value, lambda: self._values.setdefault(json.dumps(value, default=str), value))
 
 
 def combinations(group: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
