@@ -142,8 +142,9 @@ def _untyped(node: Any) -> bool:
     told = node._metadata
     if told.object_type not in (dict, list) or told.element_type is not Any or (told.flags and told.flags.get("readonly")):
         return False
-    keys = node if isinstance(node, DictConfig) else range(len(node))
-    return all(_untyped(node._get_node(key)) for key in keys)
+    if isinstance(node, ListConfig):
+        return all(_untyped(node._get_node(place)) for place in range(len(node)))
+    return all(_untyped(node._get_node(key)) for key in node)
 
 
 def _plain(config: DictConfig) -> dict[str, Any]:

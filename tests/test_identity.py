@@ -468,5 +468,5 @@ def test_digests_of_configs_that_share_values_are_digests(configs: list[dict[str
 
 
 def test_digests_say_what_cannot_be_keyed() -> None:
-    with pytest.raises(ConfigError, match="chunker.size: is nan"):
+    with pytest.raises(ConfigError, match=r"chunker\.size: is nan"):
         Digests()({"k": 1, "chunker": {"size": float("nan")}})
