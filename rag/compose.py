@@ -100,6 +100,11 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     return config
 
 
+def is_group(name: str) -> bool:
+    """Whether there is a config group of this name; call it within `hydra_ready`."""
+    return bool(GlobalHydra.instance().config_loader().repository.group_exists(name))
+
+
 @lru_cache(maxsize=1)
 def _wiring() -> tuple[str, ...]:
     """The keys that every config must have."""

@@ -14,7 +14,7 @@ from yaml import YAMLError
 from rag.compose import expanded, hydra_ready, parsed, shipped
 from rag.errors import ConfigError, ProblemsError, closest
 from rag.golden import SPLITS
-from rag.identity import digest
+from rag.identity import Digests
 from rag.parameters import shown
 from rag.space import Choice, Space, Trial
 
@@ -80,9 +80,10 @@ class Experiment:
         if space.problems:
             raise ProblemsError(space.problems.values())
         distinct: dict[str, Trial] = {}
+        known = Digests()
         for trial in found:
             # Indexes are fused in their order, which a digest of a mapping does not tell.
-            distinct.setdefault(digest(trial.config, list(trial.config["index"])), trial)
+            distinct.setdefault(known(trial.config, list(trial.config["index"])), trial)
         return list(distinct.values())
 
 

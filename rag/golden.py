@@ -67,6 +67,11 @@ class Golden:
         return f"{first}: {tune} were dealt to tune and {holdout} to holdout, by cluster; split=all asks all of them."
 
     @cached_property
+    def characters(self) -> int:
+        """The length of all documents together."""
+        return sum(len(document.text) for document in self.documents)
+
+    @cached_property
     def corpus_digest(self) -> str:
         """SHA-256 over names, texts and metadata of all documents, whatever order they were loaded in."""
         return _digest((document.doc_id, document.text, dict(document.metadata)) for document in self.documents)

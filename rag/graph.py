@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rag.build import Components
+from rag.build import Components, Inner
 from rag.golden import Golden
 from rag.identity import code_identity, digest
+from rag.once import Once
 
 CODE = ("rag.engine", "rag.replies")
 """Modules that reach all code of ours that a stage can run, except components: it stands in the key of every stage."""
@@ -39,6 +40,25 @@ class Stage:
             str(node.get("_target_", "")).rsplit(".", 1)[-1] for node in self.nodes.values() if isinstance(node, Mapping)
         ]
         return f"{self.name} {' '.join(dict.fromkeys(filter(None, targets)))}".strip()
+
+
+class SharedComponents(Components):
+    """A builder that looks at a node once, however many trials hold the same object."""
+
+    def __init__(self, trusted: tuple[str, ...] = (), inner: Inner | None = None) -> None:
+        super().__init__(trusted, inner)
+        self._once = Once()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_once": Once()}
+
+    def role(self, role: str, node: Any, where: str = "") -> Any:
+        """As `Components.role`."""
+        return self._once(node, lambda: Components.role(self, role, node, where), "role", role)
+
+    def identity(self, node: Any, where: str) -> str:
+        """As `Components.identity`."""
+        return self._once(node, lambda: Components.identity(self, node, where), "identity")
 
 
 @dataclass

@@ -7,19 +7,20 @@ import importlib.util
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.machinery import ModuleSpec
 from typing import Any
 
 from rag.errors import ConfigError
+from rag.once import Once
 
 
 def digest(*parts: object) -> str:
     """A sha256 over a sequence of JSON values, the same on every machine."""
     try:
-        text = json.dumps(parts, sort_keys=True, ensure_ascii=True, allow_nan=False, default=str)
+        text = _json(parts)
     except (TypeError, ValueError) as error:
         where, value = next(_odd(parts, ()), ("config", parts))
         raise ConfigError(
@@ -38,6 +39,29 @@ def _odd(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
             yield from _odd(part, path)
     elif isinstance(value, float) and not math.isfinite(value):
         yield ".".join(path) or "config", value
+
+
+class Digests:
+    """Digests of many configs that share values: a value is read once, however many configs hold the same object."""
+
+    def __init__(self, read: Callable[[Any], Any] = lambda value: value) -> None:
+        self._read, self._texts = read, Once()
+
+    def __call__(self, config: Mapping[str, Any], *others: object) -> str:
+        """`digest(read(config), *others)`, where `read` keeps the top-level keys."""
+        try:
+            texts = [self._texts(config[name], partial(self._text, name, config[name]), name) for name in sorted(config)]
+        except (TypeError, ValueError):
+            return digest(self._read(config), *others)  # says where the fault is
+        rest = "".join(f", {_json(other)}" for other in others)
+        return hashlib.sha256(f"[{{{', '.join(texts)}}}{rest}]".encode()).hexdigest()
+
+    def _text(self, name: str, value: Any) -> str:
+        return f"{_json(name)}: {_json(self._read(value))}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, default=str)
 
 
 @lru_cache(maxsize=512)

@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -26,7 +27,7 @@ def check(target: type, given: Mapping[str, Any], named: str, where: str, places
     `given` holds built components already, `places` says where each parameter stands in the config. What a constructor says
     of ranges and combinations is its own affair.
     """
-    accepted = inspect.signature(target).parameters
+    accepted = _accepted(target)
     known = [name for name, parameter in accepted.items() if parameter.kind not in VARIADIC]
     for name in given:
         if name not in known and not any(parameter.kind is VARIADIC[1] for parameter in accepted.values()):
@@ -40,6 +41,12 @@ def check(target: type, given: Mapping[str, Any], named: str, where: str, places
             raise ConfigError(places[name], f"is {shown(value)}", f"{called(hints[name])} is needed")
 
 
+@lru_cache(maxsize=512)
+def _accepted(target: type) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(target).parameters
+
+
+@lru_cache(maxsize=512)
 def _hints(target: type) -> dict[str, Any]:
     try:
         return get_type_hints(inspect.unwrap(target.__init__))  # type: ignore[misc]

@@ -15,8 +15,8 @@ from rag.compose import plugins
 from rag.errors import ProblemsError, UserError
 from rag.experiment import Experiment, Trial
 from rag.golden import Golden
-from rag.graph import Graph, Stage, golden_of
-from rag.identity import digest, without_runtime
+from rag.graph import Graph, SharedComponents, Stage, golden_of
+from rag.identity import Digests, digest, without_runtime
 from rag.replies import stored
 from rag.spending import Forecast, Outlook
 from rag.stages import Ends, add_trial
@@ -105,7 +105,7 @@ def components_for(store: Store, ledger: Ledger | None = None) -> Components:
     Embedders inside other components have their vectors stored, costly generators everywhere their replies, under the terms
     of `ledger`.
     """
-    return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
+    return SharedComponents(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
 
 
 def make(experiment: Experiment, store: Store) -> Plan:
@@ -123,6 +123,7 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     goldens: dict[str, Golden] = {}
     planned: list[PlannedTrial] = []
     problems: dict[str, UserError] = {}
+    digests = Digests(without_runtime)
     for trial in trials:
         try:
             found = _golden(trial.config, graph.components, goldens)
@@ -130,7 +131,7 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
         except UserError as error:
             problems.setdefault(str(error), error)
             continue
-        planned.append(PlannedTrial(trial_id(trial.config, found), trial, last, found))
+        planned.append(PlannedTrial(trial_id(trial.config, found, digests), trial, last, found))
     if problems:
         raise ProblemsError(problems.values())
     ends = dict.fromkeys(end for trial in planned for end in ends_of(trial))
@@ -153,14 +154,14 @@ def _golden(config: Mapping[str, Any], components: Components, known: dict[str, 
     return known[key]
 
 
-def trial_id(config: Mapping[str, Any], golden: Golden) -> str:
-    """Ten hex digits for what a trial is: its config without runtime, and its golden set, wherever that lies."""
+def trial_id(config: Mapping[str, Any], golden: Golden, digests: Digests) -> str:
+    """Ten hex digits for what a trial is: its config without runtime, as `digests` reads it, and its golden set."""
     kept = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
     if control_of(config) == "none":
         kept.pop("control", None)  # Trials kept their ids when controls came.
     # Keys are sorted where they are hashed, and indexes and selectors have an order.
     orders = list(config["index"]), list(config["selector"])
-    return digest(without_runtime(kept), *orders, golden.corpus_digest, golden.golden_digest)[:10]
+    return digests(kept, *orders, golden.corpus_digest, golden.golden_digest)[:10]
 
 
 def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:
@@ -183,7 +184,7 @@ def work(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> int:
     """How much a stage has to do, in characters of the corpus or in questions."""
     golden = golden_of(graph, stage, goldens)
     if stage.name in BY_CHARACTER:
-        return sum(len(document.text) for document in golden.documents)
+        return golden.characters
     return int(stage.values["latency"]) if stage.name == "latency" else len(golden.examples)
 
 

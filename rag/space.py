@@ -1,20 +1,22 @@
 """Axes → trials. Every trial is an ordinary resolved config, composed as if it were alone.
 
-Composing one config takes tens of milliseconds, so trials are not composed one by one: axes that touch different top-level
-keys are composed apart from each other, and their keys are put together, interpolations still open.
+Composing one config takes a tenth of a second, so trials are not composed one by one: axes that touch different top-level
+keys are composed apart from each other, and their keys are put together, interpolations still open. Axes that touch the same
+key are composed together, and Hydra is asked once for each combination of groups (`rag.leaves`).
 """
 
 import itertools
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from rag.compose import compose, resolve
 from rag.errors import UserError
+from rag.leaves import Composer, Raw
+from rag.once import Once
 
 CLOSED = ("found", "oc.decode", "oc.env")
 """Resolvers that look at nothing but what they are given."""
@@ -38,8 +40,6 @@ class Trial:
 
 
 Axis = tuple[str, tuple[Choice, ...]]
-Raw = Mapping[str, Any]
-"""A config by top-level key, interpolations still open."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Space:
         self.fixed, self.axes = tuple(fixed), tuple(axes)
         self.problems: dict[str, UserError] = {}
         self._composed: dict[tuple[str, ...], Raw | UserError] = {}
-        self._values: dict[str, Any] = {}
+        self._composer = Composer(fixed, compose)
         self._resolver = Resolver()
 
     def trials(self) -> list[Trial]:
@@ -77,7 +77,9 @@ class Space:
     def _trial(self, options: Sequence[Option]) -> tuple[tuple[int, ...], Trial] | None:
         config = dict(self._base())
         for option in options:
-            config = {key: value for key, value in config.items() if key not in option.gone} | dict(option.changed)
+            for key in option.gone:
+                config.pop(key, None)
+            config |= option.changed
         try:
             resolved = {key: self._resolver(key, config) for key in config}
         except UserError as error:
@@ -130,15 +132,10 @@ class Space:
     def _compose(self, overrides: tuple[str, ...]) -> Raw | UserError:
         if overrides not in self._composed:
             try:
-                config = _plain(compose([*self.fixed, *overrides]))
-                self._composed[overrides] = {key: self._one(value) for key, value in config.items()}
+                self._composed[overrides] = self._composer(overrides)
             except UserError as error:
                 self._composed[overrides] = error
         return self._composed[overrides]
-
-    def _one(self, value: Any) -> Any:
-        """The same object for values that are the same, in the same order: indexes are fused in theirs."""
-        return self._values.setdefault(json.dumps(value, default=str), value)
 
 
 def combinations(group: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
@@ -173,8 +170,7 @@ class Resolver:
     """Fills interpolations in, once per combination of the values that they reach. It knows a value by its being the same."""
 
     def __init__(self) -> None:
-        # What is looked up by id is kept, so that nothing else gets that id.
-        self._readings: dict[int, Reading] = {}
+        self._readings = Once()
         self._resolved: dict[tuple[Any, ...], tuple[Raw, Any]] = {}
 
     def __call__(self, key: str, config: Raw) -> Any:
@@ -198,9 +194,7 @@ class Resolver:
         return result
 
     def _reading(self, value: Any) -> Reading:
-        if id(value) not in self._readings:
-            self._readings[id(value)] = Reading.of(value)
-        return self._readings[id(value)]
+        return self._readings(value, lambda: Reading.of(value))
 
 
 def _result(reached: Raw, key: str) -> Any:
@@ -216,8 +210,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping | list):
         for part in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(part)
-
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    plain = OmegaConf.to_container(config, resolve=False)
-    return {str(key): value for key, value in dict(plain).items()} if isinstance(plain, dict) else {}

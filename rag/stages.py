@@ -74,9 +74,9 @@ def _questions(graph: Graph, config: Mapping[str, Any], golden: Golden, no_gener
 
     What a control changes is how a question is answered, not the conversation that it stands in.
     """
-    check_history(config, no_generator, any(example.query.history for example in golden.examples))
     if history_of(config) == "gold":
         return golden.queries_digest
+    check_history(config, no_generator, any(example.query.history for example in golden.examples))
     corpus, indexes = add_corpus(graph, {**config, "control": "none"}, golden)
     inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **indexes}
     return graph.add("converse", _served(graph, config), _served_values(config), inputs)

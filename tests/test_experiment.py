@@ -219,7 +219,26 @@ def test_independent_axes_are_not_composed_with_each_other(here: Path, monkeypat
     monkeypatch.setattr(space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
     axes = {key: [[f"{key}={value}"] for value in range(1, 5)] for key in ("k", "depth", "latency", "rerank_depth")}
     assert len(declared([], **axes).trials()) == 4**4
-    assert len(asked) == 1 + 4 * 4
+    assert asked == [[]], "values alone need one composition"
+
+
+@pytest.mark.parametrize(
+    ("axes", "compositions"),
+    [
+        ({"k1": ["index.bm25s.k1=1", "index.bm25s.k1=2"], "b": ["index.bm25s.b=0.1", "index.bm25s.b=0.2"]}, 1),
+        ({"index": ["index=[bm25]", "index=[bm25s]"], "n": ["k=3", "k=4"]}, 3),
+        ({"chunker": ["chunker=fixed", "chunker=recursive"], "size": ["chunker.size=100", "chunker.size=200"]}, 3),
+        ({"one": ["+extra.a=1", "k=2"], "size": ["chunker.size=100", "chunker.size=200"]}, 2),
+    ],
+)
+def test_hydra_composes_once_for_each_combination_of_groups(
+    here: Path, monkeypatch: pytest.MonkeyPatch, axes: dict[str, list[str]], compositions: int
+) -> None:
+    asked: list[Sequence[str]] = []
+    monkeypatch.setattr(space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
+    found = declared([], **{axis: [[override] for override in overrides] for axis, overrides in axes.items()}).trials()
+    assert len(found) == 4
+    assert len(asked) == compositions, asked
 
 
 def test_a_mistake_in_a_large_space_is_told_soon(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,10 +247,19 @@ def test_a_mistake_in_a_large_space_is_told_soon(here: Path, monkeypatch: pytest
     monkeypatch.setattr(space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
     with pytest.raises(ProblemsError):
         declared([], k=[["k=1"], ["kk=2"]], **axes).trials()
-    assert len(asked) == 1 + 2 + 9
+    assert asked == [[], ["kk=2"]]
     with pytest.raises(ProblemsError):
         declared(["kk=2"], **axes).trials()
-    assert len(asked) == 12 + 1 + 9
+    assert asked[2:] == [["kk=2"]]
+
+
+def test_a_mistake_is_composed_once_however_many_trials_make_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    monkeypatch.setattr(space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
+    wrong = [[f"chunker.sise={value}"] for value in range(20)]
+    with pytest.raises(ProblemsError, match="there is no 'sise' in chunker"):
+        declared([], size=[[f"chunker.size={value}"] for value in range(100, 120)], sise=wrong).trials()
+    assert asked == [[], ["chunker.sise=0"]]
 
 
 def test_trials_that_are_the_same_are_one(here: Path) -> None:

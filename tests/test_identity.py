@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rag import identity
 from rag.build import Components
 from rag.errors import ConfigError
-from rag.identity import closure, code_identity, digest, library_version, without_runtime
+from rag.identity import Digests, closure, code_identity, digest, library_version, without_runtime
 
 CHUNKER = '''\
 """Chunks."""
@@ -447,3 +447,26 @@ def test_what_is_no_json_is_said_with_its_place(value: Any, where: str) -> None:
     with pytest.raises(ConfigError) as caught:
         digest(value)
     assert caught.value.where == where
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3) | st.sampled_from(["runtime", "_target_"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), JSON, max_size=4), min_size=1, max_size=3), st.lists(JSON, max_size=2))
+def test_digests_of_configs_that_share_values_are_digests(configs: list[dict[str, Any]], others: list[Any]) -> None:
+    plain, without = Digests(), Digests(without_runtime)
+    for config in [*configs, {key: value for each in configs for key, value in each.items()}]:
+        assert plain(config, *others) == digest(config, *others)
+        assert without(config, *others) == digest({key: without_runtime(value) for key, value in config.items()}, *others)
+
+
+def test_digests_say_what_cannot_be_keyed() -> None:
+    with pytest.raises(ConfigError, match=r"chunker\.size: is nan"):
+        Digests()({"k": 1, "chunker": {"size": float("nan")}})
