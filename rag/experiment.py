@@ -79,11 +79,11 @@ class Experiment:
             found = space.trials()
         if space.problems:
             raise ProblemsError(space.problems.values())
-        distinct: dict[str, Trial] = {}
+        distinct: dict[tuple[tuple[str, ...], ...], Trial] = {}
         known = Digests()
         for trial in found:
-            # Indexes are fused in their order, which a digest of a mapping does not tell.
-            distinct.setdefault(known(trial.config, list(trial.config["index"])), trial)
+            # Indexes are fused in their order, which sorted keys do not tell.
+            distinct.setdefault((known.texts(trial.config), tuple(trial.config["index"])), trial)
         return list(distinct.values())
 
 

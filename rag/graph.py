@@ -71,7 +71,7 @@ class Graph:
     def add(self, name: str, nodes: Mapping[str, Any], values: Mapping[str, Any], inputs: Mapping[str, str]) -> str:
         """Add a stage, or find the one that does the same; its key."""
         identities = {role: self._identity(role, node) for role, node in nodes.items()}
-        key = digest(name, [code_identity(module) for module in CODE], list(identities.items()), values, list(inputs.items()))
+        key = digest(name, list(map(code_identity, CODE)), list(identities.items()), values, list(inputs.items()))
         self.stages.setdefault(key, Stage(key, name, dict(nodes), dict(values), dict(inputs)))
         return key
 

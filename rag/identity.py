@@ -49,12 +49,17 @@ class Digests:
 
     def __call__(self, config: Mapping[str, Any], *others: object) -> str:
         """`digest(read(config), *others)`, where `read` keeps the top-level keys."""
-        try:
-            texts = [self._texts(config[name], partial(self._text, name, config[name]), name) for name in sorted(config)]
-        except (TypeError, ValueError):
-            return digest(self._read(config), *others)  # says where the fault is
+        texts = self.texts(config)
         rest = "".join(f", {_json(other)}" for other in others)
         return hashlib.sha256(f"[{{{', '.join(texts)}}}{rest}]".encode()).hexdigest()
+
+    def texts(self, config: Mapping[str, Any]) -> tuple[str, ...]:
+        """Its keys and values as JSON, sorted: the same for configs with the same digest; ConfigError as `digest`."""
+        try:
+            return tuple([self._texts(config[name], partial(self._text, name, config[name]), name) for name in sorted(config)])
+        except (TypeError, ValueError):
+            digest(self._read(config))  # says where the fault is
+            raise
 
     def _text(self, name: str, value: Any) -> str:
         return f"{_json(name)}: {_json(self._read(value))}"
