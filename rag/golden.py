@@ -2,13 +2,15 @@
 
 import hashlib
 import json
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
 from rag.errors import DataError, closest
-from rag.loaders.gold import find_document
+from rag.loaders.gold import Documents, find_document
+from rag.loaders.tree import Skipped, SkippedWarning, tally
 from rag.records import Document, Evidence, Example, Span
 from rag.roles import Loader, Questions
 
@@ -26,12 +28,13 @@ class Golden:
     """Documents sorted by doc_id, and questions in the order of their file, each with a split and a cluster.
 
     `dealt` counts the questions of each split where the dataset named none: clusters were dealt to `tune` and `holdout` by
-    their hash, or all are `tune` because they are too few.
+    their hash, or all are `tune` because they are too few. `skipped` are files of the corpus that were not read.
     """
 
     documents: tuple[Document, ...]
     examples: tuple[Example, ...]
     dealt: Mapping[str, int] = field(default_factory=dict)
+    skipped: tuple[Skipped, ...] = ()
 
     def split(self, name: str) -> "Golden":
         """The questions of one split over the same documents; `all` is everything. Raise DataError for an empty split."""
@@ -80,7 +83,10 @@ class Golden:
 
 
 def load_documents(loader: Loader) -> tuple[Document, ...]:
-    """A corpus sorted by doc_id; raise DataError when it is empty or names two documents alike."""
+    """A corpus sorted by doc_id; raise DataError when it is empty or names two documents alike.
+
+    A SkippedWarning counts the files that its loader did not read.
+    """
     documents: dict[str, Document] = {}
     for document in loader.load():
         if document.doc_id in documents:
@@ -89,6 +95,8 @@ def load_documents(loader: Loader) -> tuple[Document, ...]:
     if not any(document.text.strip() for document in documents.values()):
         found = f"none of {len(documents)} documents holds text" if documents else "the corpus is empty"
         raise DataError("documents", found, "check loader.path and dataset.path")
+    if skipped := _skipped(loader):
+        warnings.warn(f"corpus: {tally(len(documents), skipped)}. `rag dataset check` lists them", SkippedWarning, stacklevel=2)
     return tuple(documents[doc_id] for doc_id in sorted(documents))
 
 
@@ -99,13 +107,18 @@ def load(loader: Loader, questions: Questions) -> Golden:
     by the SHA-256 of their cluster: the same on every machine, a cluster never in both, and questions that are added later
     move no others. Nothing is stratified. Fewer are all `tune`.
     """
-    ordered = {document.doc_id: document for document in load_documents(loader)}
+    documents, skipped = load_documents(loader), _skipped(loader)
+    ordered = Documents(documents, {one.name: one.detail or one.reason for one in skipped})
     examples = tuple(questions.read(ordered))
     _check(examples, ordered)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
     placed = tuple(_placed(example, enough) for example in examples)
     dealt = {} if any(example.split for example in examples) else dict(sorted(Counter(e.split for e in placed).items()))
-    return Golden(tuple(ordered.values()), placed, dealt)
+    return Golden(documents, placed, dealt, skipped)
+
+
+def _skipped(loader: Loader) -> tuple[Skipped, ...]:
+    return tuple(getattr(loader, "skipped", ()))
 
 
 def dealt_split(cluster: str) -> str:

@@ -1,7 +1,6 @@
 """A folder of text files, and golden questions about it in the native format."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -9,6 +8,7 @@ from rag.errors import ConfigError, DataError, closest
 from rag.loaders.files import read_text
 from rag.loaders.gold import anchor, find_document
 from rag.loaders.rows import Row, read_rows
+from rag.loaders.tree import CLOSED, NOT_TEXT, Skipped, listed, tally
 from rag.records import Document, Evidence, Example, Query, Span, Turn
 
 TITLE = re.compile(r"^#{1,6}[ \t]+(\S.{0,199})", re.MULTILINE)
@@ -24,11 +24,12 @@ SPLITS = ("tune", "holdout")
 
 
 class FolderLoader:
-    r"""Every file below `path` that matches one of `patterns` is a document.
+    r"""Every file below `path` that matches one of `patterns`, upper and lower case alike, is a document.
 
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
     system; metadata `title` is the first Markdown heading, where there is one. Line ends become `\n` and a byte order mark
-    is dropped, see `read_text`. Files whose name, or whose folder's name, starts with a dot are left out; empty files stay.
+    is dropped, see `read_text`. Empty files stay. After `load`, `skipped` names all other files with a reason: files that no
+    pattern matches, that are not UTF-8 or not readable, and what is hidden, for its name starts with a dot.
     """
 
     def __init__(self, path: str, patterns: Sequence[str] = ("**/*.md", "**/*.txt")) -> None:
@@ -40,31 +41,34 @@ class FolderLoader:
                 raise ConfigError("loader.patterns", f"{pattern!r} leaves the folder", "write it relative: **/*.md")
         self.path = Path(path)
         self.patterns = tuple(patterns)
+        self.skipped: tuple[Skipped, ...] = ()
 
     def load(self) -> Iterator[Document]:
-        """Yield documents by their doc_id; raise DataError for a missing folder, no file, or text that is not UTF-8."""
-        for doc_id, path in sorted(self._files().items()):
-            text = read_text(path)
-            heading = TITLE.search(text)
-            yield Document(doc_id, text, {"title": heading[1].rstrip(" \t#")} if heading else {})
-
-    def _files(self) -> dict[str, Path]:
+        """Yield documents by their doc_id; DataError for a missing folder, no readable file, or a link out of the folder."""
         if not self.path.is_dir():
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
-        files: dict[str, Path] = {}
-        for path in sorted({path for pattern in self.patterns for path in self.path.glob(pattern)}):
-            relative = path.relative_to(self.path)
-            if path.is_file() and not any(part.startswith(".") for part in relative.parts):
-                doc_id = unicodedata.normalize("NFC", relative.as_posix())
-                if doc_id in files:
-                    raise DataError(str(path), f"has the same name as {files[doc_id]} in Unicode NFC", "rename one of them")
-                files[doc_id] = path
-        if not files:
-            raise DataError(
-                str(self.path), f"no file matches {', '.join(self.patterns)}", "check the folder and loader.patterns"
-            )
-        return files
+        files, skipped = listed(self.path, self.patterns)
+        texts = 0
+        for doc_id, path in sorted(files.items()):
+            try:
+                text = read_text(path)
+            except DataError as error:
+                reason = NOT_TEXT if isinstance(error.__cause__, UnicodeDecodeError) else CLOSED
+                skipped.append(Skipped(doc_id, reason, error.what, wanted=True))
+                continue
+            texts += 1
+            heading = TITLE.search(text)
+            yield Document(doc_id, text, {"title": heading[1].rstrip(" \t#")} if heading else {})
+        self.skipped = tuple(sorted(skipped))
+        if not texts:
+            raise self._empty()
+
+    def _empty(self) -> DataError:
+        failed = [f"{one.name}: {one.detail or one.reason}" for one in self.skipped if one.wanted]
+        found = f"no file can be read: {'; '.join(failed[:3])}" if failed else f"no file matches {', '.join(self.patterns)}"
+        others = f" ({tally(0, self.skipped)})" if self.skipped else ""
+        return DataError(str(self.path), found + others, "check the folder and loader.patterns")
 
 
 class NativeQuestions:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import SequenceMatcher, get_close_matches
 
 from rag.errors import DataError
@@ -12,8 +12,19 @@ from rag.records import Document, Span
 WORD = re.compile(r"\w+")
 
 
+class Documents(dict[str, Document]):
+    """The documents of a corpus by doc_id, with the reason for every file beside them that was not read."""
+
+    def __init__(self, documents: Iterable[Document], skipped: Mapping[str, str]) -> None:
+        super().__init__({document.doc_id: document for document in documents})
+        self.skipped = skipped
+
+
 def find_document(doc_id: str, documents: Mapping[str, Document], where: str) -> Document:
-    """The document of that name; raise DataError with the names that come closest."""
+    """The document of that name; raise DataError with the names that come closest, or why the file of it was not read."""
+    reason = documents.skipped.get(doc_id) if isinstance(documents, Documents) else None
+    if reason:
+        raise DataError(where, f"the file {doc_id!r} is there and was not read: {reason}", "make it readable, or quote another")
     if doc_id not in documents:
         raise DataError(where, f"the corpus has no document {doc_id!r}", closest_names(doc_id, documents))
     return documents[doc_id]
