@@ -23,7 +23,7 @@ class ChromaLoader:
         self.path = Path(path)
 
     def load(self) -> Iterator[Document]:
-        """Yield documents by name; raise DataError if there is none, or for a link out of the folder or text that is not UTF-8."""
+        """Yield documents by name; DataError if there is none, for a link out of the folder, or text that is not UTF-8."""
         files = sorted((self.path / "corpora").glob("*.md"))
         if not files:
             raise DataError(

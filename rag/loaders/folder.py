@@ -1,11 +1,14 @@
 """A folder of text files, and golden questions about it in the native format."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
-from rag.errors import ConfigError, DataError, closest
-from rag.loaders.files import read_text
+from rag.errors import ConfigError, DataError, UserError, closest, together
+from rag.loaders.files import gathered, read_text
 from rag.loaders.gold import anchor, find_document
 from rag.loaders.rows import Row, read_rows
 from rag.loaders.tree import CLOSED, NOT_TEXT, Skipped, listed, tally
@@ -21,6 +24,8 @@ TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
 ALTERNATIVE = frozenset({"doc", "start", "end", "quote"})
 SPLITS = ("tune", "holdout")
+
+T = TypeVar("T")
 
 
 class FolderLoader:
@@ -88,39 +93,76 @@ class NativeQuestions:
         self.questions = questions
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
-        """Yield every question in file order; raise DataError naming file, line and quote."""
+        """Yield every sound question in file order; raise at the end with all problems, each with file, line and quote."""
         path = self.path / self.questions
+        problems: list[UserError] = []
         places: dict[str, str] = {}
         turns: dict[tuple[str, int], str] = {}
-        for row in read_rows(path):
-            example = _example(row.only(QUESTION), documents)
+        for row in read_rows(path, problems):
+            before = len(problems)
+            example = _Reading(row, documents, problems).example()
             query_id = example.query.query_id
-            if query_id in places:
-                raise DataError(row.where, f"the question {query_id!r} stands at {places[query_id]} too", "give it its own id")
-            places[query_id] = row.where
+            if query_id and places.setdefault(query_id, row.where) != row.where:
+                found = f"the question {query_id!r} stands at {places[query_id]} too"
+                problems.append(DataError(row.where, found, "give it its own id"))
             if example.dialogue and (stands := turns.setdefault((example.dialogue, example.turn), row.where)) != row.where:
                 found = f"turn {example.turn} of the dialogue {example.dialogue!r} stands at {stands} too"
-                raise DataError(row.where, found, "give every turn its own number")
-            yield example
-        if not places:
-            raise DataError(str(path), "holds no question", 'write one a line: {"id": …, "text": …, "evidence": […]}')
+                problems.append(DataError(row.where, found, "give every turn its own number"))
+            if len(problems) == before:
+                yield example
+        if not places and not problems:
+            problems.append(
+                DataError(str(path), "holds no question", 'write one a line: {"id": …, "text": …, "evidence": […]}')
+            )
+        if problems:
+            raise together(problems)
 
 
-def _example(row: Row, documents: Mapping[str, Document]) -> Example:
-    query_id = row.name("id")
-    history = tuple(_turn(turn.only(TURN)) for turn in row.rows("history"))
-    dialogue, turn = _placed(row, history)
-    return Example(
-        query=Query(query_id, row.name("text"), history, row.text("rewrite", "")),
-        evidence=tuple(_group(group.only(GROUP), documents) for group in row.rows("evidence")),
-        answers=row.texts("answers"),
-        kind=row.text("kind", ""),
-        tags=row.texts("tags"),
-        split=_one_of(row, "split", row.text("split", ""), ("", *SPLITS)),
-        cluster=row.text("cluster", "") or dialogue or query_id,
-        dialogue=dialogue,
-        turn=turn,
-    )
+@dataclass(frozen=True)
+class _Reading:
+    """One line of a file of questions. What is wrong with it is put into `problems`, and reading goes on."""
+
+    row: Row
+    documents: Mapping[str, Document]
+    problems: list[UserError]
+
+    def example(self) -> Example:
+        """The question; sound where no problem was added."""
+        row, tried = self.row, self.tried
+        tried(lambda: row.only(QUESTION), row)
+        query_id = tried(lambda: row.name("id"), "")
+        history = tuple(turn for part in tried(lambda: row.rows("history"), []) if (turn := tried(partial(_turn, part), None)))
+        dialogue, turn = tried(lambda: _placed(row, history), ("", 0))
+        return Example(
+            query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
+            evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), [])),
+            answers=tried(lambda: row.texts("answers"), ()),
+            kind=tried(lambda: row.text("kind", ""), ""),
+            tags=tried(lambda: row.texts("tags"), ()),
+            split=tried(lambda: _one_of(row, "split", row.text("split", ""), ("", *SPLITS)), ""),
+            cluster=tried(lambda: row.text("cluster", ""), "") or dialogue or query_id,
+            dialogue=dialogue,
+            turn=turn,
+        )
+
+    def group(self, row: Row) -> Evidence:
+        """One group of evidence."""
+        self.tried(lambda: row.only(GROUP), row)
+        grade = self.tried(lambda: row.whole("grade", 1), 1)
+        if grade < 1:
+            self.problems.append(DataError(row.where, f"'grade' is {grade}", "write 1 or more; leave out what is not relevant"))
+        places = self.tried(lambda: row.rows("any"), None)
+        if places == []:
+            remedy = "list at least one {doc, quote}, or leave the group out"
+            self.problems.append(DataError(row.where, "'any' names no place", remedy))
+        tries = (self.tried(partial(_alternative, place, self.documents), None) for place in places or [])
+        return Evidence(tuple(place for place in tries if place), grade)
+
+    def tried(self, make: Callable[[], T], instead: T) -> T:
+        """What is made, or another value where that is an error."""
+        with gathered(self.problems):
+            return make()
+        return instead
 
 
 def _placed(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
@@ -136,6 +178,7 @@ def _placed(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
 
 
 def _turn(row: Row) -> Turn:
+    row.only(TURN)
     role = _one_of(row, "role", row.text("role"), ("user", "assistant"))
     return Turn("user" if role == "user" else "assistant", row.text("text"))
 
@@ -146,17 +189,8 @@ def _one_of(row: Row, key: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
-def _group(row: Row, documents: Mapping[str, Document]) -> Evidence:
-    grade = row.whole("grade", 1)
-    if grade < 1:
-        raise DataError(row.where, f"'grade' is {grade}", "write 1 or more; leave out what is not relevant")
-    alternatives = tuple(_alternative(place.only(ALTERNATIVE), documents) for place in row.rows("any"))
-    if not alternatives:
-        raise DataError(row.where, "'any' names no place", "list at least one {doc, quote}, or leave the group out")
-    return Evidence(alternatives, grade)
-
-
 def _alternative(row: Row, documents: Mapping[str, Document]) -> Span | str:
+    row.only(ALTERNATIVE)
     document = find_document(row.name("doc"), documents, row.where)
     offsets = row.has("start") or row.has("end")
     if not row.has("quote"):

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher, get_close_matches
 from rag.errors import DataError
 from rag.loaders.rows import shown
 from rag.records import Document, Span
+from rag.sentences import blocks, sentences
 
 WORD = re.compile(r"\w+")
 
@@ -110,5 +111,15 @@ def _missing(document: Document, quote: str, others: Mapping[str, Document]) -> 
     if near is None:
         return found, "no word of it does; check the document's name"
     start, end, alike = near
-    stands = shown(document.text[start:end])
+    start, end = _whole(document.text, start, end)
+    stands = " ".join(document.text[start:end].split())
     return found, f"nearest is line {line_of(document.text, start)}, {min(99, int(100 * alike))} % alike: {stands!r}"
+
+
+def _whole(text: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch with the rest of the sentences that it begins and ends in."""
+    first = next((block for block in blocks(text) if block[1] > start), (start, end))
+    last = next((block for block in blocks(text) if block[1] >= end), (start, end))
+    begins = [piece[0] for piece in sentences(text, first) if piece[0] <= start]
+    ends = [piece[1] for piece in sentences(text, last) if piece[1] >= end]
+    return max(begins, default=start), min(ends, default=end)

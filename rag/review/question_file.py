@@ -11,7 +11,7 @@ from typing import Any
 from filelock import FileLock
 
 from rag import golden as golden_sets
-from rag.errors import DataError, UserError
+from rag.errors import DataError, UserError, problems_of, together
 from rag.files import replace_text
 from rag.golden import Golden
 from rag.loaders.folder import NativeQuestions
@@ -89,14 +89,15 @@ class QuestionFile:
             self._write(trial, after)
             self._read(trial)
         except UserError as error:
-            name = str(trial)
-            raise DataError(
-                error.where.replace(name, str(self.path)), error.what.replace(name, str(self.path)), error.remedy
-            ) from error
+            raise together(self._told(one, str(trial)) for one in problems_of(error)) from error
         finally:
             with suppress(OSError):
                 trial.unlink(missing_ok=True)
         return after
+
+    def _told(self, error: UserError, trial: str) -> UserError:
+        """A problem of the trial file, as one of the file that it is to become."""
+        return DataError(error.where.replace(trial, str(self.path)), error.what.replace(trial, str(self.path)), error.remedy)
 
     def _text(self) -> str:
         try:

@@ -1,12 +1,13 @@
 """What a store and a golden set hold."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from rag.dataset_check import DatasetCheck
+from rag.loaders.tree import Skipped, tally
 from rag.terminal.output import number, out
 
 FEWEST = 6
@@ -23,9 +24,17 @@ def spaces(found: Mapping[str, Any]) -> None:
     out.print(table)
 
 
+def skipped(files: Sequence[Skipped]) -> None:
+    """The files of a corpus that were not read, and why."""
+    for one in files:
+        out.print(f"not read: {escape(one.name)}: {escape(one.detail or one.reason)}", soft_wrap=True)
+
+
 def dataset(name: str, found: DatasetCheck) -> None:
     """What a golden set holds, and what its size can show."""
     out.print(f"[bold]{escape(name)}[/bold]: {found.documents} documents, {found.characters:,} characters")
+    if found.skipped:
+        out.print(escape(f"{tally(found.documents, found.skipped)}."), soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("kind")
     splits = [split for split in found.splits if split != "all"]
