@@ -62,7 +62,7 @@ class DatasetCheck:
     """Everything `rag dataset check` says. `kinds` counts questions by kind and split; `splits` has `all` besides its own.
 
     `dealing` says where splits come from that the dataset does not name; it is empty where it does. `skipped` are files of the
-    corpus that were not read.
+    corpus that were not read, `without_evidence` questions with answers of which it is not known where they stand.
     """
 
     documents: int
@@ -80,6 +80,7 @@ class DatasetCheck:
     clusters_across_splits: tuple[str, ...]
     assumed_deviation: float = DEVIATION
     skipped: tuple[Skipped, ...] = ()
+    without_evidence: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, texts and numbers."""
@@ -95,7 +96,8 @@ def check_dataset(golden: Golden) -> DatasetCheck:
         empty_documents=sum(not document.text.strip() for document in golden.documents),
         characters=sum(lengths),
         questions=len(golden.examples),
-        unanswerable=sum(not example.evidence for example in golden.examples),
+        unanswerable=sum(example.to_decline for example in golden.examples),
+        without_evidence=tuple(e.query.query_id for e in golden.examples if not (e.has_gold or e.to_decline)),
         evidence_groups=sum(len(example.evidence) for example in golden.examples),
         clusters=len({example.cluster for example in golden.examples}),
         dealing=golden.dealing,

@@ -80,7 +80,7 @@ class Golden:
     @cached_property
     def golden_digest(self) -> str:
         """SHA-256 over everything the questions say, in their order: results are rows in that order."""
-        return _digest({**asdict(example), "judged": sorted(example.judged)} for example in self.examples)
+        return _digest(plain(example) for example in self.examples)
 
 
 def load_documents(loader: Loader) -> tuple[Document, ...]:
@@ -170,6 +170,14 @@ def _check_group(group: Evidence, documents: Mapping[str, Document], where: str)
         if isinstance(place, Span) and not 0 <= place.start < place.end <= len(document.text):
             found = f"the span {place.start} to {place.end} lies outside {document.doc_id!r} ({len(document.text)} characters)"
             raise DataError(where, found, "offsets count characters from 0, end exclusive")
+
+
+def plain(example: Example) -> dict[str, object]:
+    """What a question says, as its digests count it."""
+    said = {**asdict(example), "judged": sorted(example.judged)}
+    if not example.unanswerable:
+        del said["unanswerable"]  # Sets kept their digests when the field came.
+    return said
 
 
 def _digest(values: Iterable[object]) -> str:

@@ -18,7 +18,21 @@ TITLE = re.compile(r"^#{1,6}[ \t]+(\S.{0,199})", re.MULTILINE)
 """The first Markdown heading, no more than 200 characters of it: a file may be one line of many megabytes."""
 
 QUESTION = frozenset(
-    {"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite", "answers", "evidence"}
+    {
+        "id",
+        "text",
+        "kind",
+        "tags",
+        "split",
+        "cluster",
+        "dialogue",
+        "turn",
+        "history",
+        "rewrite",
+        "answers",
+        "evidence",
+        "unanswerable",
+    }
 )
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
@@ -143,6 +157,7 @@ class _Reading:
             cluster=tried(lambda: row.text("cluster", ""), "") or dialogue or query_id,
             dialogue=dialogue,
             turn=turn,
+            unanswerable=tried(lambda: _unanswerable(row), False),
         )
 
     def group(self, row: Row) -> Evidence:
@@ -163,6 +178,17 @@ class _Reading:
         with gathered(self.problems):
             return make()
         return instead
+
+
+def _unanswerable(row: Row) -> bool:
+    said, gold = row.truth("unanswerable", False), bool(row.rows("evidence"))
+    if said and gold:
+        raise DataError(row.where, "'unanswerable' is true, and there is evidence", "leave one of them out")
+    if row.has("unanswerable") and not said and not gold and not row.texts("answers"):
+        found = "'unanswerable' is false, and there are no answers and no evidence"
+        raise DataError(row.where, found, "add answers or evidence, or write true")
+    # Without both it is unanswerable anyway: the digests of such sets stay.
+    return said and bool(row.texts("answers"))
 
 
 def _placed(row: Row, history: Sequence[Turn]) -> tuple[str, int]:

@@ -51,6 +51,7 @@ def dataset(name: str, found: DatasetCheck) -> None:
         if size.clusters < FEWEST:
             out.print(f"{split}: with fewer than {FEWEST} clusters no test at 5 % can find anything, however large.")
     out.print(f"[dim](80 % power, two-sided 5 %, paired differences with standard deviation {found.assumed_deviation})[/dim]")
+    _without_evidence(found.without_evidence)
     for twin in found.twins:
         out.print(
             f"near-duplicates: {escape(twin.first)} ~ {escape(twin.second)}" + (" across splits" if twin.across_splits else "")
@@ -59,3 +60,11 @@ def dataset(name: str, found: DatasetCheck) -> None:
         out.print(f"quote of {escape(stray.query_id)} also stands in {escape(', '.join(stray.elsewhere))}")
     for cluster in found.clusters_across_splits:
         out.print(f"cluster {escape(cluster)} stands in several splits")
+
+
+def _without_evidence(ids: Sequence[str]) -> None:
+    if ids:
+        some = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+        told = f"{len(ids)} with answers and no evidence ({some}): replies are compared with the answers, and"
+        remedy = 'Add evidence, or "unanswerable": true where the corpus cannot answer.'
+        out.print(escape(f"{told} nothing is said about retrieval or about declining. {remedy}"), soft_wrap=True)
