@@ -1,5 +1,9 @@
 """Verbs about golden sets."""
 
+from typing import Annotated
+
+import typer
+
 from rag.cli.app import datasets
 from rag.cli.options import Json, Overrides
 
@@ -28,6 +32,35 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
             terminal.dataset(name, seen.check)
     if seen.problems:
         raise together(seen.problems)
+
+
+@datasets.command()
+def fix(
+    name: str,
+    overrides: Overrides = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show as a diff how quotes stand in their documents where they differ in Markdown, curly quotes or white space, or moved.
+
+    The diff is written when it is accepted. With --json nobody is asked. Exit code 2 where problems stay that need a person.
+    """
+    from rag import terminal
+    from rag.cli.review import question_file
+
+    file = question_file(name, overrides or ())
+    made = file.fixes()
+    diff = made.diff(str(file.path))
+    accepted = bool(diff) and (yes or (not as_json and terminal.accepted(diff, made.count)))
+    if accepted:
+        file.write(made)
+    if as_json:
+        terminal.print_json({"questions": str(file.path), "quotes": made.count, "diff": diff, "written": accepted})
+    else:
+        terminal.out.print(
+            f"{made.count if accepted else 'no'} {'quote' if accepted and made.count == 1 else 'quotes'} written."
+        )
+    file.golden()
 
 
 @datasets.command()

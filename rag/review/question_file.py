@@ -16,6 +16,7 @@ from rag.files import replace_text
 from rag.golden import Golden
 from rag.loaders.folder import NativeQuestions
 from rag.records import Document
+from rag.review.fixes import Fixes, fixes
 from rag.roles import Loader
 
 
@@ -59,6 +60,17 @@ class QuestionFile:
                 if self._text() == before:
                     break
             self._write(self.path, after)
+
+    def fixes(self) -> Fixes:
+        """What can be written as the documents have it."""
+        return fixes(self._text(), {document.doc_id: document for document in self._documents.documents})
+
+    def write(self, made: Fixes) -> None:
+        """Write fixes; DataError where the file has changed since, or cannot be written: it then stays as it is."""
+        with self._alone():
+            if self._text() != made.before:
+                raise DataError(str(self.path), "was changed meanwhile", "run the command again")
+            self._write(self.path, made.after)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

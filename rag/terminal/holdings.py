@@ -8,7 +8,8 @@ from rich.table import Table
 
 from rag.dataset_check import DatasetCheck
 from rag.loaders.tree import Skipped, tally
-from rag.terminal.output import number, out
+from rag.terminal.output import number, out, visible
+from rag.terminal.typed import Typed
 
 FEWEST = 6
 """Clusters that a difference needs: the smallest p-value of sign flips is 2 ** (1 - clusters)."""
@@ -28,6 +29,13 @@ def skipped(files: Sequence[Skipped]) -> None:
     """The files of a corpus that were not read, and why."""
     for one in files:
         out.print(f"not read: {escape(one.name)}: {escape(one.detail or one.reason)}", soft_wrap=True)
+
+
+def accepted(diff: str, count: int) -> bool:
+    """Show a diff and ask whether to write it; the end of input is a no."""
+    out.print(visible(diff), markup=False, emoji=False, soft_wrap=True)
+    out.print(f"Write {count} {'quote' if count == 1 else 'quotes'}? [bold]y[/bold] yes, [bold]n[/bold] no")
+    return (Typed().read() or "n").strip().lower() in ("y", "yes")
 
 
 def dataset(name: str, found: DatasetCheck) -> None:
