@@ -1,15 +1,21 @@
 """What a golden set can and cannot show: its counts, its weak spots, and the smallest difference its size can detect."""
 
 import math
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
-from rag.golden import Golden
+from rag.errors import DataError, UserError, problems_of
+from rag.golden import Golden, load, skipped_by
+from rag.loaders.files import gathered
 from rag.loaders.gold import WORD
+from rag.loaders.tree import NOT_TEXT, Skipped, SkippedWarning
 from rag.records import Example, Span
+from rag.roles import Loader, Questions
 
 ALIKE = 0.9
 """Share of common words (Jaccard) from which two questions count as near-duplicates."""
@@ -55,7 +61,8 @@ class Stray:
 class DatasetCheck:
     """Everything `rag dataset check` says. `kinds` counts questions by kind and split; `splits` has `all` besides its own.
 
-    `dealing` says where splits come from that the dataset does not name; it is empty where it does.
+    `dealing` says where splits come from that the dataset does not name; it is empty where it does. `skipped` are files of the
+    corpus that were not read, `without_evidence` questions with answers of which it is not known where they stand.
     """
 
     documents: int
@@ -72,6 +79,8 @@ class DatasetCheck:
     strays: tuple[Stray, ...]
     clusters_across_splits: tuple[str, ...]
     assumed_deviation: float = DEVIATION
+    skipped: tuple[Skipped, ...] = ()
+    without_evidence: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, texts and numbers."""
@@ -80,14 +89,15 @@ class DatasetCheck:
 
 
 def check_dataset(golden: Golden) -> DatasetCheck:
-    """Look through a golden set; nothing is printed and nothing raised, for `golden.load` has already refused what is wrong."""
+    """Look through a golden set; nothing is printed and nothing raised, for `load` has already refused what is wrong."""
     lengths = [len(document.text) for document in golden.documents]
     return DatasetCheck(
         documents=len(lengths),
         empty_documents=sum(not document.text.strip() for document in golden.documents),
         characters=sum(lengths),
         questions=len(golden.examples),
-        unanswerable=sum(not example.evidence for example in golden.examples),
+        unanswerable=sum(example.to_decline for example in golden.examples),
+        without_evidence=tuple(e.query.query_id for e in golden.examples if not (e.has_gold or e.to_decline)),
         evidence_groups=sum(len(example.evidence) for example in golden.examples),
         clusters=len({example.cluster for example in golden.examples}),
         dealing=golden.dealing,
@@ -96,7 +106,41 @@ def check_dataset(golden: Golden) -> DatasetCheck:
         twins=tuple(_twins(golden.examples)),
         strays=tuple(_strays(golden)),
         clusters_across_splits=_across_splits(golden.examples),
+        skipped=golden.skipped,
     )
+
+
+@dataclass(frozen=True)
+class Look:
+    """A golden set looked at: `check` where it can be used, all `problems`, and files of the corpus that were not read."""
+
+    check: DatasetCheck | None
+    problems: tuple[UserError, ...]
+    skipped: tuple[Skipped, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The check, if there is one, and the problems, each with where, what and remedy."""
+        told = [{"where": one.where, "what": one.what, "remedy": one.remedy} for one in self.problems]
+        plain = self.check.to_json() if self.check else {"skipped": [asdict(one) for one in self.skipped]}
+        return plain | {"problems": told}
+
+
+def look(loader: Loader, questions: Questions) -> Look:
+    """Load a golden set and gather all that is wrong with it, files that its loader should have read and could not included."""
+    problems: list[UserError] = []
+    check = None
+    with warnings.catch_warnings(), gathered(problems):
+        warnings.simplefilter("ignore", SkippedWarning)
+        check = check_dataset(load(loader, questions))
+    skipped = skipped_by(loader)
+    folder = Path(getattr(loader, "path", ""))
+    for one in skipped:
+        if one.wanted:
+            remedy = (
+                "save the file as UTF-8, or leave it out" if one.reason == NOT_TEXT else "make it readable, or leave it out"
+            )
+            problems.append(DataError(str(folder / one.name), one.detail or one.reason, remedy))
+    return Look(check, tuple(part for one in problems for part in problems_of(one)), skipped)
 
 
 def smallest_difference(questions: int, deviation: float = DEVIATION) -> float | None:

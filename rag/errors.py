@@ -81,6 +81,17 @@ class ProblemsError(UserError):
         return "\n".join(str(problem) for problem in self.problems)
 
 
+def problems_of(error: UserError) -> tuple[UserError, ...]:
+    """The problems that an error stands for: itself, if it is one."""
+    return error.problems if isinstance(error, ProblemsError) else (error,)
+
+
+def together(problems: Iterable[UserError]) -> UserError:
+    """One or more problems as one error."""
+    apart = [part for one in problems for part in problems_of(one)]
+    return apart[0] if len(apart) == 1 else ProblemsError(apart)
+
+
 def closest(word: str, known: Iterable[str]) -> str:
     """Say which known words come closest to `word`, or list them all when none does."""
     known = sorted(known)

@@ -232,7 +232,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A golden question. `evidence` groups are all needed; none means that the corpus cannot answer it.
+    """A golden question. `evidence` groups are all needed.
+
+    Without evidence the corpus cannot answer it, unless it has `answers` and is not `unanswerable`: then it is not known where
+    the answer stands, and only what compares answers with references is measured.
 
     `cluster` is the unit that is resampled when trials are compared; `judged` names documents that were looked at for this
     question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1).
@@ -248,3 +251,14 @@ class Example:
     judged: frozenset[str] = frozenset()
     dialogue: str = ""
     turn: int = 0
+    unanswerable: bool = False
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether it is known where the corpus answers this."""
+        return any(group.grade > 0 for group in self.evidence)
+
+    @property
+    def to_decline(self) -> bool:
+        """Whether the corpus cannot answer this, so that to decline is right."""
+        return not self.has_gold and (self.unanswerable or not self.answers)

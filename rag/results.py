@@ -1,11 +1,12 @@
 """One trial as scores per question, with everything that must agree before it is compared with another."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rag.errors import DataError
 from rag.evaluate import Scores, parse_column
+from rag.golden import plain
 from rag.identity import digest, without_runtime
 from rag.plan import Plan, PlannedTrial
 from rag.records import Example
@@ -31,7 +32,7 @@ class Result:
 
 def question_digest(example: Example) -> str:
     """What a golden question says, as sixteen hex digits: text, history, evidence, answers, kind, tags, split, cluster."""
-    return digest({**asdict(example), "judged": sorted(example.judged)})[:16]
+    return digest(plain(example))[:16]
 
 
 def fingerprints(trial: PlannedTrial) -> dict[str, str]:

@@ -108,7 +108,7 @@ DIMENSIONS: Mapping[str, Callable[[Example], Labels]] = {
     "tag": lambda example: example.tags,
     "doc": _gold,
     "words": _words,
-    "answerable": lambda example: ["yes" if example.evidence else "no"],
+    "answerable": lambda example: ["yes" if example.evidence else "no" if example.to_decline else "unknown"],
     "turns": _turns,
     "turn": lambda example: [str(example.turn)] if example.turn else [],
     "split": lambda example: [example.split] if example.split else [],

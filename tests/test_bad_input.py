@@ -261,16 +261,6 @@ def without_documents(golden: Path) -> None:
         (lambda golden: (golden / "questions.jsonl").unlink(), "questions.jsonl", ["has: documents"]),
         (lambda golden: questions(golden, lambda _: []), "questions.jsonl", ["holds no question", "one a line"]),
         (
-            lambda golden: (golden / "documents" / "a.md").write_bytes(b"caf\xe9"),
-            "documents/a.md",
-            ["byte 0xe9 at byte offset 3"],
-        ),
-        (
-            lambda golden: (golden / "documents" / "a.md").write_text("a", "utf-16"),
-            "documents/a.md",
-            ["byte offset 0", "UTF-8"],
-        ),
-        (
             lambda golden: questions(golden, lambda lines: [*lines, lines[0]]),
             "questions.jsonl:7",
             ["'q1'", "questions.jsonl:1", "its own id"],
@@ -287,8 +277,12 @@ def without_documents(golden: Path) -> None:
             "questions.jsonl:2 evidence[0] any[0]",
             ["more than once in 'bus.md'", "on lines 3", "make the quote longer"],
         ),
-        (replaced('"kind"', '"kinds"'), "questions.jsonl:1", ["did you mean 'kind'"]),
-        (replaced('"split": "tune"', '"split": "test"'), "questions.jsonl:1", ["'split' is 'test'", "holdout, tune"]),
+        (replaced('"kind": "multi_hop"', '"kinds": "m"'), "questions.jsonl:3", ["did you mean 'kind'"]),
+        (
+            replaced('seven."}]}], "split": "tune"', 'seven."}]}], "split": "test"'),
+            "questions.jsonl:1",
+            ["'split' is 'test'", "holdout, tune"],
+        ),
     ],
 )
 def test_a_golden_set_that_is_spoilt(
@@ -297,6 +291,63 @@ def test_a_golden_set_that_is_spoilt(
     spoil(golden)
     said = rag("dataset", "check", "native", "dataset.path=../golden")
     assert_refused(said, f"../golden/{where}" if where else "documents", *remedies)
+
+
+@pytest.mark.parametrize("spoilt", [b"caf\xe9", b"caf\xff"])
+def test_a_document_that_is_not_utf8_is_a_problem_of_a_set_that_can_be_used(rag: Verb, golden: Path, spoilt: bytes) -> None:
+    (golden / "documents" / "a.md").write_bytes(spoilt)
+    said = rag("dataset", "check", "native", "dataset.path=../golden")
+    assert_said(said, "../golden/documents/a.md", "at byte offset 3", "UTF-8, or leave it out")
+    assert "native: 4 documents" in said.out
+    assert "5 files: 4 read, 1 not: 1 not UTF-8." in said.out
+    assert rag(*RUN).code == 0
+
+
+def test_all_problems_of_a_golden_set_are_told_at_once(rag: Verb, golden: Path) -> None:
+    (golden / "documents" / "a.md").write_bytes(b"caf\xe9")
+    (golden / "documents" / "b.pdf").write_bytes(b"%PDF")
+    lines = [
+        '{"id": "q1", "text": "t", "kinds": "k", "colour": "c", "split": "best"}',
+        '{"id": "q1", "text": "", "evidence": [{"any": [{"doc": "bus.md", "quote": "five crowns"}]}, {"grade": 0, "any": []}]}',
+        "{",
+        '{"id": "q4", "text": "t", "evidence": [{"any": [{"doc": "buss.md"}, {"doc": "a.md"}]}]}',
+        '{"id": "q5", "text": "t", "split": "tune"}',
+        '{"id": "q6", "text": "t"}',
+        '{"id": "q7", "text": "t", "history": [{"role": "system", "text": "x"}], "dialogue": "d"}',
+    ]
+    (golden / "questions.jsonl").write_bytes("\n".join([*lines, ""]).encode() + b'{"id": "\xe9"}\n')
+    said = rag("dataset", "check", "native", "dataset.path=../golden")
+    assert said.code == 2
+    assert said.out.splitlines()[1] == "not read: b.pdf: .pdf (no reader yet)"
+    where = "../golden/questions.jsonl"
+    told = said.err.splitlines()
+    assert [line.split(": ")[0] for line in told[::2]] == [
+        *[f"{where}:1"] * 3,
+        f"{where}:2",
+        f"{where}:2 evidence[0] any[0]",
+        *[f"{where}:2 evidence[1]"] * 2,
+        f"{where}:2",
+        f"{where}:3",
+        f"{where}:4 evidence[0] any[0]",
+        f"{where}:4 evidence[0] any[1]",
+        f"{where}:7 history[0]",
+        f"{where}:7",
+        f"{where}:8",
+        "questions",
+        "../golden/documents/a.md",
+    ]
+    assert all(line.startswith("  → ") for line in told[1::2])
+    problems = rag("dataset", "check", "native", "dataset.path=../golden", "--json").json["problems"]
+    assert [f"{one['where']}: {one['what']}" for one in problems] == told[::2]
+
+
+def test_the_nearest_passage_is_told_whole(rag: Verb, golden: Path) -> None:
+    long = (
+        "A ticket of the late ferry, which leaves " + "on every single day of a long summer " * 4 + "at ten, costs nine crowns"
+    )
+    (golden / "documents" / "bus.md").write_text(f"# Bus\n\nIt goes. {long}. It returns.\n", "utf-8")
+    replaced("A ticket costs four crowns.", "leaves on every single day of a long summer at ten, costs six crowns")(golden)
+    assert_refused(rag(*RUN), "../golden/questions.jsonl:2 evidence[0] any[0]", f"'{long}.'")
 
 
 def test_a_spoilt_golden_set_is_told_before_a_sweep(rag: Verb, golden: Path) -> None:

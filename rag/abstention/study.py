@@ -124,11 +124,12 @@ def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> Told:
     """Read a study that ran: areas, the curve of tune, the threshold chosen on it, and what it does on either split."""
     examples = study.trial.golden.examples
     losses, answered = _losses(study, examples)
-    confidence, answerable = _confidence(study, examples), np.array([_answerable(example) for example in examples])
+    confidence, answerable = _confidence(study, examples), np.array([example.has_gold for example in examples])
+    known = answerable | np.array([example.to_decline for example in examples])
     cases = Cases(confidence, losses, answerable, tuple(example.cluster or example.query.query_id for example in examples))
     parts = {}
     for split in sorted({example.split for example in examples}, key=lambda name: (name != SPLITS[0], name)):
-        own = np.array([example.split == split for example in examples])
+        own = known & np.array([example.split == split for example in examples])
         kept = cases.among(own & answered & ~np.isnan(losses))
         if len(kept):
             counts = int(own.sum()), int((own & ~answerable).sum()), int((own & ~answered).sum())
@@ -138,13 +139,9 @@ def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> Told:
     curve = points(parts[SPLITS[0]].cases)
     chosen = choose(curve, risk)
     held = {split: check(part.cases, chosen.threshold, draws) for split, part in parts.items()}
-    unscored = int((np.isnan(losses) & answered).sum())
+    unscored = int((np.isnan(losses) & answered & known).sum())
     names = study.trial.trial_id, study.trial.trial.name, study.correct
     return Told(*names, parts, unscored, curve, chosen, held, risk)
-
-
-def _answerable(example: Example) -> bool:
-    return any(group.grade > 0 for group in example.evidence)
 
 
 def _losses(study: Study, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
@@ -152,7 +149,7 @@ def _losses(study: Study, examples: Sequence[Example]) -> tuple[np.ndarray, np.n
     scores = Scores.from_arrays(study.entry(study.trial.ends.score).arrays).values[:, 0]
     corpus = corpus_of(study.entry(study.trial.ends.corpus), study.trial.golden)
     answers = answers_of(study.entry(study.trial.ends.check or ""), corpus, [example.query for example in examples])
-    losses = np.where([_answerable(example) for example in examples], 1 - scores, 1.0)
+    losses = np.where([example.has_gold for example in examples], 1 - scores, 1.0)
     return losses, np.array([answer is None or not answer.abstained for answer in answers])
 
 

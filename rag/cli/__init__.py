@@ -4,7 +4,11 @@ import io
 import os
 import sys
 import traceback
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import typer
 
@@ -63,11 +67,13 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal cannot show is written as its number: no result is lost over a dash.
             stream.reconfigure(errors="backslashreplace")
-    code = _code()
+    with warnings.catch_warnings():
+        code = _code()
     sys.exit(CRASHED if _lost_output() else code)
 
 
 def _code() -> int:
+    warnings.showwarning = partial(_warn, warnings.showwarning)
     try:
         # What a verb raises as typer.Exit, and Ctrl-C, come back as a number.
         code = app(standalone_mode=False, prog_name="rag")
@@ -88,6 +94,17 @@ def _code() -> int:
         usage()
         return BAD_INPUT
     return code if isinstance(code, int) else 0
+
+
+def _warn(other: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Say in one line that files of a corpus were not read; all other warnings are shown as Python does."""
+    from rag.loaders.tree import SkippedWarning
+
+    if not issubclass(category, SkippedWarning):
+        return other(message, category, *place, **more)
+    from rag.terminal.output import visible
+
+    _say(f"{visible(str(message))}\n")
 
 
 def _lost_output(last: str = "") -> bool:

@@ -1,23 +1,66 @@
 """Verbs about golden sets."""
 
+from typing import Annotated
+
+import typer
+
 from rag.cli.app import datasets
 from rag.cli.options import Json, Overrides
 
 
 @datasets.command()
 def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Validate a golden set; print its counts, its weak spots, and the smallest difference that it can show."""
-    from rag import golden, terminal
+    """Validate a golden set: all problems at once, files that are not read, counts, and the smallest difference it can show.
+
+    Exit code 2 where there is a problem. A file that should be read and cannot be is one; the set can be used without it.
+    """
+    from rag import terminal
     from rag.answering import config_of
     from rag.build import Components
     from rag.compose import plugins
-    from rag.dataset_check import check_dataset
+    from rag.dataset_check import look
+    from rag.errors import together
 
     config = config_of([f"dataset={name}", *(overrides or ())])
     components = Components(plugins())
-    loaded = golden.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
-    found = check_dataset(loaded)
-    terminal.print_json(found.to_json()) if as_json else terminal.dataset(name, found)
+    seen = look(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
+    if as_json:
+        terminal.print_json(seen.to_json())
+    else:
+        terminal.skipped(seen.skipped)
+        if seen.check:
+            terminal.dataset(name, seen.check)
+    if seen.problems:
+        raise together(seen.problems)
+
+
+@datasets.command()
+def fix(
+    name: str,
+    overrides: Overrides = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show as a diff how quotes stand in their documents where they differ in Markdown, curly quotes or white space, or moved.
+
+    The diff is written when it is accepted. With --json nobody is asked. Exit code 2 where problems stay that need a person.
+    """
+    from rag import terminal
+    from rag.cli.review import question_file
+
+    file = question_file(name, overrides or ())
+    made = file.fixes()
+    diff = made.diff(str(file.path))
+    accepted = bool(diff) and (yes or (not as_json and terminal.accepted(diff, made.count)))
+    if accepted:
+        file.write(made)
+    if as_json:
+        terminal.print_json({"questions": str(file.path), "quotes": made.count, "diff": diff, "written": accepted})
+    else:
+        terminal.out.print(
+            f"{made.count if accepted else 'no'} {'quote' if accepted and made.count == 1 else 'quotes'} written."
+        )
+    file.golden()
 
 
 @datasets.command()

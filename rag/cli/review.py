@@ -34,7 +34,7 @@ def review(
     from rag.loaders.rows import read_rows
     from rag.review.reviewing import Review
 
-    file, opinions = _questions(name, overrides or ()), _opinions(sessions)
+    file, opinions = question_file(name, overrides or ()), _opinions(sessions)
     going = Review(file, opinions.candidates(), opinions.settle)
     going.edited(row.fields for row in (read_rows(edited) if edited else ()))
     for answer in accept or ():
@@ -47,7 +47,8 @@ def review(
         terminal.reviewed(going, str(file.path), asking=not (edited or accept or drop))
 
 
-def _questions(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
+def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
+    """The questions of a set in the native format; ConfigError for another."""
     from rag.answering import config_of
     from rag.build import Components
     from rag.compose import plugins

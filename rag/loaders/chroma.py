@@ -10,6 +10,7 @@ from rag.errors import DataError
 from rag.loaders.files import missing_file, read_text
 from rag.loaders.gold import anchor, find_document
 from rag.loaders.rows import Row, as_row, parse_json
+from rag.loaders.tree import refuse_escape
 from rag.records import Document, Evidence, Example, Query, Span
 
 COLUMNS = ("question", "references", "corpus_id")
@@ -22,13 +23,14 @@ class ChromaLoader:
         self.path = Path(path)
 
     def load(self) -> Iterator[Document]:
-        """Yield documents by name; raise DataError if there is none, or for text that is not UTF-8."""
+        """Yield documents by name; DataError if there is none, for a link out of the folder, or text that is not UTF-8."""
         files = sorted((self.path / "corpora").glob("*.md"))
         if not files:
             raise DataError(
                 str(self.path / "corpora"), "there is no document (*.md)", "set dataset.path to the folder above it"
             )
         for file in files:
+            refuse_escape(file, file.parent)
             yield Document(file.stem, read_text(file), {"title": file.stem.replace("_", " ")})
 
 

@@ -1,9 +1,10 @@
 """Reading files as UTF-8 text, with errors that say which file, which line and which byte."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from rag.errors import DataError
+from rag.errors import DataError, UserError
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -18,10 +19,11 @@ def read_text(path: Path) -> str:
     return text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_lines(path: Path) -> Iterator[tuple[str, str]]:
+def read_lines(path: Path, problems: list[UserError] | None = None) -> Iterator[tuple[str, str]]:
     r"""Pairs of `file:line` (from 1) and the line without its end; blank lines are left out.
 
-    Only `\n` and `\r\n` end a line: U+2028 and its like may stand inside JSON text.
+    Only `\n` and `\r\n` end a line: U+2028 and its like may stand inside JSON text. A line that is not UTF-8 is a DataError; it
+    is put into `problems` where there are any to be gathered.
     """
     if not path.is_file():
         raise missing_file(path)
@@ -29,10 +31,23 @@ def read_lines(path: Path) -> Iterator[tuple[str, str]]:
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, 1):
             where = f"{path}:{number}"
-            text = _decoded(raw, where, offset).rstrip("\r\n")
+            text = ""
+            with gathered(problems):
+                text = _decoded(raw, where, offset).rstrip("\r\n")
             offset += len(raw)
             if text.strip():
                 yield where, text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
+
+
+@contextmanager
+def gathered(problems: list[UserError] | None) -> Iterator[None]:
+    """Put an error of the user into a list and go on behind the block; without a list it is raised."""
+    try:
+        yield
+    except UserError as error:
+        if problems is None:
+            raise
+        problems.append(error)
 
 
 def missing_file(path: Path) -> DataError:

@@ -1,34 +1,54 @@
 """A folder of text files, and golden questions about it in the native format."""
 
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
-from rag.errors import ConfigError, DataError, closest
-from rag.loaders.files import read_text
+from rag.errors import ConfigError, DataError, UserError, closest, together
+from rag.loaders.files import gathered, read_text
 from rag.loaders.gold import anchor, find_document
 from rag.loaders.rows import Row, read_rows
+from rag.loaders.tree import CLOSED, NOT_TEXT, Skipped, listed, tally
 from rag.records import Document, Evidence, Example, Query, Span, Turn
 
 TITLE = re.compile(r"^#{1,6}[ \t]+(\S.{0,199})", re.MULTILINE)
 """The first Markdown heading, no more than 200 characters of it: a file may be one line of many megabytes."""
 
 QUESTION = frozenset(
-    {"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite", "answers", "evidence"}
+    {
+        "id",
+        "text",
+        "kind",
+        "tags",
+        "split",
+        "cluster",
+        "dialogue",
+        "turn",
+        "history",
+        "rewrite",
+        "answers",
+        "evidence",
+        "unanswerable",
+    }
 )
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
 ALTERNATIVE = frozenset({"doc", "start", "end", "quote"})
 SPLITS = ("tune", "holdout")
 
+T = TypeVar("T")
+
 
 class FolderLoader:
-    r"""Every file below `path` that matches one of `patterns` is a document.
+    r"""Every file below `path` that matches one of `patterns`, upper and lower case alike, is a document.
 
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
     system; metadata `title` is the first Markdown heading, where there is one. Line ends become `\n` and a byte order mark
-    is dropped, see `read_text`. Files whose name, or whose folder's name, starts with a dot are left out; empty files stay.
+    is dropped, see `read_text`. Empty files stay. After `load`, `skipped` names all other files with a reason: files that no
+    pattern matches, that are not UTF-8 or not readable, and what is hidden, for its name starts with a dot.
     """
 
     def __init__(self, path: str, patterns: Sequence[str] = ("**/*.md", "**/*.txt")) -> None:
@@ -40,31 +60,34 @@ class FolderLoader:
                 raise ConfigError("loader.patterns", f"{pattern!r} leaves the folder", "write it relative: **/*.md")
         self.path = Path(path)
         self.patterns = tuple(patterns)
+        self.skipped: tuple[Skipped, ...] = ()
 
     def load(self) -> Iterator[Document]:
-        """Yield documents by their doc_id; raise DataError for a missing folder, no file, or text that is not UTF-8."""
-        for doc_id, path in sorted(self._files().items()):
-            text = read_text(path)
-            heading = TITLE.search(text)
-            yield Document(doc_id, text, {"title": heading[1].rstrip(" \t#")} if heading else {})
-
-    def _files(self) -> dict[str, Path]:
+        """Yield documents by their doc_id; DataError for a missing folder, no readable file, or a link out of the folder."""
         if not self.path.is_dir():
             below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
-        files: dict[str, Path] = {}
-        for path in sorted({path for pattern in self.patterns for path in self.path.glob(pattern)}):
-            relative = path.relative_to(self.path)
-            if path.is_file() and not any(part.startswith(".") for part in relative.parts):
-                doc_id = unicodedata.normalize("NFC", relative.as_posix())
-                if doc_id in files:
-                    raise DataError(str(path), f"has the same name as {files[doc_id]} in Unicode NFC", "rename one of them")
-                files[doc_id] = path
-        if not files:
-            raise DataError(
-                str(self.path), f"no file matches {', '.join(self.patterns)}", "check the folder and loader.patterns"
-            )
-        return files
+        files, skipped = listed(self.path, self.patterns)
+        texts = 0
+        for doc_id, path in sorted(files.items()):
+            try:
+                text = read_text(path)
+            except DataError as error:
+                reason = NOT_TEXT if isinstance(error.__cause__, UnicodeDecodeError) else CLOSED
+                skipped.append(Skipped(doc_id, reason, error.what, wanted=True))
+                continue
+            texts += 1
+            heading = TITLE.search(text)
+            yield Document(doc_id, text, {"title": heading[1].rstrip(" \t#")} if heading else {})
+        self.skipped = tuple(sorted(skipped))
+        if not texts:
+            raise self._empty()
+
+    def _empty(self) -> DataError:
+        failed = [f"{one.name}: {one.detail or one.reason}" for one in self.skipped if one.wanted]
+        found = f"no file can be read: {'; '.join(failed[:3])}" if failed else f"no file matches {', '.join(self.patterns)}"
+        others = f" ({tally(0, self.skipped)})" if self.skipped else ""
+        return DataError(str(self.path), found + others, "check the folder and loader.patterns")
 
 
 class NativeQuestions:
@@ -84,39 +107,88 @@ class NativeQuestions:
         self.questions = questions
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
-        """Yield every question in file order; raise DataError naming file, line and quote."""
+        """Yield every sound question in file order; raise at the end with all problems, each with file, line and quote."""
         path = self.path / self.questions
+        problems: list[UserError] = []
         places: dict[str, str] = {}
         turns: dict[tuple[str, int], str] = {}
-        for row in read_rows(path):
-            example = _example(row.only(QUESTION), documents)
+        for row in read_rows(path, problems):
+            before = len(problems)
+            example = _Reading(row, documents, problems).example()
             query_id = example.query.query_id
-            if query_id in places:
-                raise DataError(row.where, f"the question {query_id!r} stands at {places[query_id]} too", "give it its own id")
-            places[query_id] = row.where
+            if query_id and places.setdefault(query_id, row.where) != row.where:
+                found = f"the question {query_id!r} stands at {places[query_id]} too"
+                problems.append(DataError(row.where, found, "give it its own id"))
             if example.dialogue and (stands := turns.setdefault((example.dialogue, example.turn), row.where)) != row.where:
                 found = f"turn {example.turn} of the dialogue {example.dialogue!r} stands at {stands} too"
-                raise DataError(row.where, found, "give every turn its own number")
-            yield example
-        if not places:
-            raise DataError(str(path), "holds no question", 'write one a line: {"id": …, "text": …, "evidence": […]}')
+                problems.append(DataError(row.where, found, "give every turn its own number"))
+            if len(problems) == before:
+                yield example
+        if not places and not problems:
+            problems.append(
+                DataError(str(path), "holds no question", 'write one a line: {"id": …, "text": …, "evidence": […]}')
+            )
+        if problems:
+            raise together(problems)
 
 
-def _example(row: Row, documents: Mapping[str, Document]) -> Example:
-    query_id = row.name("id")
-    history = tuple(_turn(turn.only(TURN)) for turn in row.rows("history"))
-    dialogue, turn = _placed(row, history)
-    return Example(
-        query=Query(query_id, row.name("text"), history, row.text("rewrite", "")),
-        evidence=tuple(_group(group.only(GROUP), documents) for group in row.rows("evidence")),
-        answers=row.texts("answers"),
-        kind=row.text("kind", ""),
-        tags=row.texts("tags"),
-        split=_one_of(row, "split", row.text("split", ""), ("", *SPLITS)),
-        cluster=row.text("cluster", "") or dialogue or query_id,
-        dialogue=dialogue,
-        turn=turn,
-    )
+@dataclass(frozen=True)
+class _Reading:
+    """One line of a file of questions. What is wrong with it is put into `problems`, and reading goes on."""
+
+    row: Row
+    documents: Mapping[str, Document]
+    problems: list[UserError]
+
+    def example(self) -> Example:
+        """The question; sound where no problem was added."""
+        row, tried = self.row, self.tried
+        tried(lambda: row.only(QUESTION), row)
+        query_id = tried(lambda: row.name("id"), "")
+        history = tuple(turn for part in tried(lambda: row.rows("history"), []) if (turn := tried(partial(_turn, part), None)))
+        dialogue, turn = tried(lambda: _placed(row, history), ("", 0))
+        return Example(
+            query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
+            evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), [])),
+            answers=tried(lambda: row.texts("answers"), ()),
+            kind=tried(lambda: row.text("kind", ""), ""),
+            tags=tried(lambda: row.texts("tags"), ()),
+            split=tried(lambda: _one_of(row, "split", row.text("split", ""), ("", *SPLITS)), ""),
+            cluster=tried(lambda: row.text("cluster", ""), "") or dialogue or query_id,
+            dialogue=dialogue,
+            turn=turn,
+            unanswerable=tried(lambda: _unanswerable(row), False),
+        )
+
+    def group(self, row: Row) -> Evidence:
+        """One group of evidence."""
+        self.tried(lambda: row.only(GROUP), row)
+        grade = self.tried(lambda: row.whole("grade", 1), 1)
+        if grade < 1:
+            self.problems.append(DataError(row.where, f"'grade' is {grade}", "write 1 or more; leave out what is not relevant"))
+        places = self.tried(lambda: row.rows("any"), None)
+        if places == []:
+            remedy = "list at least one {doc, quote}, or leave the group out"
+            self.problems.append(DataError(row.where, "'any' names no place", remedy))
+        tries = (self.tried(partial(_alternative, place, self.documents), None) for place in places or [])
+        return Evidence(tuple(place for place in tries if place), grade)
+
+    def tried(self, make: Callable[[], T], instead: T) -> T:
+        """What is made, or another value where that is an error."""
+        with gathered(self.problems):
+            return make()
+        return instead
+
+
+def _unanswerable(row: Row) -> bool:
+    said, gold = row.truth("unanswerable", False), bool(row.rows("evidence"))
+    if said and gold:
+        raise DataError(row.where, "'unanswerable' is true, and there is evidence", "leave one of them out")
+    if row.has("unanswerable") and not said and not gold and not row.texts("answers"):
+        found = "'unanswerable' is false, and there are no answers and no evidence"
+        raise DataError(row.where, found, "add answers or evidence, or write true")
+    # Without both it is unanswerable anyway: the digests of such sets stay.
+    return said and bool(row.texts("answers"))
 
 
 def _placed(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
@@ -132,6 +204,7 @@ def _placed(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
 
 
 def _turn(row: Row) -> Turn:
+    row.only(TURN)
     role = _one_of(row, "role", row.text("role"), ("user", "assistant"))
     return Turn("user" if role == "user" else "assistant", row.text("text"))
 
@@ -142,17 +215,8 @@ def _one_of(row: Row, key: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
-def _group(row: Row, documents: Mapping[str, Document]) -> Evidence:
-    grade = row.whole("grade", 1)
-    if grade < 1:
-        raise DataError(row.where, f"'grade' is {grade}", "write 1 or more; leave out what is not relevant")
-    alternatives = tuple(_alternative(place.only(ALTERNATIVE), documents) for place in row.rows("any"))
-    if not alternatives:
-        raise DataError(row.where, "'any' names no place", "list at least one {doc, quote}, or leave the group out")
-    return Evidence(alternatives, grade)
-
-
 def _alternative(row: Row, documents: Mapping[str, Document]) -> Span | str:
+    row.only(ALTERNATIVE)
     document = find_document(row.name("doc"), documents, row.where)
     offsets = row.has("start") or row.has("end")
     if not row.has("quote"):

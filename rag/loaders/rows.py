@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.errors import DataError, closest
-from rag.loaders.files import read_lines
+from rag.errors import DataError, UserError, closest, together
+from rag.loaders.files import gathered, read_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +18,10 @@ class Row:
     fields: Mapping[str, Any]
 
     def only(self, known: frozenset[str]) -> "Row":
-        """This row, or a DataError for the first key that the format does not know."""
-        for key in self.fields:
-            if key not in known:
-                raise DataError(self.where, f"unknown key {key!r}", closest(key, known))
+        """This row, or an error for the keys that the format does not know."""
+        unknown = [key for key in self.fields if key not in known]
+        if unknown:
+            raise together(DataError(self.where, f"unknown key {key!r}", closest(key, known)) for key in unknown)
         return self
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -74,10 +74,14 @@ class Row:
         raise DataError(self.where, f"{key!r} is {shown(json.dumps(self.fields[key]))}", f"write {wanted}")
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """Every line of a JSONL file; raise DataError with `file:line` for what is no JSON object."""
-    for where, line in read_lines(path):
-        yield parse_row(line, where)
+def read_rows(path: Path, problems: list[UserError] | None = None) -> Iterator[Row]:
+    """Every line of a JSONL file; DataError with `file:line` for what is no JSON object, put into `problems` where given."""
+    for where, line in read_lines(path, problems):
+        row = None
+        with gathered(problems):
+            row = parse_row(line, where)
+        if row:
+            yield row
 
 
 def parse_row(text: str, where: str) -> Row:

@@ -22,8 +22,8 @@ def check_coverage(metric: str, coverage: float) -> None:
 
 
 def answerable(example: Example) -> bool:
-    """Whether the corpus holds what a question needs: it has gold of a grade above 0."""
-    return any(group.grade > 0 for group in example.evidence)
+    """Whether the corpus is known to hold what a question needs: it has gold of a grade above 0."""
+    return example.has_gold
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from typing import Any
 from filelock import FileLock
 
 from rag import golden as golden_sets
-from rag.errors import DataError, UserError
+from rag.errors import DataError, UserError, problems_of, together
 from rag.files import replace_text
 from rag.golden import Golden
 from rag.loaders.folder import NativeQuestions
 from rag.records import Document
+from rag.review.fixes import Fixes, fixes
 from rag.roles import Loader
 
 
@@ -60,6 +61,17 @@ class QuestionFile:
                     break
             self._write(self.path, after)
 
+    def fixes(self) -> Fixes:
+        """What can be written as the documents have it."""
+        return fixes(self._text(), {document.doc_id: document for document in self._documents.documents})
+
+    def write(self, made: Fixes) -> None:
+        """Write fixes; DataError where the file has changed since, or cannot be written: it then stays as it is."""
+        with self._alone():
+            if self._text() != made.before:
+                raise DataError(str(self.path), "was changed meanwhile", "run the command again")
+            self._write(self.path, made.after)
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Let one review after the other write: each adds to what the last one left."""
@@ -89,14 +101,15 @@ class QuestionFile:
             self._write(trial, after)
             self._read(trial)
         except UserError as error:
-            name = str(trial)
-            raise DataError(
-                error.where.replace(name, str(self.path)), error.what.replace(name, str(self.path)), error.remedy
-            ) from error
+            raise together(self._told(one, str(trial)) for one in problems_of(error)) from error
         finally:
             with suppress(OSError):
                 trial.unlink(missing_ok=True)
         return after
+
+    def _told(self, error: UserError, trial: str) -> UserError:
+        """A problem of the trial file, as one of the file that it is to become."""
+        return DataError(error.where.replace(trial, str(self.path)), error.what.replace(trial, str(self.path)), error.remedy)
 
     def _text(self) -> str:
         try:

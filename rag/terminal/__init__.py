@@ -9,7 +9,7 @@ from rag.terminal.controls import controls
 from rag.terminal.dialogues import dialogues
 from rag.terminal.effects import effects
 from rag.terminal.health import health
-from rag.terminal.holdings import dataset, spaces
+from rag.terminal.holdings import accepted, dataset, skipped, spaces
 from rag.terminal.judges import concordance, judges
 from rag.terminal.losses import losses
 from rag.terminal.output import err, interval, number, out, print_json, stream
@@ -25,6 +25,7 @@ from rag.terminal.winner import swept
 __all__ = [
     "Chat",
     "Waiting",
+    "accepted",
     "answered",
     "audits",
     "comparisons",
@@ -48,6 +49,7 @@ __all__ = [
     "print_json",
     "prompt",
     "reviewed",
+    "skipped",
     "spaces",
     "stream",
     "swept",

@@ -1,13 +1,15 @@
 """What a store and a golden set hold."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from rag.dataset_check import DatasetCheck
-from rag.terminal.output import number, out
+from rag.loaders.tree import Skipped, tally
+from rag.terminal.output import number, out, visible
+from rag.terminal.typed import Typed
 
 FEWEST = 6
 """Clusters that a difference needs: the smallest p-value of sign flips is 2 ** (1 - clusters)."""
@@ -23,9 +25,24 @@ def spaces(found: Mapping[str, Any]) -> None:
     out.print(table)
 
 
+def skipped(files: Sequence[Skipped]) -> None:
+    """The files of a corpus that were not read, and why."""
+    for one in files:
+        out.print(f"not read: {escape(one.name)}: {escape(one.detail or one.reason)}", soft_wrap=True)
+
+
+def accepted(diff: str, count: int) -> bool:
+    """Show a diff and ask whether to write it; the end of input is a no."""
+    out.print(visible(diff), markup=False, emoji=False, soft_wrap=True)
+    out.print(f"Write {count} {'quote' if count == 1 else 'quotes'}? [bold]y[/bold] yes, [bold]n[/bold] no")
+    return (Typed().read() or "n").strip().lower() in ("y", "yes")
+
+
 def dataset(name: str, found: DatasetCheck) -> None:
     """What a golden set holds, and what its size can show."""
     out.print(f"[bold]{escape(name)}[/bold]: {found.documents} documents, {found.characters:,} characters")
+    if found.skipped:
+        out.print(escape(f"{tally(found.documents, found.skipped)}."), soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("kind")
     splits = [split for split in found.splits if split != "all"]
@@ -42,6 +59,7 @@ def dataset(name: str, found: DatasetCheck) -> None:
         if size.clusters < FEWEST:
             out.print(f"{split}: with fewer than {FEWEST} clusters no test at 5 % can find anything, however large.")
     out.print(f"[dim](80 % power, two-sided 5 %, paired differences with standard deviation {found.assumed_deviation})[/dim]")
+    _without_evidence(found.without_evidence)
     for twin in found.twins:
         out.print(
             f"near-duplicates: {escape(twin.first)} ~ {escape(twin.second)}" + (" across splits" if twin.across_splits else "")
@@ -50,3 +68,11 @@ def dataset(name: str, found: DatasetCheck) -> None:
         out.print(f"quote of {escape(stray.query_id)} also stands in {escape(', '.join(stray.elsewhere))}")
     for cluster in found.clusters_across_splits:
         out.print(f"cluster {escape(cluster)} stands in several splits")
+
+
+def _without_evidence(ids: Sequence[str]) -> None:
+    if ids:
+        some = ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")
+        told = f"{len(ids)} with answers and no evidence ({some}): replies are compared with the answers, and"
+        remedy = 'Add evidence, or "unanswerable": true where the corpus cannot answer.'
+        out.print(escape(f"{told} nothing is said about retrieval or about declining. {remedy}"), soft_wrap=True)

@@ -90,7 +90,7 @@ def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no file matches \*\*/\*\.md, \*\*/\*\.txt"):
         load(tmp_path)
     (tmp_path / "latin.md").write_bytes(b"caf\xe9")
-    with pytest.raises(DataError, match=r"latin\.md: is not UTF-8: byte 0xe9 at byte offset 3"):
+    with pytest.raises(DataError, match=r"no file can be read: latin\.md: is not UTF-8: byte 0xe9 at byte offset 3"):
         load(tmp_path)
 
 
