@@ -57,7 +57,7 @@ def test_a_head_without_end_is_refused(connection: socket.socket, head: bytes) -
 
 
 def test_a_head_that_comes_slowly_is_waited_for_so_long(monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    monkeypatch.setattr(connections.BoundedConnection, "patience", 0.05)
     for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: "):
         with closing(socket.create_connection(address, timeout=60)) as connection:
             connection.sendall(begun)
@@ -70,7 +70,7 @@ def test_a_connection_that_is_kept_waits_for_its_second_head_no_longer(
     with closing(socket.create_connection(address, timeout=60)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 200 OK")
-        monkeypatch.setattr(connections, "PATIENCE", 0.05)
+        monkeypatch.setattr(connections.BoundedConnection, "patience", 0.05)
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
         assert said(connection) == b""
 
