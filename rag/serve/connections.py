@@ -87,6 +87,8 @@ class BoundedConnection(HttpToolsProtocol):
             raise TooManyAheadError
         super().on_message_begin()
         self._begun = True
+        if self._late is None:
+            self._wait()
 
     def on_headers_complete(self) -> None:
         """Stop waiting: the guards have a deadline for the body."""

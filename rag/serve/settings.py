@@ -22,8 +22,8 @@ class Settings:
     requests are worked on at a time and `queue` wait, half of both for one key among several. `timeout` and `idle` are seconds:
     what a request may take, waiting included, or a stream from piece to piece, and how long a session lives unused. At most
     `connections` are open, or half of the descriptors of the process. The head of a request has `patience` seconds to come, and
-    a client as many to read on. `origins` are pages elsewhere that may ask. Of `trace_share` of the requests, 0 to 1, a trace is
-    sent to MLflow. Texts stand in logs and traces only with `log_texts`.
+    a client as many to read on. `origins` are pages elsewhere that may ask. Of `trace_share` of the requests, 0 to 1, a trace
+    is sent to MLflow. Texts stand in logs and traces only with `log_texts`.
     """
 
     host: str = "127.0.0.1"
