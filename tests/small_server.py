@@ -54,9 +54,12 @@ def small_app(bundle: Path, database: Path, **settings: Any) -> FastAPI:
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[str]:
-    """A real server of an app on a port that was free; its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, http=BoundedConnection, log_config=None, access_log=False))
+def listening(app: FastAPI, connections: int | None = None) -> Iterator[str]:
+    """A real server of an app on a port that was free, with so many connections at most; its address."""
+    chosen = uvicorn.Config(
+        app, port=0, http=BoundedConnection, log_config=None, access_log=False, limit_concurrency=connections
+    )
+    server = uvicorn.Server(chosen)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
