@@ -171,7 +171,7 @@ def asking(url: str) -> Iterator[socket.socket]:
 
 
 def test_the_connection_that_waits_longest_makes_room() -> None:
-    with listening(guarded(echo, rate=0), connections=3) as url, ExitStack() as stack:
+    with listening(guarded(echo, rate=0), limit_concurrency=3) as url, ExitStack() as stack:
         host, _, port = url.removeprefix("http://").partition(":")
         silent = []
         for _ in range(2):
@@ -192,13 +192,31 @@ def test_requests_that_are_answered_make_no_room() -> None:
         await run_in_threadpool(let.wait, 60)
         return Response("At last.")
 
-    with listening(guarded(slow, rate=0), connections=3) as url, ExitStack() as stack:
+    with listening(guarded(slow, rate=0), limit_concurrency=3) as url, ExitStack() as stack:
         asked = [stack.enter_context(asking(url)) for _ in range(2)]
         for _ in asked:
             assert begun.acquire(timeout=60)
         assert httpx.get(f"{url}/healthz", timeout=60).status_code == 503
         let.set()
         assert [said(one)[-8:] for one in asked] == [b"At last."] * 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0.2, b"event: answer\n"), (60, b'event: error\ndata: {"type":"urn:assay:service-unavailable"')]
+)
+def test_a_server_that_stops_ends_its_streams(seconds: float, expected: bytes) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"event: piece\n\n"
+        await asyncio.sleep(seconds)
+        yield b"event: answer\n\n"
+
+    with ExitStack() as stack:
+        with listening(guarded(stream_of(pieces), rate=0), timeout_graceful_shutdown=1) as url:
+            connection = stack.enter_context(asking(url))
+            assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        rest = said(connection)
+        assert expected in rest
+        assert rest.endswith(b"\r\n0\r\n\r\n")
 
 
 @pytest.mark.parametrize(("descriptors", "expected"), [(256, 128), (10_000, 512), (resource.RLIM_INFINITY, 512)])
