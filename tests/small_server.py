@@ -54,9 +54,10 @@ def small_app(bundle: Path, database: Path, **settings: Any) -> FastAPI:
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[str]:
-    """A real server of an app on a port that was free; its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, http=BoundedConnection, log_config=None, access_log=False))
+def listening(app: FastAPI, **more: Any) -> Iterator[str]:
+    """A real server of an app on a port that was free; its address. `more` is for uvicorn's Config."""
+    chosen = uvicorn.Config(app, port=0, http=BoundedConnection, log_config=None, access_log=False, **more)
+    server = uvicorn.Server(chosen)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -121,6 +121,11 @@ def test_what_is_named_is_there(compose: dict[str, Any]) -> None:
             assert config["source"] in compose["configs"]
 
 
+def test_no_service_takes_all_memory(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        assert re.fullmatch(r"(\$\{RAG_MEMORY:-)?[1-9]g\}?", service["mem_limit"]), name
+
+
 def test_a_server_that_stops_may_finish(compose: dict[str, Any]) -> None:
     grace = compose["services"]["server"]["stop_grace_period"]
     assert float(grace.removesuffix("s")) > Settings.timeout + 1

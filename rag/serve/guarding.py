@@ -4,6 +4,7 @@ The first guard that objects answers; what it guards never sees the request. Bod
 its turn: a slow sender keeps nobody waiting but itself.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
@@ -109,6 +110,11 @@ class Failing:
         reply = Begun(send)
         try:
             await self.app(scope, receive, reply)
+        except asyncio.CancelledError as error:
+            # Uvicorn cancels what is not answered when a server has waited long enough to stop.
+            if reply.begun:
+                broke(error)
+            await give_up(scope, reply, 503, "the server stops", "ask again")
         except Exception as error:  # Whatever it is: its message may hold a question, and the server's runner would print it.
             tell_failure(error, scope, self.log_texts)
             if reply.begun:

@@ -1,6 +1,7 @@
 """The process that serves."""
 
 import math
+import resource
 import signal
 import socket
 import sys
@@ -33,7 +34,8 @@ def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Se
             app = create_app(served, settings, conversations, Opinions(conversations.database, settings.idle))
             config = uvicorn.Config(
                 app,
-                http=BoundedConnection,
+                http=patient(settings.patience),
+                limit_concurrency=most(settings.connections),
                 ws="none",
                 log_config=dict(LOGGING),
                 access_log=False,
@@ -45,6 +47,17 @@ def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Se
             listening.listen(config.backlog)
             serving(address(listening), [(one.name, one.bundle.digest) for one in served.models])
             uvicorn.Server(config).run([listening])
+
+
+def patient(seconds: float) -> type[BoundedConnection]:
+    """Connections that wait for a client so many seconds."""
+    return type("PatientConnection", (BoundedConnection,), {"patience": seconds})
+
+
+def most(connections: int) -> int:
+    """How many connections may be open: half of the descriptors at most, for databases, models and files need some too."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return connections if descriptors == resource.RLIM_INFINITY else min(connections, descriptors // 2)
 
 
 @contextmanager

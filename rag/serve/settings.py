@@ -20,9 +20,10 @@ class Settings:
 
     `rate` is requests per minute and key, 0 for no limit, and `burst` how many of them may come at once. At most `workers`
     requests are worked on at a time and `queue` wait, half of both for one key among several. `timeout` and `idle` are seconds:
-    what a request may take, waiting included, or a stream from piece to piece, and how long a session lives unused. `origins`
-    are pages elsewhere that may ask. Of `trace_share` of the requests, 0 to 1, a trace is sent to MLflow. Texts stand in logs
-    and traces only with `log_texts`.
+    what a request may take, waiting included, or a stream from piece to piece, and how long a session lives unused. At most
+    `connections` are open, or half of the descriptors of the process. The head of a request has `patience` seconds to come, and
+    a client as many to read on. `origins` are pages elsewhere that may ask. Of `trace_share` of the requests, 0 to 1, a trace
+    is sent to MLflow. Texts stand in logs and traces only with `log_texts`.
     """
 
     host: str = "127.0.0.1"
@@ -35,6 +36,8 @@ class Settings:
     timeout: float = 60
     queue: int = 64
     workers: int = 32
+    connections: int = 512
+    patience: float = 20
     sessions: str = field(default="sqlite:///.rag/serve.db", repr=False)
     idle: float = 1800
     log_texts: bool = False
@@ -70,6 +73,8 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "timeout": (0.01, 86_400),
     "queue": (0, 1e6),
     "workers": (1, 4096),
+    "connections": (2, 1e6),
+    "patience": (0.01, 86_400),
     "idle": (0.01, 1e9),
     "trace_share": (0, 1),
 }
@@ -130,6 +135,8 @@ READERS: Mapping[str, Callable[[str, str], Any]] = {
     "timeout": _number,
     "queue": _whole,
     "workers": _whole,
+    "connections": _whole,
+    "patience": _number,
     "sessions": _text,
     "idle": _number,
     "log_texts": _switch,

@@ -1,14 +1,22 @@
 """Connections: heads of bounded size that come in bounded time, over real sockets."""
 
+import asyncio
+import resource
 import socket
-from collections.abc import Iterator
-from contextlib import closing, suppress
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import httpx
 import pytest
-from small_server import ALICE, TWO_KEYS, bearer, echo, guarded, listening
+from fastapi import Request, Response
+from small_server import ALICE, TWO_KEYS, bearer, echo, guarded, listening, stream_of
+from starlette.concurrency import run_in_threadpool
 
 from rag.serve import connections
+from rag.serve.connections import BoundedConnection
+from rag.serve.running import most
 
 
 @pytest.fixture
@@ -57,7 +65,7 @@ def test_a_head_without_end_is_refused(connection: socket.socket, head: bytes) -
 
 
 def test_a_head_that_comes_slowly_is_waited_for_so_long(monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.05)
+    monkeypatch.setattr(BoundedConnection, "patience", 0.05)
     for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: "):
         with closing(socket.create_connection(address, timeout=60)) as connection:
             connection.sendall(begun)
@@ -70,7 +78,7 @@ def test_a_connection_that_is_kept_waits_for_its_second_head_no_longer(
     with closing(socket.create_connection(address, timeout=60)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 200 OK")
-        monkeypatch.setattr(connections, "PATIENCE", 0.05)
+        monkeypatch.setattr(BoundedConnection, "patience", 0.05)
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
         assert said(connection) == b""
 
@@ -105,3 +113,113 @@ def test_what_is_no_request_is_refused(connection: socket.socket, head: bytes) -
     connection.sendall(head)
     connection.shutdown(socket.SHUT_WR)
     assert said(connection).startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 401 "))
+
+
+LONG = 8 * 2**20
+
+
+async def long_text(request: Request) -> Response:
+    """More than a socket takes, at once."""
+    return Response(b"x" * LONG)
+
+
+async def _without_end() -> AsyncIterator[bytes]:
+    while True:
+        yield b"data: x\n\n" * 4096
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("answer", [long_text, stream_of(_without_end)])
+def test_an_answer_that_is_not_read_is_dropped(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[[Request], Awaitable[Response]]
+) -> None:
+    dropped, lost = threading.Event(), BoundedConnection.connection_lost
+
+    def dropping(one: BoundedConnection, exc: Exception | None) -> None:
+        lost(one, exc)
+        dropped.set()
+
+    monkeypatch.setattr(BoundedConnection, "patience", 0.2)
+    monkeypatch.setattr(BoundedConnection, "connection_lost", dropping)
+    with listening(guarded(answer, rate=0, timeout=600)) as url, asking(url) as connection:
+        assert dropped.wait(60)
+        assert len(said(connection)) < LONG
+
+
+def test_an_answer_that_is_read_slowly_comes_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BoundedConnection, "patience", 0.2)
+    with listening(guarded(long_text, rate=0)) as url, asking(url) as connection:
+        began, parts = time.monotonic(), [connection.recv(65_536)]
+        while parts[-1] and time.monotonic() < began + 1:
+            time.sleep(0.02)
+            parts.append(connection.recv(65_536))
+        head, _, body = (b"".join(parts) + said(connection)).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert len(body) == LONG
+
+
+@contextmanager
+def asking(url: str) -> Iterator[socket.socket]:
+    """A connection that has asked, whose system keeps little of what it does not read."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    with closing(socket.socket()) as connection:
+        connection.settimeout(60)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        connection.connect((host, int(port)))
+        connection.sendall(b"POST /ask HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        yield connection
+
+
+def test_the_connection_that_waits_longest_makes_room() -> None:
+    with listening(guarded(echo, rate=0), limit_concurrency=3) as url, ExitStack() as stack:
+        host, _, port = url.removeprefix("http://").partition(":")
+        silent = []
+        for _ in range(2):
+            silent.append(stack.enter_context(closing(socket.create_connection((host, int(port)), timeout=5))))
+            # The clock of the server's loop has milliseconds.
+            time.sleep(0.05)
+        assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
+        assert said(silent[0]) == b""
+        silent[1].sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert said(silent[1]).startswith(b"HTTP/1.1 200 ")
+
+
+def test_requests_that_are_answered_make_no_room() -> None:
+    begun, let = threading.Semaphore(0), threading.Event()
+
+    async def slow(request: Request) -> Response:
+        begun.release()
+        await run_in_threadpool(let.wait, 60)
+        return Response("At last.")
+
+    with listening(guarded(slow, rate=0), limit_concurrency=3) as url, ExitStack() as stack:
+        asked = [stack.enter_context(asking(url)) for _ in range(2)]
+        for _ in asked:
+            assert begun.acquire(timeout=60)
+        assert httpx.get(f"{url}/healthz", timeout=60).status_code == 503
+        let.set()
+        assert [said(one)[-8:] for one in asked] == [b"At last."] * 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0.2, b"event: answer\n"), (60, b'event: error\ndata: {"type":"urn:assay:service-unavailable"')]
+)
+def test_a_server_that_stops_ends_its_streams(seconds: float, expected: bytes) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"event: piece\n\n"
+        await asyncio.sleep(seconds)
+        yield b"event: answer\n\n"
+
+    with ExitStack() as stack:
+        with listening(guarded(stream_of(pieces), rate=0), timeout_graceful_shutdown=1) as url:
+            connection = stack.enter_context(asking(url))
+            assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        rest = said(connection)
+        assert expected in rest
+        assert rest.endswith(b"\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize(("descriptors", "expected"), [(256, 128), (10_000, 512), (resource.RLIM_INFINITY, 512)])
+def test_connections_leave_half_of_the_descriptors(monkeypatch: pytest.MonkeyPatch, descriptors: int, expected: int) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (descriptors, descriptors))
+    assert most(512) == expected

@@ -1,20 +1,15 @@
 """`rag serve` as a process: what it writes, what it sends, and what it takes."""
 
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import httpx
 import pytest
 from collecting import collecting
 from live_server import PATIENT
+from serving_process import serving
 from small_server import ALICE, BOB, QUESTION, TWO_KEYS, bearer, small_bundle
 
 CANARY = "Canary-Wombat-4711"
@@ -24,23 +19,6 @@ CANARY = "Canary-Wombat-4711"
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sealed bundle."""
     return small_bundle(tmp_path_factory.mktemp("process"))
-
-
-@contextmanager
-def serving(bundle: Path, folder: Path, **environment: str) -> Iterator[tuple[str, "subprocess.Popen[str]", IO[str]]]:
-    """A process that serves: its address, itself, and what it wrote so far on standard error."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith(("RAG_", "OTEL_", "MLFLOW_"))}
-    known |= {"RAG_API_KEYS": ",".join(f"{name}:{hash_}" for name, hash_ in TWO_KEYS.entries), "COLUMNS": "200"} | environment
-    command = [sys.executable, "-c", "from rag.cli import main; main()", "serve", "--port", "0", str(bundle)]
-    with (folder / "errors").open("w", encoding="utf-8") as errors, (folder / "errors").open(encoding="utf-8") as written:
-        pipes = {"stdout": subprocess.PIPE, "stderr": errors, "text": True}
-        with subprocess.Popen(command, cwd=folder, env=known, **pipes) as process:  # type: ignore[call-overload]
-            try:
-                line = next((line for line in process.stdout if line.startswith("http://")), "")
-                assert line, written.read()
-                yield line.split()[0], process, written
-            finally:
-                process.kill()
 
 
 def test_a_process_writes_no_text_and_no_key_and_ends_in_order(bundle: Path, tmp_path: Path) -> None:
