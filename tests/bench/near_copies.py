@@ -15,16 +15,14 @@ from rag.judges.assertions import clauses
 from rag.judges.words import Word, words
 from rag.sentences import blocks, sentences
 
-SAME = dict(
-    pair.split()
-    for pair in (
-        "said stated|big large|buy purchase|bought purchased|help assist|start begin|started began|ask request|need require|"
-        "needs requires|send submit|use utilise|also additionally|show demonstrate|told informed|keep retain|give provide|"
-        "made produced|large big|get receive|end finish|many numerous|new recent|company firm|whole entire|each every|"
-        "every each|within inside|often frequently|almost nearly|people persons|check verify|allowed permitted|"
-        "happens occurs|enough sufficient|choose select|wrong incorrect"
-    ).split("|")
+TWINS = (
+    "said stated|big large|buy purchase|bought purchased|help assist|start begin|started began|ask request|need require|"
+    "needs requires|send submit|use utilise|also additionally|show demonstrate|told informed|keep retain|give provide|"
+    "made produced|get receive|end finish|many numerous|new recent|company firm|whole entire|every each|within inside|"
+    "often frequently|almost nearly|people persons|check verify|allowed permitted|happens occurs|enough sufficient|"
+    "choose select|wrong incorrect"
 )
+SAME = {one: other for one, other in (pair.split() for pair in TWINS.split("|"))}
 HANGING = re.compile(r"\s+(and|but|while|when|which|who|where|because|after|before|although|with|as)$")
 VERB = re.compile(r"\b(is|was|are|were|has|have|will|can|would|should)\b(?! not)")
 KINDS = ("word", "name", "number")
