@@ -2,8 +2,8 @@
 
 Support is a logistic mix of a few measures (`rag.judges.measures`), whose weights are fitted to people's labels of several
 sets, each set counting alike. A text measures what its claims measure on average, by their content, so that one doubtful
-sentence lowers the support of a long answer and does not decide it. A contradiction counts by a weight that is set by hand, for
-those labels hold few of them.
+sentence lowers the support of a long answer and does not decide it. Contradictions and near copies with a changed word count by
+weights that are set by hand, for those labels hold few of them.
 """
 
 import math
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rag.claims import Case, Claim, Verdict
 from rag.errors import ConfigError
 from rag.judges.assertions import quoting_claims, refusals, without_markers
-from rag.judges.measures import CONTRADICTION, MEASURES, QUOTED, SIGNS, Measured, gathered, measure
+from rag.judges.measures import BY_HAND, MEASURES, QUOTED, SIGNS, Measured, gathered, measure
 from rag.judges.mix import BIAS, fitted, mixed
 from rag.judges.passages import Known, Passages, TokenEncoder
 from rag.judges.relevance import NAMES, related
@@ -28,7 +28,7 @@ Weights = Mapping[str, float]
 WORDLESS = "holds no word that could be looked for"
 Found = tuple[int, int, Measured]
 """Start and end of a claim, and what it measures."""
-WEIGHTED = {**SIGNS, CONTRADICTION: -1}
+WEIGHTED = {**SIGNS, **BY_HAND}
 ALL = 1 - 1e-9
 """The share of a text from which it counts as quoted as a whole."""
 
@@ -107,7 +107,7 @@ class LocalJudge:
     def refitted(self, measures: Sequence[Floats], labels: Sequence[Sequence[bool]]) -> "LocalJudge":
         """This judge with its weights fitted to the texts of several sets, each of which counts as much as any other.
 
-        Texts without claims and quotations teach nothing. The weight of contradictions stays as it is.
+        Texts without claims and quotations teach nothing. The weights of BY_HAND stay as they are.
         """
         taught = [~np.isnan(rows[:, 0]) & ~(rows[:, -1] >= ALL) for rows in measures]
         total = sum(int(known.sum()) for known in taught)

@@ -11,12 +11,15 @@ from rag.claims import Passage
 from rag.judges.late import piece_weights, similarities, weakest_clause
 from rag.judges.opposites import contradicting
 from rag.judges.passages import Passages, TokenEncoder, following
+from rag.judges.substitutions import FACTS, changing, substituted
 from rag.judges.words import Word, words
 
 SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "pairs": 1, "numbers": -1, "names": -1}
 """What is fitted: more of it raises support, or lowers it."""
-CONTRADICTION, QUOTED = "contradiction", "quoted"
-MEASURES = (*SIGNS, CONTRADICTION, QUOTED)
+CONTRADICTION, CHANGED, QUOTED = "contradiction", "changed", "quoted"
+BY_HAND: Mapping[str, int] = {CONTRADICTION: -1, CHANGED: -1}
+"""What is weighted by hand, for people's labels hold few of them."""
+MEASURES = (*SIGNS, *BY_HAND, QUOTED)
 LIGHTEST = 1e-6
 """What a claim weighs that holds no word with a meaning."""
 NEARLY = 0.95
@@ -51,18 +54,19 @@ def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) ->
 
     `clause` is how well any passage carries the weakest clause, `passage` the share of the claim's rare words that one passage
     holds, `pairs` the share of its neighbouring words that are neighbours in a context. Of n numbers (or dates) that no passage
-    has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. A claim without a word that could be
-    looked for, such as `Yes.`, measures NaN, unless it is quoted.
+    has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. `changed` is 1 for a near copy in which
+    a word stands for another one (`rag.judges.substitutions`), and for a contradiction the square of `pairs`. A claim without a
+    word that could be looked for, such as `Yes.`, measures NaN, unless it is quoted.
     """
     said = words(claim)
     weights = {word.stem: passages.rarity(word.stem) for word in said if word.meaning}
     content = math.fsum(weights.values()) or LIGHTEST
     if where := passages.quoting(said):
-        return Measured((1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0), (where,), content=content)
+        return Measured((1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0), (where,), content=content)
     if not weights:
         return Measured((math.nan,) * len(MEASURES))
     if not passages.sentences:
-        values = 0.0, 0.0, 0.0, *_absences(said, passages), 0.0, 0.0
+        values = 0.0, 0.0, 0.0, *_absences(said, passages), 0.0, 0.0, 0.0
         return Measured(values, lacking=_lacking(claim, said, passages), content=content)
     recalls = passages.recalls(weights)
     read = np.sort(np.argsort(-recalls[0], kind="stable")[:most])
@@ -74,8 +78,12 @@ def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) ->
     pairs = following(said)
     adjoining = sum(pair in passages.pairs for pair in pairs) / len(pairs) if pairs else passage
     carried = weakest_clause(claim, said, each, pieces, pooled), passage, adjoining
-    values = (*carried, *_absences(said, passages), float(bool(against)), 0.0)
-    return Measured(values, (_best(recalls, passages),), (*_lacking(claim, said, passages), *against), content)
+    best = pooled[int((pooled @ each).argmax())]
+    changed = [claim[word.start : word.end] for word in changing(substituted(said, passages), pieces, best)]
+    altered = 1.0 if changed else float(bool(against)) * adjoining**2
+    values = (*carried, *_absences(said, passages), float(bool(against)), altered, 0.0)
+    lacking = dict.fromkeys((*_lacking(claim, said, passages), *against, *changed))
+    return Measured(values, (_best(recalls, passages),), tuple(lacking), content)
 
 
 def _missing(said: Sequence[Word], passages: Passages, kinds: Sequence[str]) -> list[Word]:
@@ -90,7 +98,7 @@ def _absences(said: Sequence[Word], passages: Passages) -> tuple[float, float]:
 
 
 def _lacking(claim: str, said: Sequence[Word], passages: Passages) -> tuple[str, ...]:
-    return tuple(claim[word.start : word.end] for word in _missing(said, passages, ("number", "month", "name")))
+    return tuple(claim[word.start : word.end] for word in _missing(said, passages, FACTS))
 
 
 def _best(recalls: NDArray[np.float64], passages: Passages) -> Passage:

@@ -19,6 +19,8 @@ from rag.sentences import blocks, sentences
 
 WINDOW = 3
 """Sentences in a row that count as one passage."""
+NEAR = 3
+"""Words with a meaning within which two of them count as near each other."""
 
 
 class TokenEncoder(Protocol):
@@ -141,6 +143,26 @@ class Passages:
     def pairs(self) -> frozenset[tuple[str, str]]:
         """The stems of words with a meaning that follow each other in a context, whatever words without meaning lie between."""
         return frozenset(pair for row in self._rows.values() for pair in following([word for _, word in row]))
+
+    @cached_property
+    def near(self) -> frozenset[tuple[str, str]]:
+        """The stems of two words with a meaning of a context, in order, the second at most NEAR words behind the first."""
+        steps = range(1, NEAR + 1)
+        return frozenset(pair for row in self.rows for step in steps for pair in zip(row, row[step:], strict=False))
+
+    @cached_property
+    def between(self) -> Mapping[tuple[str, str], list[tuple[Sequence[str], int]]]:
+        """By two stems with one word between them: the row of a context, and where in it that word stands."""
+        found: dict[tuple[str, str], list[tuple[Sequence[str], int]]] = {}
+        for row in self.rows:
+            for place, pair in enumerate(zip(row, row[2:], strict=False), 1):
+                found.setdefault(pair, []).append((row, place))
+        return found
+
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """The stems of the words with a meaning of each context, in order."""
+        return [[word.stem for _, word in row if word.meaning] for row in self._rows.values()]
 
     @cached_property
     def _rows(self) -> dict[int, list[tuple[int, Word]]]:

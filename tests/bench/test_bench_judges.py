@@ -1,15 +1,19 @@
 """The judge without a key against people, each set with the weights that the others give; and means that carry its error."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 from bench.measuring import DATA, ROOT, Report, needs_data, timed
+from bench.near_copies import near_copies
 from numpy.typing import NDArray
 
 from rag.build import Components
 from rag.calibration import Card, calibrate
+from rag.judges.local import LocalJudge
 from rag.labelled import labelled
 from rag.ppi import powered_mean
 
@@ -21,7 +25,7 @@ DRAWS, LABELS, TEXTS = 1000, 100, 400
 
 @pytest.fixture(scope="module")
 def cards() -> dict[str, Card]:
-    judge = Components().role("judge", yaml.safe_load((ROOT / "conf" / "judge" / "local.yaml").read_text("utf-8")))
+    judge = _judge()
     found, report = {}, Report("Cards of judge=local", ("set", "texts", "CPU s"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAG_DATA", str(DATA))
@@ -58,6 +62,37 @@ def test_means_that_carry_the_error_cover_what_people_say(cards: dict[str, Card]
         assert singly >= 0.93
         assert alone < 0.6
     report.show()
+
+
+@pytest.mark.parametrize("name", ["handbook", "news"])
+def test_a_changed_word_in_a_near_copy_is_seen_and_a_shorter_copy_is_supported(name: str, bench: Path) -> None:
+    """The rules of `rag.judges.substitutions` were chosen on copies from the handbook, and on none from the news."""
+    copies = near_copies(_documents(name), seed=17, per=4)
+    supports = np.array([verdict.support for verdict in _judge().judge([copy.case for copy in copies])])
+    said, right = supports >= 0.5, np.array([copy.supported for copy in copies])
+    copied = supports == 1.0  # Word for word: no model decides on these.
+    report = Report(f"Near copies from {name}", ("copies", "texts", "called supported"))
+    for kind in sorted({copy.kind for copy in copies}):
+        own = np.array([copy.kind == kind for copy in copies])
+        report.row(kind, int(own.sum()), float(said[own].mean()))
+    report.row("supported, not word for word", int((right & ~copied).sum()), float(said[right & ~copied].mean()))
+    report.row("unsupported", int((~right).sum()), float(said[~right].mean()))
+    report.show()
+    assert said[right & ~copied].mean() >= 0.5
+    assert said[~right].mean() <= 0.5
+
+
+def _judge() -> LocalJudge:
+    judge = Components().role("judge", yaml.safe_load((ROOT / "conf" / "judge" / "local.yaml").read_text("utf-8")))
+    assert isinstance(judge, LocalJudge)
+    return judge
+
+
+def _documents(name: str) -> Sequence[str]:
+    if name == "handbook":
+        return [path.read_text("utf-8") for path in sorted((ROOT / "datasets/handbook/documents").rglob("*.md"))]
+    articles = json.loads((DATA / "html-articles-181" / "ground-truth.json").read_text("utf-8"))
+    return [articles[name]["articleBody"][:3000] for name in sorted(articles)[::3]]
 
 
 def _coverage(card: Card) -> tuple[float, float, float]:

@@ -14,7 +14,8 @@ from rag.claims import Case
 from rag.errors import ConfigError
 from rag.judges.local import LocalJudge
 
-WEIGHTS = {"bias": -4.0, "clause": 6.0, "passage": 1.0, "pairs": 0.0, "numbers": -4.0, "names": -2.0, "contradiction": -3.0}
+WEIGHTS = {"bias": -4.0, "clause": 6.0, "passage": 1.0, "pairs": 0.0, "numbers": -4.0, "names": -2.0}
+WEIGHTS |= {"contradiction": -3.0, "changed": -1.0}
 RELEVANCE = {"bias": -6.0, "cosine": 8.0, "words": 7.0}
 PLACES = ("office", "boiler", "garden", "train", "kitchen")
 VERBS = ("holds", "needs", "costs", "moves")
@@ -33,24 +34,25 @@ def support(judge: LocalJudge, text: str, *contexts: str) -> float:
 def test_every_penalty_is_its_log_odds(judge: LocalJudge) -> None:
     rows = np.array(
         [
-            [1, 1, 0, 0, 0, 0, 0],
-            [1, 1, 0, 0.5, 0, 0, 0],
-            [1, 1, 0, 0, 2 / 3, 0, 0],
-            [1, 1, 0, 0, 0, 1, 0],
-            [0, 0, 0, 1, 1, 1, 1],
+            [1, 1, 0, 0, 0, 0, 0, 0],
+            [1, 1, 0, 0.5, 0, 0, 0, 0],
+            [1, 1, 0, 0, 2 / 3, 0, 0, 0],
+            [1, 1, 0, 0, 0, 1, 0, 0],
+            [1, 1, 0, 0, 0, 0, 1, 0],
+            [0, 0, 0, 1, 1, 1, 1, 1],
         ]
     )
-    odds = [3.0, 3.0 - 2.0, 3.0 - 4 / 3, 0.0]
+    odds = [3.0, 3.0 - 2.0, 3.0 - 4 / 3, 0.0, 2.0]
     assert judge.supports(rows) == pytest.approx([*(1 / (1 + math.exp(-odd)) for odd in odds), 1.0])
 
 
 def test_measures_in_closed_form(judge: LocalJudge) -> None:
     case = Case("Keller moved 7 boilers and 9 ovens.", ("Old boilers and ovens were moved.",))
-    ((clause, passage, pairs, numbers, names, contradiction, quoted),) = judge.measure([case]).tolist()
+    ((clause, passage, pairs, numbers, names, contradiction, changed, quoted),) = judge.measure([case]).tolist()
     # Boilers, ovens and moved are in the one sentence (rarity ln 4/3), Keller, 7 and 9 in none (ln 4).
     assert passage == pytest.approx(3 * math.log(4 / 3) / (3 * math.log(4 / 3) + 3 * math.log(4)))
     # Of Keller moved, moved 7, 7 boilers, boilers 9 and 9 ovens none is in the context, where the ovens follow the boilers.
-    assert (pairs, numbers, names, contradiction, quoted) == (0.0, 2 / 3, 1 / 2, 0.0, 0.0)
+    assert (pairs, numbers, names, contradiction, changed, quoted) == (0.0, 2 / 3, 1 / 2, 0.0, 0.0, 0.0)
     ((_, _, pairs, *_),) = judge.measure([Case("Keller had the old boilers and all ovens moved.", case.contexts)]).tolist()
     assert pairs == 3 / 4
     assert 0 <= clause < 1
