@@ -94,7 +94,8 @@ class BoundedConnection(HttpToolsProtocol):
         """Stop waiting: the guards have a deadline for the body."""
         super().on_headers_complete()
         self._in_head = False
-        self._late = _cancelled(self._late)
+        _cancel(self._late)
+        self._late = None
         if self.parser.should_upgrade():
             # The parser reads nothing behind such a request.
             self.cycle.keep_alive = False
@@ -138,7 +139,7 @@ class BoundedConnection(HttpToolsProtocol):
         """The client reads."""
         super().resume_writing()
         if not self.transport.is_closing():
-            self._stalled = _cancelled(self._stalled)
+            _cancel(self._stalled)
 
     def timeout_keep_alive_handler(self) -> None:
         """Close; what the client has not read by now it does not get."""
@@ -146,7 +147,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clocks."""
-        self._late, self._stalled = _cancelled(self._late), _cancelled(self._stalled)
+        _cancel(self._late)
+        _cancel(self._stalled)
         super().connection_lost(exc)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -154,11 +156,11 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _wait(self) -> None:
         self.since = self.loop.time()
-        _cancelled(self._late)
+        _cancel(self._late)
         self._late = self.loop.call_later(self.patience, self.transport.abort)
 
     def _watch(self) -> None:
-        _cancelled(self._stalled)
+        _cancel(self._stalled)
         self._unsent = self.transport.get_write_buffer_size()
         self._stalled = self.loop.call_later(self.patience, self._look)
 
@@ -189,6 +191,6 @@ async def _answered(cycle: RequestResponseCycle, app: ASGIApp, scope: Scope, rec
     await app(scope, receive, closing)
 
 
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()
