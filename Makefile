@@ -10,17 +10,23 @@ export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install sweep plan report baseline gate export serve ui ask chat test test-llm check bench clean
+.PHONY: help install lock sweep plan report baseline gate export serve ui ask chat test test-llm check bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 install: $(VENV)/installed ## Make the environment in .venv
 
-$(VENV)/installed: pyproject.toml requirements.lock
+$(VENV)/installed: pyproject.toml requirements.lock requirements-dev.lock requirements-torch.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint requirements.lock --editable ".[dev]"
+	$(BIN)/pip install --quiet --require-hashes --no-deps --requirement requirements.lock --requirement requirements-dev.lock
+	$(BIN)/pip install --quiet --constraint requirements-torch.lock torch
+	$(BIN)/pip install --quiet --no-deps --editable .
+	$(BIN)/pip check
 	@touch $@
+
+lock: ## Write the locks anew, after a change of pyproject.toml; needs uv
+	bash .ci/lock
 
 sweep: install ## Run an experiment and print its leaderboard       (E=quickstart)
 	$(RAG) sweep $(E)

@@ -7,9 +7,16 @@ from typing import Any
 
 from rag.errors import ConfigError, UserError, closest
 from rag.identity import code_identity, digest
-from rag.parameters import check, shown
-from rag.roles import ROLES, SEVERAL, fingerprint, runtime_names
+from rag.parameters import Promised, check, shown
+from rag.roles import fingerprint, has_methods, protocols, runtime_names
 
+ROOMS: Mapping[str, str] = {
+    "loader": "loaders", "dataset": "loaders", "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
+    "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries", "memory": "memories",
+    "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks", "metric": "metrics",
+    "judge": "judges",
+}  # fmt: skip
+"""Role → the package of `rag` that holds its components. A config can name classes of these packages and of plug-ins."""
 TARGET, RUNTIME = "_target_", "runtime"
 Inner = Callable[[Any, str], Any]
 FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")
@@ -43,23 +50,24 @@ class Components:
         return twin
 
     def build(self, node: Any, where: str) -> Any:
-        """The component that a config node describes; ConfigError naming `where` when it describes none."""
-        if not isinstance(node, Mapping) or TARGET not in node:
-            raise ConfigError(
-                where, f"found {shown(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
-            )
+        """The component that a config node describes; ConfigError naming `where` when it describes none.
+
+        Classes and parameters are checked at every depth before the first component is built.
+        """
+        self._class(node, where)
         key = digest(node, "wrapped") if self.inner and _nests(node) else digest(node)
         if key not in self._built:
+            self._check(node, where)
             self._built[key] = self._construct(node, where)
         return self._built[key]
 
     def role(self, role: str, node: Any, where: str = "") -> Any:
-        """A component that must fit the Protocol of `role`."""
-        where = where or role
-        component = self.build(node, where)
-        protocols = SEVERAL.get(role) or (ROLES[role],)
-        if not isinstance(component, protocols):
-            names = " or ".join(protocol.__name__ for protocol in protocols)
+        """A component that must fit the Protocol of `role`: its class is looked at before it is built."""
+        where, fitting = where or role, protocols(role)
+        found = self._class(node, where)
+        component = self.build(node, where) if any(has_methods(found, protocol) for protocol in fitting) else None
+        if not isinstance(component, fitting):
+            names = " or ".join(protocol.__name__ for protocol in fitting)
             raise ConfigError(where, f"{node[TARGET]} is no {names}", f"name a class with the methods of rag.roles.{names}")
         return component
 
@@ -80,18 +88,20 @@ class Components:
             return {name: self._part(part, f"{where}.{name}") for name, part in value.items()}
         return [self._part(part, where) for part in value] if isinstance(value, list | tuple) else value
 
-    def _construct(self, node: Mapping[str, Any], where: str) -> Any:
+    def _check(self, node: Mapping[str, Any], where: str) -> type:
+        """The class of a node; ConfigError for a class or a parameter, at any depth, that does not fit. It builds nothing."""
         for name in FORBIDDEN:
             if name in node:
                 raise ConfigError(f"{where}.{name}", "is not supported", "name a class and its parameters, nothing else")
-        target = self.resolve(node[TARGET], where)
-        given = {name: value for name, value in node.items() if name not in (TARGET, RUNTIME)}
-        runtime = _runtime(node, target, where)
-        places = {name: f"{where}.{name}" for name in given} | {name: f"{where}.{RUNTIME}.{name}" for name in runtime}
-        parameters = {name: self._parameter(value, places[name]) for name, value in (given | dict(runtime)).items()}
-        check(target, parameters, node[TARGET], where, places)
+        found = self._class(node, where)
+        self._parameters(node, found, where, lambda inner, place: Promised(self._check(inner, place)))
+        return found
+
+    def _construct(self, node: Mapping[str, Any], where: str) -> Any:
+        found = self._class(node, where)
+        parameters = self._parameters(node, found, where, self.handed)
         try:
-            return target(**parameters)
+            return found(**parameters)
         except UserError:
             raise
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -99,14 +109,22 @@ class Components:
                 where, f"{node[TARGET]} does not take these parameters: {error}", "check their types and values"
             ) from error
 
-    def _parameter(self, value: Any, where: str) -> Any:
-        if isinstance(value, Mapping):
-            return (
-                self.handed(value, where)
-                if TARGET in value
-                else {key: self._parameter(part, f"{where}.{key}") for key, part in value.items()}
+    def _parameters(self, node: Mapping[str, Any], found: type, where: str, inner: Inner) -> dict[str, Any]:
+        """The parameters of a node, checked; `inner` makes something of each component among them."""
+        runtime = _runtime(node, found, where)
+        places = {name: f"{where}.{name}" for name in node if name not in (TARGET, RUNTIME)}
+        given = {name: node[name] for name in places} | dict(runtime)
+        places |= {name: f"{where}.{RUNTIME}.{name}" for name in runtime}
+        parameters = {name: _parameter(value, places[name], inner) for name, value in given.items()}
+        check(found, parameters, node[TARGET], where, places)
+        return parameters
+
+    def _class(self, node: Any, where: str) -> type:
+        if not isinstance(node, Mapping) or TARGET not in node:
+            raise ConfigError(
+                where, f"found {shown(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
             )
-        return [self._parameter(part, where) for part in value] if isinstance(value, list) else value
+        return self.resolve(node[TARGET], where)
 
     def handed(self, node: Any, where: str) -> Any:
         """A component as another one is given it: wrapped by `inner`, so that what it computes is kept."""
@@ -136,13 +154,21 @@ class Components:
         return found
 
     def _is_trusted(self, module: str) -> bool:
-        """Whether a module may hold components: one in a room of ours, or one of a package that the caller trusts.
+        """Whether a module may hold components: one in a package of ROOMS, or one of a plug-in that the caller trusts.
 
-        Our own top-level files open stores and run programs; a config has no business with their classes.
+        Our other modules open databases and run programs.
         """
         parts = module.split(".")
         plain = all(part.isidentifier() and part != "__main__" for part in parts)
-        return plain and parts[0] in self.trusted and (parts[0] != "rag" or len(parts) > 2)
+        return plain and parts[0] in self.trusted and (parts[0] != "rag" or (len(parts) > 2 and parts[1] in ROOMS.values()))
+
+
+def _parameter(value: Any, where: str, inner: Inner) -> Any:
+    if isinstance(value, Mapping):
+        if TARGET in value:
+            return inner(value, where)
+        return {key: _parameter(part, f"{where}.{key}", inner) for key, part in value.items()}
+    return [_parameter(part, where, inner) for part in value] if isinstance(value, list) else value
 
 
 def _nests(node: Mapping[str, Any]) -> bool:

@@ -135,7 +135,7 @@ def _moved(text: str, cuts: Sequence[Cut], findings: Sequence[Finding]) -> tuple
 
 
 def _cites_nothing(marker: Marker, contexts: int) -> Finding:
-    gone = ", ".join(str(number) for number in marker.numbers if not 1 <= number <= contexts)
+    gone = ", ".join(marker.beyond(contexts))
     return Finding(MARKERS, f"cites {gone}, and there are {contexts} contexts", start=marker.start, end=marker.end)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rag.edits import Cut, Edited
 from rag.quotes import quoted, section_of
-from rag.records import Answer, Chunk, Ranking, Span
+from rag.records import Answer, Ranking, Span
 from rag.sentences import Piece, blocks, is_heading, sentences
 
 NUMBERS = r"\d{1,3}(?:\s*[-–]\s*\d{1,3})?"
@@ -26,11 +26,28 @@ BLANKS = " \t\u00a0"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The characters [start, end) of a text, and the numbers that they name."""
+    """The characters [start, end) of a text, and the ranges of numbers, both ends included, that they name.
+
+    A range stays a range: `[1-999]` names as many numbers as there are contexts, not 999.
+    """
 
     start: int
     end: int
-    numbers: tuple[int, ...]
+    ranges: tuple[tuple[int, int], ...]
+
+    def numbers(self, contexts: int) -> Iterator[int]:
+        """The numbers of contexts that the marker names, in its order; numbers that no context has are left out."""
+        for first, last in self.ranges:
+            yield from range(max(first, 1), min(last, contexts) + 1)
+
+    def beyond(self, contexts: int) -> Iterator[str]:
+        """The numbers that no context has: `0`, `9` or `9-12`."""
+        for first, last in self.ranges:
+            if first < 1:
+                yield "0"
+            low = max(first, contexts + 1)
+            if low <= last:
+                yield str(last) if low == last else f"{low}-{last}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +60,7 @@ class Said:
 
     def cites(self, contexts: int) -> tuple[int, ...]:
         """The numbers of contexts that the sentence cites, in order, each once; numbers that no context has are left out."""
-        numbers = (number for marker in self.markers for number in marker.numbers)
-        return tuple(dict.fromkeys(number for number in numbers if 1 <= number <= contexts))
+        return tuple(dict.fromkeys(number for marker in self.markers for number in marker.numbers(contexts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +88,7 @@ def markers(text: str) -> list[Marker]:
         before = bisect_right(starts, place)
         return before > 0 and place < code[before - 1][1]
 
-    return [Marker(*found.span(), tuple(_named(found[1]))) for found in MARKER.finditer(text) if not in_code(found.start())]
+    return [Marker(*found.span(), _ranges(found[1])) for found in MARKER.finditer(text) if not in_code(found.start())]
 
 
 def cited(text: str, contexts: int) -> tuple[int, ...]:
@@ -97,10 +113,10 @@ def to_nothing(text: str, contexts: int) -> list[tuple[Marker, str]]:
     """
     found = []
     for marker in markers(text):
-        kept = [number for number in marker.numbers if 1 <= number <= contexts]
-        if len(kept) < len(marker.numbers):
+        kept = list(marker.numbers(contexts))
+        if any(marker.beyond(contexts)):
             start = marker.start if kept else _blanks_before(text, marker.start)
-            found.append((Marker(start, marker.end, marker.numbers), f"[{', '.join(map(str, kept))}]" if kept else ""))
+            found.append((Marker(start, marker.end, marker.ranges), f"[{', '.join(map(str, kept))}]" if kept else ""))
     return found
 
 
@@ -127,18 +143,22 @@ def said(text: str) -> list[Said]:
 
 def citations(text: str, contexts: Ranking) -> list[Citation]:
     """Everything that a reply cites, in order, one entry per number of a marker; markers to nothing are left out."""
-    return [
-        _citation(text, number, contexts[number - 1].chunk, marker, (sentence.start, sentence.end))
-        for sentence in said(text)
-        for marker in sentence.markers
-        for number in marker.numbers
-        if 1 <= number <= len(contexts)
-    ]
+    found = []
+    for sentence in said(text):
+        words, place = _words(text, sentence, contexts), (sentence.start, sentence.end)
+        for marker in sentence.markers:
+            for number in marker.numbers(len(contexts)):
+                span = contexts[number - 1].chunk.span
+                found.append(Citation(number, span, marker.start, marker.end, place, *words[number]))
+    return found
 
 
-def _citation(text: str, number: int, chunk: Chunk, marker: Marker, sentence: Piece) -> Citation:
-    quote = quoted(without_markers(text[slice(*sentence)]), chunk)
-    return Citation(number, chunk.span, marker.start, marker.end, sentence, quote, section_of(quote, chunk))
+def _words(text: str, sentence: Said, contexts: Ranking) -> dict[int, tuple[Span, str]]:
+    """By number of a context: the words in it that a sentence rests on, and the headings above them."""
+    plain = without_markers(text[sentence.start : sentence.end])
+    chunks = {number: contexts[number - 1].chunk for number in sentence.cites(len(contexts))}
+    quotes = {number: quoted(plain, chunk) for number, chunk in chunks.items()}
+    return {number: (quote, section_of(quote, chunks[number])) for number, quote in quotes.items()}
 
 
 def sections_of(answer: Answer) -> list[str]:
@@ -170,11 +190,10 @@ def _owning(pieces: Sequence[Piece], standing: Sequence[Marker]) -> list[Said]:
     ]
 
 
-def _named(numbers: str) -> Iterator[int]:
-    """The numbers of a marker one by one, those of a range from its first to its last."""
-    for found in NUMBER.finditer(numbers):
-        first = int(found[1])
-        yield from range(first, max(first, int(found[2] or first)) + 1)
+def _ranges(numbers: str) -> tuple[tuple[int, int], ...]:
+    """The first and the last number of each part of a marker; one that runs backwards is its first number."""
+    parts = ((int(found[1]), int(found[2] or found[1])) for found in NUMBER.finditer(numbers))
+    return tuple((first, max(first, last)) for first, last in parts)
 
 
 def _blanks_before(text: str, place: int) -> int:

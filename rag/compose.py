@@ -24,6 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
+from rag.bounds import check_axis, check_length, check_size
 from rag.errors import ConfigError, closest
 from rag.files import shipped as shipped
 
@@ -60,6 +61,8 @@ class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
 
     def load_config(self, config_path: str) -> Any:
         """A copy: composing changes what it was given."""
+        if config_path not in self.cache:
+            check_size(*(folder / f"{config_path.removesuffix('.yaml')}.yaml" for folder in search_folders()))
         return copy.deepcopy(super().load_config(config_path))
 
 
@@ -221,8 +224,11 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
 
 @lru_cache(maxsize=4096)
 def _parsed(override: str) -> Override:
+    check_length(override)
     try:
         return OverridesParser.create().parse_override(override)
+    except ValueError as error:
+        raise ConfigError(override[:60], f"is no override: {str(error).split(';')[0]}", "write a shorter number") from error
     except HydraException as error:
         bare = bool(override.strip("~")) and "=" not in override
         said = "has no '='" if bare else f"is no override: {_grammar(error)}"
@@ -241,6 +247,7 @@ def expanded(override: str) -> list[str]:
     if not single.is_sweep_override():
         return [override]
     key, values = single.get_key_element(), single.value()
+    check_axis(override, values)
     # Patterns are matched here: Hydra would, within a run of its own.
     found = values.filter(choices(single.key_or_group)) if isinstance(values, Glob) else single.sweep_string_iterator()
     if not (singles := [f"{key}={value}" for value in found]):

@@ -2,6 +2,7 @@
 
 import math
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from rag.bounds import check_axis, check_name, check_size
 from rag.compose import expanded, hydra_ready, parsed, shipped
 from rag.errors import ConfigError, ProblemsError, closest
 from rag.golden import SPLITS
@@ -103,6 +105,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     `overrides` join what it holds fixed; one of the very key that an axis is called after takes the place of its choices.
     """
     path = locate(name)
+    check_name(path.stem, str(path))
     content = _read(path)
     for key in content:
         if key not in KEYS:
@@ -151,6 +154,7 @@ def _axis_overrides(axes: Mapping[str, tuple[Choice, ...]]) -> Iterator[str]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
+    check_size(path)
     try:
         # As Hydra reads its files: a key that stands there twice is a mistake, not a choice between the two.
         content = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
@@ -191,6 +195,8 @@ def ad_hoc(overrides: Sequence[str], name: str = "run") -> Experiment:
 def _choices(where: str, value: Any) -> tuple[Choice, ...]:
     if isinstance(value, str) and value.strip():
         return _named((single,) for single in expanded(value))
+    if isinstance(value, Mapping | list):
+        check_axis(where, value)
     if isinstance(value, Mapping) and value:
         return tuple(Choice(str(name), _bundle(where, bundle)) for name, bundle in value.items())
     if isinstance(value, list) and value:
@@ -200,7 +206,10 @@ def _choices(where: str, value: Any) -> tuple[Choice, ...]:
 
 
 def _bundle(where: str, value: Any) -> tuple[str, ...]:
-    bundle = tuple(shlex.split(value)) if isinstance(value, str) else tuple(value) if isinstance(value, list) else ()
+    try:
+        bundle = tuple(shlex.split(value)) if isinstance(value, str) else tuple(value) if isinstance(value, list) else ()
+    except ValueError as error:
+        raise ConfigError(where, f"holds {shown(value)} ({error})", "close the quotation mark") from error
     if not bundle or not all(isinstance(override, str) for override in bundle):
         remedy = "overrides such as chunker=fixed chunker.size=400, without spaces inside"
         raise ConfigError(where, f"holds {shown(value)}", remedy)
@@ -211,9 +220,9 @@ def _named(bundles: Iterable[tuple[str, ...]]) -> tuple[Choice, ...]:
     """Choices under their labels, or under all that they say where two would be called the same."""
     found = list(dict.fromkeys(bundles))
     labels = [label(bundle) for bundle in found]
+    counts = Counter(labels)
     return tuple(
-        Choice(name if labels.count(name) == 1 else " ".join(bundle), bundle)
-        for name, bundle in zip(labels, found, strict=True)
+        Choice(name if counts[name] == 1 else " ".join(bundle), bundle) for name, bundle in zip(labels, found, strict=True)
     )
 
 

@@ -3,11 +3,13 @@
 import inspect
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from rag.errors import ConfigError, closest
+from rag.roles import has_methods
 
 PLAIN: Mapping[type, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
@@ -21,11 +23,18 @@ PLAIN: Mapping[type, tuple[tuple[type, ...], str]] = {
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
+@dataclass(frozen=True)
+class Promised:
+    """Stands for a component that is not built yet: an instance of `found`."""
+
+    found: type
+
+
 def check(target: type, given: Mapping[str, Any], named: str, where: str, places: Mapping[str, str]) -> None:
     """Raise ConfigError for a parameter that the class does not know, needs, or takes in another type.
 
-    `given` holds built components already, `places` says where each parameter stands in the config. What a constructor says
-    of ranges and combinations is its own affair.
+    `given` holds components, built or Promised, `places` says where each parameter stands in the config. The constructor
+    checks ranges and combinations.
     """
     accepted = _accepted(target)
     known = [name for name, parameter in accepted.items() if parameter.kind not in VARIADIC]
@@ -65,6 +74,8 @@ def fits(value: Any, hint: Any) -> bool:
     if origin is Literal:
         return any(value == part and type(value) is type(part) for part in parts)
     if getattr(hint, "_is_protocol", False) and not parts:
+        if isinstance(value, Promised):
+            return has_methods(value.found, hint)
         return isinstance(value, hint) if getattr(hint, "_is_runtime_protocol", False) else not _is_plain(value)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(fits(part, kind) for part in value.values() for kind in parts[-1:])
@@ -95,5 +106,7 @@ def called(hint: Any) -> str:
 
 def shown(value: Any) -> str:
     """A value in a message, in YAML's words, cut where it is long."""
+    if isinstance(value, Promised):
+        return f"a {value.found.__name__}"
     text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

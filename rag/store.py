@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import socket
+import stat
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -47,8 +48,9 @@ class Store:
         try:
             # Others write too: a listing of yesterday would hide what they wrote.
             self.files, self.base = fsspec.core.url_to_fs(root, use_listings_cache=False)
-        except (ImportError, ValueError) as error:
-            raise StoreError("store", f"{root!r} cannot be opened ({error})", "set store=<folder or URL>") from error
+        except Exception as error:
+            # Each file system of fsspec has errors of its own.
+            raise StoreError("store", f"{root!r} cannot be opened ({_said(error)})", "set store=<folder or URL>") from error
         self.local = "file" in np.atleast_1d(self.files.protocol)
 
     def path(self, key: str) -> str:
@@ -79,6 +81,8 @@ class Store:
             if not self.local:
                 data: bytes = self.files.cat_file(self.path(key), end=most)
                 return data
+            if not stat.S_ISREG(os.stat(self.path(key)).st_mode):
+                raise OSError(errno.EINVAL, "it is no file")  # a pipe would be waited for
             with open(self.path(key), "rb") as file:
                 return file.read(-1 if most is None else most)
         except (FileNotFoundError, MemoryError):

@@ -1,11 +1,13 @@
 """Markers become citations; markers to nothing do not."""
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rag.citations
 from rag.citations import Marker, citations, cited, markers, said, to_nothing, unmarked, without_markers
 from rag.records import Chunk, Hit, Span
 
@@ -83,7 +85,7 @@ def test_taking_markers_out_takes_the_blank_before_them() -> None:
 
 def test_markers_to_nothing_keep_what_they_have_to_something() -> None:
     text = "Yes [1]. No [1, 9]. So [8]."
-    assert to_nothing(text, 2) == [(Marker(12, 18, (1, 9)), "[1]"), (Marker(22, 26, (8,)), "")]
+    assert to_nothing(text, 2) == [(Marker(12, 18, ((1, 1), (9, 9))), "[1]"), (Marker(22, 26, ((8, 8),)), "")]
     assert to_nothing(text, 9) == []
 
 
@@ -97,3 +99,35 @@ def test_a_citation_knows_its_context_its_place_and_its_sentence() -> None:
         (1, Span("d", 0, 5), "[1, 2, 3]", (9, 22)),
         (2, Span("d", 10, 15), "[1, 2, 3]", (9, 22)),
     ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30) | st.just(999)), min_size=1, max_size=4), st.integers(0, 20))
+def test_ranges_name_what_their_numbers_name(parts: list[tuple[int, int]], contexts: int) -> None:
+    (marker,) = markers(f"[{', '.join(f'{first}-{last}' for first, last in parts)}]")
+    named = [number for first, last in parts for number in range(first, max(first, last) + 1)]
+    assert list(marker.numbers(contexts)) == [number for number in named if 1 <= number <= contexts]
+    beyond = [list(map(int, text.split("-"))) for text in marker.beyond(contexts)]
+    spelt = [number for ends in beyond for number in range(ends[0], ends[-1] + 1)]
+    assert spelt == [number for number in named if not 1 <= number <= contexts]
+
+
+def test_markers_take_room_by_their_length_and_not_by_their_ranges() -> None:
+    text = "Yes" + "[1-999]" * 3000
+    contexts = tuple(Hit(Chunk(Span("d", start, start + 5), "12345"), 1.0) for start in (0, 10))
+    tracemalloc.start()
+    try:
+        assert cited(text, 2) == (1, 2)
+        assert len(to_nothing(text, 2)) == 3000
+        assert len(citations(text, contexts)) == 6000
+        assert tracemalloc.get_traced_memory()[1] < 200 * len(text)
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_words_of_a_citation_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    found = rag.citations.quoted
+    monkeypatch.setattr(rag.citations, "quoted", lambda plain, chunk: looked.append(plain) or found(plain, chunk))
+    contexts = tuple(Hit(Chunk(Span("d", start, start + 5), "12345"), 1.0) for start in (0, 10, 20))
+    assert len(citations("Yes " + "[1-3]" * 100 + ". No [2].", contexts)) == 301
+    assert len(looked) == 4

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag import roles
+from rag import build
 from rag.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.bundle.endpoints import check_endpoint
 from rag.bundle.layout import KEPT
@@ -18,14 +18,11 @@ from rag.bundle.presets import components_in, runtime_of
 from rag.bundle.refusal import refused
 from rag.errors import UserError
 from rag.opening import SINGLE
+from rag.roles import has_methods, protocols
 from rag.wiring import check_fusion, check_typed
 
-ROOMS = {
-    "chunker": "chunkers", "embedder": "embedders", "index": "indexes", "fusion": "fusion", "reranker": "rerankers",
-    "selector": "selectors", "queries": "queries", "memory": "memories", "guard": "guards", "prompt": "prompts",
-    "generator": "generators", "check": "checks",
-}  # fmt: skip
-"""Role → the room of `rag` that its components live in."""
+ROOMS = {role: room for role, room in build.ROOMS.items() if role not in ("loader", "dataset", "metric", "judge")}
+"""Role of a bundle → the package of `rag` that its components live in."""
 SEVERAL = ("index", "selector", "guard", "check")
 VALUES = ("k", "depth", "rerank_depth")
 DEEPEST = 10_000
@@ -121,10 +118,9 @@ def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tupl
     if not isinstance(target, str) or not CLASS.fullmatch(target):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is no class", known)
     package, room, *_ = target.split(".")
-    rooms = {ROOMS[role]} if role else set(ROOMS.values())
     if package != "rag" and package not in packages:
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is outside of rag", known)
-    if package == "rag" and room not in rooms:
+    if package == "rag" and room not in ({ROOMS[role]} if role else ROOMS.values()):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is no component", known)
     try:
         found = Components(packages).resolve(target, where)
@@ -134,21 +130,10 @@ def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tupl
     elsewhere = package == "rag" and found.__module__ != module
     if elsewhere or name.startswith("_") or inspect.isabstract(found) or issubclass(found, BaseException):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is no component", known)
-    if not (fits(found, role) if role else package == "rag" or any(fits(found, one) for one in ROOMS)):
+    fitting = [protocol for one in ([role] if role else ROOMS) for protocol in protocols(one)]
+    if (role or package != "rag") and not any(has_methods(found, protocol) for protocol in fitting):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which does not do what {role or 'a component'} does", known)
     _check_parameters(node, found, where, hosts, packages)
-
-
-def fits(found: type, role: str) -> bool:
-    """Whether a class has the methods of a role; nothing is built for that."""
-    return any(
-        all(
-            callable(getattr(found, name, None))
-            for name, method in vars(protocol).items()
-            if inspect.isfunction(method) and name[0] != "_"
-        )
-        for protocol in roles.SEVERAL.get(role) or (roles.ROLES[role],)
-    )
 
 
 def _check_parameters(

@@ -63,6 +63,11 @@ def main() -> None:
     if sys.stdout is None:
         _say("standard output: is closed\n  → send it somewhere, for example > /dev/null\n")
         sys.exit(CRASHED)
+    try:
+        os.getcwd()
+    except OSError as error:
+        _say(f"working folder: cannot be reached ({error.strerror})\n  → cd to a folder that is there\n")
+        sys.exit(BAD_INPUT)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal cannot show is written as its number: no result is lost over a dash.

@@ -3,18 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rag.build import TARGET, Components
+from rag.build import ROOMS, TARGET, Components
 from rag.bundle.presets import components_in
-from rag.bundle.trust import ROOMS
 from rag.compose import plugins
 from rag.errors import DataError, UserError
 from rag.evaluate import parse_column
 from rag.gate.spec import FAILED, RATIO, Gate
 from rag.registry.versions import Version
 from rag.roles import AssessedMetric
-
-PLACES = {*ROOMS.values(), "metrics", "judges"}
-"""The rooms of `rag` that components live in."""
 
 
 def advisory(gate: Gate, candidate: Version) -> frozenset[str]:
@@ -47,6 +43,6 @@ def _looked_at(node: Any, components: Components, where: str) -> Any:
     """A node of a stranger, if all that it would build are components; DataError if not."""
     for inner in components_in(node):
         package, room, *_ = (*str(inner[TARGET]).split("."), "")
-        if package not in components.trusted or (package == "rag" and room not in PLACES):
+        if package not in components.trusted or (package == "rag" and room not in ROOMS.values()):
             raise DataError(f"{where}.{TARGET}", f"is {inner[TARGET]!r}, which is no component", "export its trial anew")
     return node

@@ -20,6 +20,7 @@ them in a tuple: `runtime = ("device", "batch_size")`. The `runtime` block of a 
 bundle holds them.
 """
 
+import inspect
 from collections.abc import Mapping
 
 from rag.roles.answering import Framing, Generator, Inspection, Memory, Prompt, Rewriter, Screen
@@ -64,6 +65,8 @@ __all__ = [
     "Windowed",
     "changes_nothing",
     "fingerprint",
+    "has_methods",
+    "protocols",
     "runtime_names",
 ]
 
@@ -90,6 +93,20 @@ SEVERAL: Mapping[str, tuple[type, ...]] = {
     "guard": (Screen, Framing, Inspection),
 }
 """Config groups of which a trial chooses any number by name → the Protocols of which their choices fit one or more."""
+
+
+def protocols(role: str) -> tuple[type, ...]:
+    """The Protocols of a config group: a choice fits one or more."""
+    return SEVERAL.get(role) or (ROLES[role],)
+
+
+def has_methods(found: type, protocol: type) -> bool:
+    """Whether a class has the methods of a Protocol; no instance is needed."""
+    members = {
+        name: member for one in protocol.__mro__ if getattr(one, "_is_protocol", False) for name, member in vars(one).items()
+    }
+    names = [name for name, member in members.items() if inspect.isfunction(member) and name[0] != "_"]
+    return all(callable(getattr(found, name, None)) for name in names)
 
 
 def changes_nothing(component: object) -> bool:

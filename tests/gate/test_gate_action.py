@@ -15,6 +15,7 @@ from gated import forge, write_gated, write_many
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/eval-gate.yml").read_text("utf-8"))
+COMMENT = WORKFLOW["jobs"]["comment"]
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
 PYTHON = f'#!/bin/bash\nexec {sys.executable} {{}} "$@"\n'
 GH = f"""#!{sys.executable}
@@ -109,6 +110,8 @@ class Job:
             "github.event.pull_request.number": "7",
             "github.event.pull_request.base.sha": "ba5e",
             "inputs.token": "t0ken",
+            "github.token": "t0ken",
+            "matrix.experiment": inputs["experiment"],
             "steps.gate.outputs.code": "",
         } | {f"inputs.{name}": str(inputs.get(name, given.get("default"))) for name, given in ACTION["inputs"].items()}
         values["inputs.token"] = "t0ken"
@@ -118,7 +121,7 @@ class Job:
             self.fetched = done.stdout if name == "Previous" else self.fetched
         self.said = done.stderr
         values |= {f"steps.gate.outputs.{name}": value for name, value in self.outputs.items()}
-        done = self.step(STEPS["Comment"], values)
+        done = self.step(next(step for step in COMMENT["steps"] if "run" in step), values)
         assert done.returncode == 0, done.stderr
         self.commented = done.stdout
         return self.step(STEPS["Verdict"], values)
@@ -260,4 +263,36 @@ def test_the_workflow_calls_the_action_with_inputs_that_it_has() -> None:
     assert gate["needs"] == "baselines"
     assert WORKFLOW["jobs"]["baselines"]["outputs"] == {"names": "${{ steps.find.outputs.names }}"}
     assert FIND["id"] == "find"
-    assert WORKFLOW["permissions"] == {"contents": "read", "pull-requests": "write"}
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+
+
+def test_the_job_that_writes_runs_nothing_of_a_pull_request() -> None:
+    may_write = [name for name, job in WORKFLOW["jobs"].items() if "write" in job.get("permissions", {}).values()]
+    assert may_write == ["comment"]
+    assert COMMENT["permissions"] == {"pull-requests": "write"}
+    assert [step["uses"].split("@")[0] for step in COMMENT["steps"] if "uses" in step] == ["actions/download-artifact"]
+    assert not re.search(r"\.venv|make|checkout", " ".join(step.get("run", "") for step in COMMENT["steps"]))
+    kept = next(step["with"] for step in ACTION["runs"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert kept["name"].removesuffix("${{ inputs.experiment }}") == "gate-"
+    assert ".rag/gate/comment.md" in kept["path"]
+
+
+def test_a_comment_of_another_experiment_is_not_posted(job: Job) -> None:
+    (job.here / ".rag/gate").mkdir(parents=True, exist_ok=True)
+    (job.here / ".rag/gate/comment.md").write_text("<!-- another-bot -->\nMine now\n", "utf-8")
+    values = {"matrix.experiment": "study", "github.token": "t0ken", "github.repository": "ann/study"}
+    before = job.comments
+    done = job.step(COMMENT["steps"][-1], values | {"github.event.pull_request.number": "7"})
+    assert "::warning::" in done.stdout
+    assert job.comments == before
+
+
+@pytest.mark.parametrize("path", ["action.yml", *(f".github/workflows/{name}.yml" for name in ("ci", "eval-gate"))])
+def test_actions_are_pinned_by_commit_and_keep_no_token(path: str) -> None:
+    content = yaml.safe_load((ROOT / path).read_text("utf-8"))
+    jobs = content["jobs"].values() if "jobs" in content else [content["runs"]]
+    used = [step for job in jobs for step in job["steps"] if step.get("uses", "./") != "./"]
+    assert used
+    for step in used:
+        assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step["uses"])
+        assert "checkout" not in step["uses"] or step["with"]["persist-credentials"] is False
