@@ -20,7 +20,7 @@ SPLITS = ("tune", "holdout")
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs before some are kept back.
 
-Measured on six sets (docs/statistics.md): below 100 questions, to choose by half of them costs .005 nDCG@10 or more.
+Measured on six sets (docs/statistics.md): below 100 questions, to choose by half of them costs .004 nDCG@10 or more.
 """
 
 

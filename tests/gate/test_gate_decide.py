@@ -67,8 +67,10 @@ def test_what_would_settle_it_is_the_nearer_of_the_two_ways() -> None:
 
 
 def test_too_few_clusters_cannot_pass_but_can_fail() -> None:
-    open_row = verdict_of((0.0, 0.0, 0.0), 0.03, 12, 6, trusted=False)
+    open_row = verdict_of((0.0, -0.02, 0.02), 0.03, 12, 6, trusted=False)
     assert (open_row.verdict, open_row.needed) == (INCONCLUSIVE, 20)
+    # What never varied does not say how many questions would settle it.
+    assert verdict_of((0.0, 0.0, 0.0), 0.03, 12, 6, trusted=False).needed is None
     assert open_row.why == "too few questions: 12 questions in 6 clusters, and 10 clusters are the least"
     assert verdict_of((-0.5, -0.6, -0.4), 0.03, 12, 6, trusted=False).verdict == FAIL
     assert verdict_of((NAN, NAN, NAN), 0.03, 0, 0, trusted=False).why == "no question has a value"
