@@ -54,9 +54,10 @@ def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) ->
 
     `clause` is how well any passage carries the weakest clause, `passage` the share of the claim's rare words that one passage
     holds, `pairs` the share of its neighbouring words that are neighbours in a context. Of n numbers (or dates) that no passage
-    has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. `changed` is 1 for a near copy in which
-    a word stands for another one (`rag.judges.substitutions`), and for a contradiction the square of `pairs`. A claim without a
-    word that could be looked for, such as `Yes.`, measures NaN, unless it is quoted.
+    has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. `changed`, of a claim with a word that
+    stands for another one (`rag.judges.substitutions`) or a contradiction, is the square of the share of its other pairs that
+    are neighbours in a context: near 1 for a near copy, near 0 for a paraphrase. A claim without a word that could be looked
+    for, such as `Yes.`, measures NaN, unless it is quoted.
     """
     said = words(claim)
     weights = {word.stem: passages.rarity(word.stem) for word in said if word.meaning}
@@ -79,11 +80,19 @@ def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) ->
     adjoining = sum(pair in passages.pairs for pair in pairs) / len(pairs) if pairs else passage
     carried = weakest_clause(claim, said, each, pieces, pooled), passage, adjoining
     best = pooled[int((pooled @ each).argmax())]
-    changed = [claim[word.start : word.end] for word in changing(substituted(said, passages), pieces, best)]
-    altered = 1.0 if changed else float(bool(against)) * adjoining**2
+    changed = changing(substituted(said, passages), pieces, best)
+    altered = _copied(pairs, changed, passages) ** 2 if changed or against else 0.0
     values = (*carried, *_absences(said, passages), float(bool(against)), altered, 0.0)
-    lacking = dict.fromkeys((*_lacking(claim, said, passages), *against, *changed))
+    others = (claim[word.start : word.end] for word in changed)
+    lacking = dict.fromkeys((*_lacking(claim, said, passages), *against, *others))
     return Measured(values, (_best(recalls, passages),), tuple(lacking), content)
+
+
+def _copied(pairs: Sequence[tuple[str, str]], changed: Sequence[Word], passages: Passages) -> float:
+    """The share of the pairs without a changed word that are neighbours in a context."""
+    stems = {word.stem for word in changed}
+    others = [pair for pair in pairs if not stems & set(pair)]
+    return sum(pair in passages.pairs for pair in others) / max(len(others), 1)
 
 
 def _missing(said: Sequence[Word], passages: Passages, kinds: Sequence[str]) -> list[Word]:
