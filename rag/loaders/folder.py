@@ -145,11 +145,13 @@ class _Reading:
         row, tried = self.row, self.tried
         tried(lambda: row.only(QUESTION), row)
         query_id = tried(lambda: row.name("id"), "")
-        history = tuple(turn for part in tried(lambda: row.rows("history"), []) if (turn := tried(partial(_turn, part), None)))
+        history = tuple(
+            said for part in tried(lambda: row.rows("history"), list[Row]()) if (said := tried(partial(_turn, part), None))
+        )
         dialogue, turn = tried(lambda: _placed(row, history), ("", 0))
         return Example(
             query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
-            evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), [])),
+            evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), list[Row]())),
             answers=tried(lambda: row.texts("answers"), ()),
             kind=tried(lambda: row.text("kind", ""), ""),
             tags=tried(lambda: row.texts("tags"), ()),
@@ -175,9 +177,10 @@ class _Reading:
 
     def tried(self, make: Callable[[], T], instead: T) -> T:
         """What is made, or another value where that is an error."""
+        made = instead
         with gathered(self.problems):
-            return make()
-        return instead
+            made = make()
+        return made
 
 
 def _unanswerable(row: Row) -> bool:

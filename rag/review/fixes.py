@@ -30,8 +30,8 @@ class Fixes:
 
     def diff(self, name: str) -> str:
         """A unified diff of the lines that change, empty if none."""
-        lines = (text.split("\n") for text in (self.before, self.after))
-        return "\n".join(unified_diff(*lines, name, name, n=0, lineterm=""))
+        before, after = self.before.split("\n"), self.after.split("\n")
+        return "\n".join(unified_diff(before, after, name, name, n=0, lineterm=""))
 
 
 def fixes(text: str, documents: Mapping[str, Document]) -> Fixes:
