@@ -117,17 +117,23 @@ def _distil(dimensions: int, sif: float, target: Path) -> None:
 
 
 def distilled(dimensions: int, sif: float) -> Any:
-    """A new `model2vec.StaticModel`, the same to the last bit on one thread and on two (measured with torch 2.13)."""
+    """A new `model2vec.StaticModel`. One thread makes it: with two, some processors give other last bits."""
+    import torch
     from model2vec.distill import distill_from_model
     from transformers import AutoTokenizer
 
     model = released()
     model.name_or_path = str(folder())  # a name that is no folder would be looked up on the hub
-    return distill_from_model(
-        model,
-        AutoTokenizer.from_pretrained(folder()),
-        device="cpu",
-        pca_dims=dimensions,
-        sif_coefficient=sif,
-        token_remove_pattern=NEVER_TEXT,
-    )
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return distill_from_model(
+            model,
+            AutoTokenizer.from_pretrained(folder()),
+            device="cpu",
+            pca_dims=dimensions,
+            sif_coefficient=sif,
+            token_remove_pattern=NEVER_TEXT,
+        )
+    finally:
+        torch.set_num_threads(threads)

@@ -56,7 +56,7 @@ PIPELINES = {
     "bare": "prompt=bare chunker=fixed",
 }
 ELSEWHERE = {
-    "embedder": {"minilm", "static", "sentence_transformer", "openai"},
+    "embedder": {"minilm", "minilm_windows", "static", "sentence_transformer", "openai"},
     "generator": {"openai", "gemini", "groq", "ollama", "llamacpp", "vllm", "closed_book", "gold"},
     "memory": {"summary_model"},
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
