@@ -42,10 +42,7 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which trial to take. `tied` holds the trials that are not shown to be worse than the best one, by trial id.
-
-    `held` counts the questions of the holdout that was asked, 0 for none.
-    """
+    """Which trial to take. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions."""
 
     best: str
     recommended: str
