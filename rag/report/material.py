@@ -195,10 +195,7 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Material:
-    """Everything in a report. `missing` says why a section has nothing to show, by section.
-
-    `per_question` names the metric that questions are scored by where the objective is no score of questions.
-    """
+    """Everything in a report. `missing` says by section why it is empty, `per_question` is what `measure` falls back on."""
 
     experiment: str
     question: str
