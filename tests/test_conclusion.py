@@ -362,7 +362,7 @@ def test_where_trials_stand_is_told_everywhere(tmp_path: Path, capsys: pytest.Ca
     assert "P(best)" in shown
     assert f">* {likely[0]:.2f}".replace("0.", ".") in shown
     store = Store(str(tmp_path / "store"))
-    sent = runs.record(done, store, found)
+    sent = runs.record(done, store, verdict=found)
     assert (sent.tags["verdict.trial"], sent.tags["verdict.why"]) == (found.recommended, found.why)
     tags = {trial.trial_id: trial.tags for trial in sent.trials}
     assert tags[found.recommended]["verdict"] == "recommended"
