@@ -147,8 +147,7 @@ def decide(pair: Pair, margins: Sequence[Margin], same: bool = False, advisory: 
 def _tested(differences: Floats, cluster: NDArray[np.int64]) -> Floats:
     """Corrected ends of every column, shape (2, columns); NaN for a single cluster, and where no question changed."""
     ends = np.full((2, differences.shape[1]), np.nan)
-    clusters = [len(np.unique(cluster[~np.isnan(column)])) for column in differences.T]
-    known = [bool(np.nan_to_num(column).any()) and many > 1 for column, many in zip(differences.T, clusters, strict=True)]
+    known = [bool(np.nan_to_num(one).any()) and len(np.unique(cluster[~np.isnan(one)])) > 1 for one in differences.T]
     if any(known):
         found = family(differences[:, known], cluster)
         ends[:, known] = found.corrected_low, found.corrected_high

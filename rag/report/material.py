@@ -42,10 +42,7 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which trial to take. `tied` holds the trials that are not shown to be worse than the best one, by trial id.
-
-    `held` counts the questions of the holdout that was asked, 0 for none.
-    """
+    """Which trial to take. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions."""
 
     best: str
     recommended: str
@@ -198,10 +195,7 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Material:
-    """Everything in a report. `missing` says why a section has nothing to show, by section.
-
-    `per_question` names the metric that questions are scored by where the objective is no score of questions.
-    """
+    """Everything in a report. `missing` says by section why it is empty, `per_question` is what `measure` falls back on."""
 
     experiment: str
     question: str
