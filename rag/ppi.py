@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from rag.agreement import TAIL, Estimate
-from rag.resampling import by_cluster, standard_error
+from rag.resampling import by_cluster, effective, standard_error
+from rag.summary import interval
 
 Floats = NDArray[np.float64]
 Clusters = Sequence[str] | None
@@ -23,25 +24,28 @@ def powered_mean(said: Floats, known: Floats, people: Floats, texts: Clusters = 
     """People's mean of the texts of which a judge says `said`, in [0, 1], with its 95 % interval.
 
     Of the labelled texts the judge says `known` and people `people`. `texts` and `labels` name the clusters of the two, None
-    for texts that are independent. Clusters give the jackknife's errors and the deviate of Student's t (Satterthwaite 1946);
-    with fewer than two of either the interval is NaN.
+    for texts that are independent. With clusters the judge's mean has the interval of `rag.summary`, the judge's error that of
+    Student's t; the distances of their ends add up as squares (Zou and Donner, Statistics in Medicine 27, 2008). So the
+    interval is never narrower than that of the judge's mean. With fewer than two clusters of either it is NaN.
     """
-    value = float(said.mean() + (people - known).mean())
-    (one, few), (other, many) = _variance(said, texts), _variance(people - known, labels)
-    spread = one**2 / few + other**2 / many
-    deviate = stdtrit((one + other) ** 2 / spread, 1 - TAIL) if spread > 0 else ndtri(1 - TAIL)
-    reach = np.sqrt(one + other) * deviate
-    low, high, value = (float(np.clip(end, 0.0, 1.0)) for end in (value - reach, value + reach, value))
+    moved = people - known
+    value = float(said.mean() + moved.mean())
+    (below, above), (error, _) = _reaches(said, texts, in_span=True), _reaches(moved, labels)
+    ends = value - np.hypot(below, error), value + np.hypot(above, error), value
+    low, high, value = (float(np.clip(end, 0.0, 1.0)) for end in ends)
     return Estimate(value, low, high)
 
 
-def _variance(values: Floats, clusters: Clusters) -> tuple[float, float]:
-    """The squared standard error of a mean, and its degrees of freedom."""
+def _reaches(values: Floats, clusters: Clusters, in_span: bool = False) -> tuple[float, float]:
+    """How far the 95 % interval of a mean reaches below and above it."""
     if clusters is None:
-        return float(values.var() / len(values)), np.inf
+        reach = float(ndtri(1 - TAIL) * values.std() / np.sqrt(len(values)))
+        return reach, reach
     names, cluster = np.unique(np.array(clusters, np.str_), return_inverse=True)
-    if len(names) < 2:
-        return np.nan, 1.0
-    columns = np.stack([values, np.ones(len(values))], axis=1)
-    sums, counts = by_cluster(columns, cluster, len(names)).T[:, :, None]
-    return float(standard_error(sums, counts)[0] ** 2), len(names) - 1.0
+    sums, counts = (by_cluster(part[:, None], cluster, len(names)) for part in (values, np.ones(len(values))))
+    mean, error, equal = np.array([values.mean()]), standard_error(sums, counts), effective(counts)
+    if in_span:
+        low, high = interval(mean, error, equal)
+        return float(mean[0] - low[0]), float(high[0] - mean[0])
+    reach = float(stdtrit(equal[0] - 1, 1 - TAIL) * error[0])
+    return reach, reach

@@ -87,7 +87,7 @@ def test_means_carry_the_error_that_the_labels_show(study: str, labels: str, rag
         assert one.people.value == pytest.approx(one.judge + moved)
         assert one.people.high - one.people.low > rows[one.trial]["high"] - rows[one.trial]["low"]
         assert one.sentence.startswith(f"Of {one.answers} answers of {one.trial}, people would call {one.people.value:.3f} [")
-    listing = judges(done.plan, store)
+    listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert judge.corrected[0].sentence in listing.sentence
     shown = " ".join(rag("sweep", study, "--no-track").out.split())
@@ -103,7 +103,7 @@ def test_a_card_of_other_texts_than_answers_warns(study: str, labels: str, rag: 
     warning = "LocalJudge was measured on texts of kind claim, not on answers: on these it may err more"
     assert warning in judge.remarks
     assert judge.corrected == ()
-    listing = judges(done.plan, store)
+    listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert warning in listing.sentence
     assert warning in " ".join(rag("sweep", study, "--no-track").out.split())

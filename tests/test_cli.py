@@ -124,7 +124,7 @@ def test_answers_and_passages_as_json(rag: Verb) -> None:
 
 
 def _unnumbered(passage: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in passage.items() if key != "number"}
+    return {key: value for key, value in passage.items() if key not in ("number", "quoted")}
 
 
 def test_datasets_and_stores_as_json(rag: Verb) -> None:
