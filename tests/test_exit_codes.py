@@ -64,5 +64,5 @@ def test_a_budget_that_is_spent_has_a_code_of_its_own(
 
 def test_help_lists_the_codes() -> None:
     told = " ".join(shell("rag --help").stdout.split())
-    for code in ("0 done", "1 worse", "2 input", "3 cannot be told", "4 budget", "70 crashed", "130 interrupted"):
+    for code in ("0 done", "1 worse", "2 wrong input", "3 cannot be told", "4 budget", "70 crashed", "130 interrupted"):
         assert code in told
