@@ -32,7 +32,7 @@ class Corrected:
 
     @property
     def sentence(self) -> str:
-        """What a report says of it."""
+        """The corrected mean with its interval, as a sentence for a report."""
         share = f"{self.people.value:.3f} [{self.people.low:.3f}, {self.people.high:.3f}]"
         labels = f"by {self.card.texts} labels of {self.card.data}"
         counts = f"{self.answers:,} answers of {self.trial}"

@@ -54,7 +54,7 @@ class Composer:
     def __call__(self, overrides: Sequence[str]) -> Raw:
         """The config; equal values are the same object, by top-level key. UserError as `compose`.
 
-        A mistake that several combinations make is told in the words of the first.
+        Several combinations with one mistake raise the error of the first.
         """
         parts = [self._part(override) for override in overrides]
         cut = max((number for number, part in enumerate(parts, 1) if not part.of_group and not part.path), default=0)

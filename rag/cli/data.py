@@ -43,7 +43,7 @@ def fix(
 ) -> None:
     """Show as a diff how quotes stand in their documents where they differ in Markdown, curly quotes or white space, or moved.
 
-    The diff is written when it is accepted. With --json nobody is asked. Exit code 2 where problems stay that need a person.
+    The diff is written when it is accepted. --json asks no question. Exit code 2 where problems remain that need a person.
     """
     from rag import terminal
     from rag.cli.review import question_file

@@ -12,7 +12,7 @@ from rag.cli.options import Json, Overrides
 Kept = Annotated[Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")]
 
 Previous = Annotated[
-    Path | None, typer.Option(help="The baseline of the branch that a pull request goes to: what replaced it is told.")
+    Path | None, typer.Option(help="The baseline of the target branch of a pull request: the comment names a replacement.")
 ]
 Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")]
 

@@ -84,7 +84,7 @@ class Told:
 
     @property
     def exit_code(self) -> int:
-        """0 for PASS, 1 for FAIL, CRASHED for a candidate that did not run, and for INCONCLUSIVE what the gate says of it."""
+        """0 for PASS, 1 for FAIL, CRASHED for a candidate that did not run, the code of the gate for INCONCLUSIVE."""
         if self.error:
             return CRASHED
         return {PASS: 0, FAIL: 1}.get(self.verdict, EXIT_CODES[self.gated.gate.inconclusive])

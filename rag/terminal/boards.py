@@ -23,7 +23,7 @@ MEASURED = {
 def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | None = None) -> Table:
     """The best trials; what sorts them stands first, with its intervals. What does not fit is left out whole.
 
-    `marks` stand beside the rank of trials, by id, with P(best); what breaks a bound is said in the last column.
+    `marks` are shown next to the ranks, by trial id, with P(best). The last column names a broken bound.
     """
     clocks = [column for column in MEASURED if any(_measured(row, column) for row in board.rows)]
     first = "objective" if board.objective.summed else board.objective.column
