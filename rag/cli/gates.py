@@ -1,6 +1,5 @@
 """Verbs that hold a change against what is committed."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,46 +81,22 @@ def gate_command(
     lost: query_id, text, kind, scores (was, is) by column, stage
     losses: how many questions lost by stage; error: why nothing ran; replaced: what became of the previous baseline
     """
-    from rag import gate
+    from rag import gate, terminal
+    from rag.api.verdicts import hold_gate
     from rag.errors import UserError
 
+    options = (bridge or (), inconclusive, previous)
     try:
-        told = _told(experiment, overrides or (), path, bridge or (), inconclusive, previous)
+        found = hold_gate(experiment, overrides or (), path, *options)
     except UserError as error:
         gate.write_refusal(Path(experiment).stem, error, junit, markdown)
         raise
+    if found.messages:
+        terminal.err.print(found.messages.rstrip(), markup=False, soft_wrap=True)
+    told = found.told
     _show(told, junit, markdown, as_json)
     if told.exit_code:
         raise typer.Exit(told.exit_code)
-
-
-def _told(
-    experiment: str,
-    changes: Sequence[str],
-    path: Path | None,
-    bridges: Sequence[str],
-    inconclusive: str,
-    previous: Path | None,
-) -> Any:
-    """The verdict over a change; what is not in the store runs first, then a sample of what is."""
-    from rag import baseline as baselines
-    from rag import gate, progress, terminal
-    from rag.experiment import load
-
-    declared = load(experiment)
-    if inconclusive:
-        declared = gate.with_inconclusive(declared, inconclusive)
-    gated = gate.prepare(declared, changes, path or baselines.path_of(declared.name))
-    gate.check(gated, bridges)
-    error = computed = ""
-    if not gated.same:
-        with progress.SweepProgress(gated.candidate.plan) as bar:
-            error = gate.run(gated.candidate, bar)
-    if not error:
-        computed, error = gate.computed(gated)
-    if error:
-        terminal.err.print(error.rstrip(), markup=False, soft_wrap=True)
-    return gate.of(gated, error, computed, previous)
 
 
 def _show(told: Any, junit: Path | None, markdown: Path | None, as_json: bool) -> None:

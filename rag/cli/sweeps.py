@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,35 +52,17 @@ def run(
 
 
 def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str = "") -> None:
-    """Run, conclude, print, write down and track.
+    """Run, conclude, print, write and track.
 
     `again` is the command that tracks if it cannot be done now, `called` what names the experiment on a command line.
     """
-    from rag import assessors, checked, conclusion, concordance, progress, runs, sweep, terminal
+    from rag import progress, runs, sweep
+    from rag.api.sweeps import conduct
 
     ready = sweep.prepare(declared)
-    ready.store.clear_orphans()
-    with progress.SweepProgress(ready.plan) as bar:
-        done = sweep.run(ready.plan, ready.store, ready.settings, bar)
-    told = conclusion.reach(done, ready.store, ready.settings, progress.SweepProgress)
-    interrupted = done.interrupted or told.interrupted
-    if as_json:
-        found = {tally.trial_id: tally.to_json() for tally in checked.of(done.plan, ready.store)}
-        terminal.print_json(done.to_json() | told.to_json() | {"checks": found, "interrupted": interrupted})
-    else:
-        terminal.swept(done, told, sweep.folder_of(done), called)
-        terminal.tallies(checked.of(done.plan, ready.store))
-        asked = (done.plan, ready.store)
-        judges, asking = assessors.assessors(*asked), assessors.asking(*asked)
-        known = {judge.identity for judge in (*judges, *asking)}
-        judges += [judge for judge in told.controls.judges if judge.identity not in known]
-        terminal.judges(judges, concordance.concordances(*asked), asking)
-    if stopped := done.stopped or told.stopped:
-        raise stopped
-    sweep.write(done)
-    conclusion.write(done, told)
-    if interrupted:
-        # Workers and models are let go of by the end of the process: nothing is owed to them.
+    done, told = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
+    if done.interrupted or told.interrupted:
+        # The end of the process ends workers and models.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
@@ -88,6 +71,24 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         raise typer.Exit(SPENT)
     if told.failed or any(row.status == "failed" for row in done.board.rows):
         raise typer.Exit(FAILED)
+
+
+def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
+    """Print what a sweep found."""
+    from rag import assessors, checked, concordance, sweep, terminal
+
+    stored = (done.plan, ready.store)
+    if as_json:
+        found = {tally.trial_id: tally.to_json() for tally in checked.of(*stored)}
+        interrupted = done.interrupted or told.interrupted
+        terminal.print_json(done.to_json() | told.to_json() | {"checks": found, "interrupted": interrupted})
+        return
+    terminal.swept(done, told, sweep.folder_of(done), called)
+    terminal.tallies(checked.of(*stored))
+    judges, asking = assessors.assessors(*stored), assessors.asking(*stored)
+    known = {judge.identity for judge in (*judges, *asking)}
+    judges += [judge for judge in told.controls.judges if judge.identity not in known]
+    terminal.judges(judges, concordance.concordances(*stored), asking)
 
 
 @app.command()

@@ -1,0 +1,88 @@
+"""Open a pipeline from overrides, a trial or a bundle, and ask it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rag import answering
+from rag.api.tables import Table
+from rag.bundle import opened
+from rag.pipeline import Pipeline, Trace
+from rag.records import Answer, Query, Turn
+
+Said = Sequence[tuple[str, str]]
+"""Earlier turns of a conversation: pairs of question and answer."""
+
+
+@dataclass(frozen=True)
+class PipelineAnswer:
+    """An answer with the passages it was made from."""
+
+    pipeline: Pipeline = field(repr=False)
+    trace: Trace = field(repr=False)
+    answer: Answer = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """What the generator says, after checks."""
+        return self.answer.reply.text
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the answer declines the question."""
+        return self.answer.abstained
+
+    @cached_property
+    def passages(self) -> Table:
+        """One row per passage: number in the answer, rank, score, chunk, section, text."""
+        keys = ("number", "rank", "score", "chunk", "section", "text")
+        return Table.of([{key: one.get(key) for key in keys} for one in self.to_json()["passages"]])
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag ask --json` prints."""
+        return answering.told(self.pipeline, self.trace, self.answer)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class OpenPipeline:
+    """A pipeline that answers questions; `name` says where it came from."""
+
+    name: str
+    pipeline: Pipeline = field(repr=False)
+
+    def ask(self, question: str, history: Said = ()) -> PipelineAnswer:
+        """Answer a question; UserError for an empty one."""
+        query = _query(question, history)
+        trace = self.pipeline.trace(query)
+        return PipelineAnswer(self.pipeline, trace, self.pipeline.answer_from(query, trace))
+
+    def search(self, question: str, history: Said = ()) -> Table:
+        """Find passages: one row each, with rank, score, chunk, section, text, and the ranks after each step."""
+        trace = self.pipeline.trace(_query(question, history))
+        return Table.of(answering.provenance(self.pipeline, trace))
+
+
+def open_pipeline(*overrides: str) -> OpenPipeline:
+    """Open the pipeline of some overrides, or of a trial: its id, the beginning of one, or `trial=ID`.
+
+    Chunks and indexes come from the store, or are built into it. UserError for a config that cannot run.
+    """
+    named = [one if "=" in one or one.startswith("~") else f"trial={one}" for one in overrides]
+    return OpenPipeline(" ".join(named), answering.open_config(answering.config_of(named)))
+
+
+def open_bundle(path: str | Path) -> OpenPipeline:
+    """Open a sealed bundle, a folder or a `.tar.zst`; BundleError where anything in it was changed or is not trusted."""
+    bundle = opened.open_bundle(Path(path))
+    return OpenPipeline(bundle.name, bundle.pipeline)
+
+
+def _query(question: str, history: Said) -> Query:
+    answering.asked(question)
+    turns = (turn for asked, said in history for turn in (Turn("user", asked), Turn("assistant", said)))
+    return Query("ask", question, tuple(turns))

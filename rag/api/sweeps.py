@@ -1,0 +1,160 @@
+"""Plan, run and reopen experiments."""
+
+import math
+import shlex
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from rag import conclusion, experiment, progress, results, runs
+from rag import sweep as sweeps
+from rag.api.tables import Table
+from rag.conclusion import Conclusion
+from rag.controls import Watch
+from rag.errors import DataError, ServiceError
+from rag.experiment import Experiment
+from rag.leaderboard import Row
+from rag.plan import ends_of
+from rag.store import Store
+from rag.sweep import Prepared, Sweep
+
+Show = Callable[[Sweep, Conclusion], None]
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """A finished experiment: its trials, scores and recommendation.
+
+    `sweep` and `conclusion` are the records that the terminal and the report read.
+    """
+
+    sweep: Sweep
+    conclusion: Conclusion
+    store: Store = field(repr=False)
+
+    @property
+    def recommended(self) -> str | None:
+        """The id of the recommended trial, or None where nothing is recommended."""
+        return self.conclusion.winner.recommended if self.conclusion.winner else None
+
+    @cached_property
+    def leaderboard(self) -> Table:
+        """One row per trial, best first: id, name, choices, status, metrics with `_low` and `_high`, measured values."""
+        return Table.of([_record(row) for row in self.sweep.board.rows])
+
+    @cached_property
+    def scores(self) -> Table:
+        """One row per trial, question and metric; metrics that do not apply to a question have no row."""
+        made = self.sweep.plan
+        done = [one for one in made.trials if self.store.has(made.stages[one.ends.score].entry)]
+        rows: list[tuple[Any, ...]] = []
+        for result in (results.of(one, made, self.store) for one in done):
+            for question, values in zip(result.scores.query_ids, result.scores.values.tolist(), strict=True):
+                known = zip(result.scores.columns, values, strict=True)
+                rows += [
+                    (result.trial_id, result.name, question, name, value) for name, value in known if not math.isnan(value)
+                ]
+        return Table(("trial", "name", "question", "metric", "score"), tuple(rows))
+
+    def to_json(self) -> dict[str, Any]:
+        """Leaderboard, stages, costs and conclusion as JSON values."""
+        return self.sweep.to_json() | self.conclusion.to_json()
+
+    def _repr_html_(self) -> str:
+        return self.leaderboard._repr_html_()
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """What a sweep would run, reuse and take. Nothing was computed."""
+
+    prepared: Prepared = field(repr=False)
+
+    @cached_property
+    def stages(self) -> Table:
+        """One row per distinct stage: its step, its label, trials that need it, whether it must run, expected seconds."""
+        made = self.prepared.plan
+        users: dict[str, int] = {}
+        for trial in made.trials:
+            for key in made.graph.ancestors(*ends_of(trial)):
+                users[key] = users.get(key, 0) + 1
+        to_run = set(made.to_run)
+        seconds = made.estimate.by_stage
+        return Table(
+            ("step", "label", "trials", "runs", "seconds"),
+            tuple((one.name, one.label, users[key], key in to_run, seconds.get(key)) for key, one in made.stages.items()),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts of trials and stages, expected seconds, tokens and cost as JSON values."""
+        return self.prepared.plan.to_json()
+
+    def _repr_html_(self) -> str:
+        return Table.of([{key: str(value) for key, value in self.to_json().items()}])._repr_html_()
+
+
+def load_experiment(name: str, overrides: Sequence[str] = ()) -> Experiment:
+    """Read an experiment by name or path; ConfigError where it cannot be read. `overrides` join what it holds fixed."""
+    return experiment.load(name, overrides)
+
+
+def plan(name: str, overrides: Sequence[str] = ()) -> PlanResult:
+    """Plan an experiment; UserError for anything in it that cannot run."""
+    return PlanResult(sweeps.prepare(experiment.load(name, overrides)))
+
+
+def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> SweepResult:
+    """Run an experiment as `rag sweep` does: results of earlier runs are reused, files are written, MLflow gets the trials.
+
+    Ctrl-C raises KeyboardInterrupt; what ran is stored, and the same call goes on. A failure to reach MLflow is a warning, and
+    `rag track` sends the trials later. A trial that failed has the status `failed` in the leaderboard.
+    """
+    ready = sweeps.prepare(experiment.load(name, overrides))
+    done, concluded = conduct(ready, progress.SweepProgress)
+    if done.interrupted or concluded.interrupted:
+        raise KeyboardInterrupt
+    if track:
+        try:
+            runs.send(done, ready.store, shlex.join(["rag", "track", name, *overrides]), concluded.controls, concluded.winner)
+        except ServiceError as error:
+            warnings.warn(str(error), stacklevel=2)
+    return SweepResult(done, concluded, ready.store)
+
+
+def open_sweep(name: str, overrides: Sequence[str] = ()) -> SweepResult:
+    """Open a finished experiment from the store; DataError where a trial has not run. Nothing is computed."""
+    ready = sweeps.prepare(experiment.load(name, overrides))
+    done = runs.recall(ready.plan, ready.store)
+    missing = [row.name for row in done.board.rows if row.status == "not run"]
+    if missing:
+        what = f"{len(missing)} of {len(done.board.rows)} trials have not run, the first is {missing[0]}"
+        raise DataError(f"experiment {name}", what, f"run it first: rag sweep {name}")
+    return SweepResult(done, conclusion.reach(done, ready.store, ready.settings, None), ready.store)
+
+
+def conduct(ready: Prepared, watch: Watch, show: Show | None = None) -> tuple[Sweep, Conclusion]:
+    """Run a planned experiment, conclude, show, and write its files; StoreError where store or reports cannot be used.
+
+    `show` gets the results before they are written, so that a full disk does not lose them.
+    """
+    ready.store.clear_orphans()
+    with watch(ready.plan) as listen:
+        done = sweeps.run(ready.plan, ready.store, ready.settings, listen)
+    concluded = conclusion.reach(done, ready.store, ready.settings, watch)
+    if show:
+        show(done, concluded)
+    if stopped := done.stopped or concluded.stopped:
+        raise stopped
+    sweeps.write(done)
+    conclusion.write(done, concluded)
+    return done, concluded
+
+
+def _record(row: Row) -> Mapping[str, Any]:
+    """A row of the leaderboard with one value per column."""
+    metrics: dict[str, Any] = {}
+    for column, found in row.metrics.items():
+        metrics |= {column: found["mean"], f"{column}_low": found["low"], f"{column}_high": found["high"]}
+    return {"trial": row.trial_id, "name": row.name, "status": row.status} | dict(row.choices) | metrics | dict(row.measured)

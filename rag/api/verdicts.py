@@ -1,0 +1,111 @@
+"""Compare trials, and hold a change against a baseline."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rag import baseline, experiment, gate, progress, verdicts
+from rag.api.tables import Table
+from rag.gate import Told
+from rag.verdicts import Compared
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Trials beside a base trial, question by question."""
+
+    found: Compared = field(repr=False)
+
+    @cached_property
+    def rows(self) -> Table:
+        """One row per trial, metric and slice: means, difference, intervals, p, wins, ties, losses."""
+        return Table.of(self.found.table.to_json()["rows"])
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag compare --json` prints."""
+        return self.found.to_json()
+
+    def _repr_html_(self) -> str:
+        return self.rows._repr_html_()
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """The verdict of a gate: PASS, FAIL or INCONCLUSIVE, a sentence on it, and the exit code of `rag gate`.
+
+    `messages` are errors of stages that did not run.
+    """
+
+    told: Told = field(repr=False)
+    messages: str = field(default="", repr=False)
+
+    @property
+    def verdict(self) -> str:
+        """PASS, FAIL or INCONCLUSIVE."""
+        return self.told.verdict
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in a sentence."""
+        return self.told.sentence
+
+    @property
+    def exit_code(self) -> int:
+        """0 not worse, 1 worse, 3 cannot be told, 70 no candidate ran."""
+        return self.told.exit_code
+
+    @cached_property
+    def rows(self) -> Table:
+        """One row per metric and slice: baseline, candidate, difference, interval, margin, verdict."""
+        return Table.of(self.told.to_json()["rows"])
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag gate --json` prints."""
+        return self.told.to_json()
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{self.verdict}</b></p>{self.rows._repr_html_()}"
+
+
+def compare(
+    base: str,
+    *candidates: str,
+    metrics: Sequence[str] = (),
+    by: Sequence[str] | None = None,
+    bridges: Sequence[str] = (),
+) -> Comparison:
+    """Compare stored trials with the first of them; UserError where they do not measure the same thing.
+
+    Trials are ids, or beginnings of ids, that a sweep printed, or paths of baselines. Without `metrics` all common ones are
+    compared; `by` names slices such as kind, and defaults to it.
+    """
+    return Comparison(verdicts.compared([base, *candidates], metrics, by, bridges))
+
+
+def hold_gate(
+    name: str,
+    overrides: Sequence[str] = (),
+    path: Path | None = None,
+    bridges: Sequence[str] = (),
+    inconclusive: str = "",
+    previous: Path | None = None,
+) -> GateResult:
+    """Compare today's configuration, or a change of it, with the baseline of an experiment, as `rag gate` does.
+
+    What is not stored is computed. `path` is a baseline elsewhere than in `reports/baselines/`, `bridges` name what may
+    differ, `inconclusive` is warn, fail or pass, `previous` is the baseline of the target branch of a pull request.
+    """
+    declared = experiment.load(name)
+    if inconclusive:
+        declared = gate.with_inconclusive(declared, inconclusive)
+    gated = gate.prepare(declared, overrides, path or baseline.path_of(declared.name))
+    gate.check(gated, bridges)
+    error = computed = ""
+    if not gated.same:
+        with progress.SweepProgress(gated.candidate.plan) as listen:
+            error = gate.run(gated.candidate, listen)
+    if not error:
+        computed, error = gate.computed(gated)
+    return GateResult(gate.of(gated, error, computed, previous), error)
