@@ -1,0 +1,48 @@
+"""The laws of every role, for authors of plug-ins.
+
+A test of a chunker is `check_chunker(ParagraphChunker())`: it raises AssertionError with the law that the component breaks.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rag.testing.answering import (
+    check_check,
+    check_generator,
+    check_guard,
+    check_judge,
+    check_memory,
+    check_metric,
+    check_prompt,
+    check_queries,
+)
+from rag.testing.retrieval import (
+    check_chunker,
+    check_embedder,
+    check_fusion,
+    check_index,
+    check_loader,
+    check_reranker,
+    check_selector,
+)
+
+CHECKS: Mapping[str, Callable[[Any], None]] = {
+    "loader": check_loader,
+    "chunker": check_chunker,
+    "embedder": check_embedder,
+    "index": check_index,
+    "fusion": check_fusion,
+    "reranker": check_reranker,
+    "selector": check_selector,
+    "queries": check_queries,
+    "memory": check_memory,
+    "prompt": check_prompt,
+    "generator": check_generator,
+    "check": check_check,
+    "guard": check_guard,
+    "judge": check_judge,
+    "metric": check_metric,
+}
+"""Config group → the check of its choices."""
+
+__all__ = ["CHECKS", *(f"check_{name}" for name in CHECKS)]
