@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from rag.errors import ConfigError, closest
 from rag.files import shipped
 
 PLUGINS = "rag.plugins"
@@ -42,7 +43,13 @@ def first(name: str) -> Path | None:
 
 def defaults() -> dict[str, Any]:
     """The choice, or the list of choices, that each group has where nothing is said; in the order of the wiring."""
-    content = yaml.safe_load((first("config") or shipped("conf") / "config.yaml").read_text("utf-8"))
+    path = first("config") or shipped("conf") / "config.yaml"
+    return _defaults(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _defaults(path: Path, changed: int) -> dict[str, Any]:
+    content = yaml.safe_load(path.read_text("utf-8"))
     return {group: choice for part in content["defaults"] if isinstance(part, dict) for group, choice in part.items()}
 
 
@@ -57,3 +64,12 @@ def experiments() -> dict[str, Path]:
     folders = (Path.cwd() / "experiments", shipped("experiments"))
     found = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.yaml")}
     return dict(sorted(found.items()))
+
+
+def locate(name: str) -> Path:
+    """The file of an experiment: a path, or a name in `experiments/` here, or one that came with the installation."""
+    known = experiments()
+    for path in (Path(name), known.get(name, Path(name))):
+        if path.is_file():
+            return path
+    raise ConfigError("experiment", f"there is none called {name!r}", closest(name, known))
