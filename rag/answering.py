@@ -1,5 +1,7 @@
 """A config → an opened pipeline, its chunks and indexes taken from the store or built into it."""
 
+import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,27 +9,37 @@ from typing import Any
 from rag import golden as golden_sets
 from rag import upkeep
 from rag.budget import Ledger, Terms
-from rag.build import Components
+from rag.build import TARGET, Components
+from rag.catalog import defaults, plugins
 from rag.citations import citations, sections_of
-from rag.compose import compose, hydra_ready, resolve
+from rag.compose import check_override, compose, hydra_ready, is_group, parsed, resolve
 from rag.corpus import Corpus
 from rag.engine import Runner
-from rag.errors import ConfigError, UserError
+from rag.errors import ConfigError, UserError, closest
 from rag.golden import Golden
 from rag.graph import Graph
 from rag.jobs import corpus_of
+from rag.leaves import unresolved, with_value
 from rag.opening import SINGLE, layers, open_pipeline, selectors_of
 from rag.pipeline import Pipeline, Trace
 from rag.plan import components_for
 from rag.records import Answer, Query
+from rag.roles import changes_nothing
+from rag.space import Resolver, Trial
 from rag.stages import add_corpus, reading_values
 from rag.store import Entry
-from rag.sweep import recorded
+from rag.sweep import looked_up, recorded
 from rag.wiring import check, check_fusion, check_typed, control_of
+
+ANSWERING = (
+    *("queries", "memory", "selector", "k", "context_tokens", "pinned"),
+    *("guard", "prompt", "generator", "check", "replay", "budget"),
+)
+"""Keys of a config that change how a question is answered, and not what is indexed."""
 
 
 def asked(question: str) -> Query:
-    """A question that somebody typed; UserError for an empty one."""
+    """A typed question; UserError for an empty one."""
     if not question.strip():
         raise UserError("question", "is empty", 'for example: rag ask "How many days of leave do I get?"')
     return Query("ask", question)
@@ -45,6 +57,52 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
             "trial", f"stands beside {' '.join(others or trial[1:])}", "a trial is used as it was measured, alone"
         )
     return dict(recorded(trial[0].partition("=")[2]).config)
+
+
+def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[dict[str, Any], str]:
+    """As `config_of`, but overrides of ANSWERING may stand beside `trial=<id>`; and what is not as the trial was measured.
+
+    With `generates`, a trial whose generator gives typed questions no answer gets the default one, unless the overrides name
+    one. The second value is a sentence, empty where nothing differs or no trial is named.
+    """
+    named = [override for override in overrides if override.startswith("trial=")]
+    if len(named) != 1:
+        return config_of(overrides), ""
+    trial_id, trial = looked_up(named[0].partition("=")[2])
+    changes = [override for override in overrides if override not in named]
+    with hydra_ready():
+        config, lacks = _changed(trial, changes, generates)
+    changes += [f"generator={defaults()['generator']}"] if lacks else []
+    why = f" (the default: {lacks})" if lacks else ""
+    return config, f"Trial {trial_id} as it was measured, but with {shlex.join(changes)}{why}." if changes else ""
+
+
+def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dict[str, Any], str]:
+    """The config of a trial under some overrides, and what its own generator lacks where the default one takes its place."""
+    keys = [re.split(r"[.@/]", read.key_or_group)[0] for read in parsed(changes)]
+    for key, change, read in zip(keys, changes, parsed(changes), strict=True):
+        check_override(read)
+        if key not in ANSWERING:
+            remedy = f"{closest(key, ANSWERING)}; for another trial leave out trial="
+            raise ConfigError(change, "stands beside trial=, and changes more than how a question is answered", remedy)
+    groups = {change: key for key, change in zip(keys, changes, strict=True) if is_group(change.lstrip("+~").partition("=")[0])}
+    made, config = unresolved(compose([*groups])), dict(trial.config)
+    config |= {key: made[key] for key in groups.values()}
+    lacks = _lack(config) if generates and "generator" not in groups.values() and not _lack(made) else ""
+    config |= {"generator": made["generator"]} if lacks else {}
+    for change in changes:
+        config = config if change in groups else with_value(config, change)
+    resolver = Resolver()
+    changed = {key: resolver(key, config) for key in (*keys, *(["generator"] if lacks else []))}
+    return config | changed, lacks
+
+
+def _lack(config: Mapping[str, Any]) -> str:
+    """Why the generator of a config answers no typed question; empty where it does."""
+    found = Components(plugins()).resolve(config["generator"].get(TARGET), "generator")
+    if changes_nothing(found):
+        return "it was measured with generator=none"
+    return "its own answers golden questions alone" if getattr(found, "reads_gold", False) else ""
 
 
 @dataclass(frozen=True)

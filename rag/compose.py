@@ -1,8 +1,6 @@
 """Overrides → resolved configs, through Hydra. A user's own `conf/` comes first, then ours, then those of plugins."""
 
 import copy
-import importlib.metadata
-import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,32 +23,17 @@ from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryV
 from yaml import YAMLError
 
 from rag.bounds import check_axis, check_length, check_size
+from rag.catalog import LISTS as LISTS
+from rag.catalog import choices as choices
+from rag.catalog import plugins as plugins
+from rag.catalog import search_folders as search_folders
 from rag.errors import ConfigError, closest
 from rag.files import shipped as shipped
-
-PLUGINS = "rag.plugins"
-LISTS = ("index", "metric", "selector", "check", "guard")
-"""Groups of which several choices may be made at once; the others take one."""
 
 
 def found(folder: str) -> str:
     """A folder here, else the shipped one, else as it was named: whoever reads it says that it is not there."""
     return folder if Path(folder).is_dir() or not shipped(folder).is_dir() else str(shipped(folder))
-
-
-@lru_cache(maxsize=1)
-def plugins() -> tuple[str, ...]:
-    """Top-level packages that declare the entry point group `rag.plugins`; installing one is trusting it."""
-    return tuple(sorted({point.value.split(":")[0].split(".")[0] for point in importlib.metadata.entry_points(group=PLUGINS)}))
-
-
-def search_folders() -> list[Path]:
-    """Where choices are looked for, first found first used."""
-    folders = [Path.cwd() / "conf", shipped("conf")]
-    for package in plugins():
-        spec = importlib.util.find_spec(package)
-        folders += [Path(place) / "conf" for place in (spec and spec.submodule_search_locations) or ()]
-    return [folder for number, folder in enumerate(folders) if folder.is_dir() and folder not in folders[:number]]
 
 
 class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
@@ -88,7 +71,7 @@ def hydra_ready() -> Iterator[None]:
 def compose(overrides: Sequence[str]) -> DictConfig:
     """The wiring under some overrides, interpolations still open; call it within `hydra_ready`."""
     for override in parsed(overrides):
-        _check(override)
+        check_override(override)
     try:
         config: DictConfig = hydra_compose("config", overrides=list(overrides))
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError, OSError) as error:
@@ -116,7 +99,7 @@ def _wiring() -> tuple[str, ...]:
     return (*groups, *content)
 
 
-def _check(override: Override) -> None:
+def check_override(override: Override) -> None:
     """Raise ConfigError for what Hydra would refuse in its own words, or take for something else than was meant."""
     line, key, value = override.input_line, override.key_or_group, override.value()
     if not key or key.split(".")[0].split("/")[0] == "hydra":
@@ -190,11 +173,6 @@ def _unreadable(error: Exception) -> str:
         except ValueError:
             return str(path)
     return "conf"
-
-
-def choices(group: str) -> list[str]:
-    """The names that a config group offers."""
-    return sorted({path.stem for folder in search_folders() for path in (folder / group).glob("*.yaml")})
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """Errors that a user can act on: where, what was found, what would do."""
 
+import re
+import shlex
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 
 CRASHED = 70
@@ -56,11 +59,30 @@ class BudgetError(ConfigError):
     """What may be spent on models is spent. Nobody falls back from this: what would be stored then is no result."""
 
 
+def install(package: str, extra: str = "") -> str:
+    """The command that installs a missing package, in the version that fits, and the others of its extra.
+
+    `extra` is the smallest that names the package unless given. Packages are named themselves: no index has the extra.
+    """
+    import importlib.metadata
+
+    brought: dict[str, list[str]] = {}
+    with suppress(importlib.metadata.PackageNotFoundError):
+        for requirement in importlib.metadata.requires("assay") or ():
+            spec, _, marker = requirement.partition(";")
+            if found := re.search(r"extra == [\"'](.+?)[\"']", marker):
+                brought.setdefault(found[1], []).append(spec.strip())
+    named = package.lower().replace("_", "-")
+    fitting = [specs for specs in brought.values() if any(re.split(r"[^\w.-]", spec)[0] == named for spec in specs)]
+    specs = brought.get(extra) or min(fitting, key=len, default=[package])
+    return f"pip install {shlex.join(specs)}"
+
+
 class MissingExtraError(UserError):
     """A choice needs packages that are not installed."""
 
     def __init__(self, where: str, package: str, extra: str) -> None:
-        super().__init__(where, f"needs the package {package!r}, which is not installed", f'pip install "assay[{extra}]"')
+        super().__init__(where, f"needs the package {package!r}, which is not installed", install(package, extra))
         self.package, self.extra = package, extra
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:

@@ -13,7 +13,8 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from rag.bounds import check_axis, check_name, check_size
-from rag.compose import expanded, hydra_ready, parsed, shipped
+from rag.catalog import locate
+from rag.compose import expanded, hydra_ready, parsed
 from rag.errors import ConfigError, ProblemsError, closest
 from rag.golden import SPLITS
 from rag.identity import Digests
@@ -87,16 +88,6 @@ class Experiment:
             # Indexes are fused in their order, which sorted keys do not tell.
             distinct.setdefault((known.texts(trial.config), tuple(trial.config["index"])), trial)
         return list(distinct.values())
-
-
-def locate(name: str) -> Path:
-    """The file of an experiment: a path, or a name in `experiments/` here, or one that came with the installation."""
-    folders = [Path.cwd() / "experiments", shipped("experiments")]
-    for path in [Path(name), *(folder / f"{name}.yaml" for folder in folders)]:
-        if path.is_file():
-            return path
-    known = {path.stem for folder in folders for path in folder.glob("*.yaml")}
-    raise ConfigError("experiment", f"there is none called {name!r}", closest(name, known))
 
 
 def load(name: str, overrides: Sequence[str] = ()) -> Experiment:

@@ -16,7 +16,7 @@ from omegaconf import AnyNode, DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from rag.compose import is_group, parsed
-from rag.errors import UserError
+from rag.errors import ConfigError, UserError, closest
 
 Raw = Mapping[str, Any]
 """A config by top-level key, interpolations still open."""
@@ -86,7 +86,7 @@ class Composer:
         if overrides not in self._composed:
             try:
                 config = self.compose([*self.fixed, *overrides])
-                plain = {key: self._one(value) for key, value in _plain(config).items()}
+                plain = {key: self._one(value) for key, value in unresolved(config).items()}
                 self._composed[overrides] = Composed(plain, _untyped(config))
             except UserError as error:
                 self._composed[overrides] = error
@@ -147,6 +147,20 @@ def _untyped(node: Any) -> bool:
     return all(_untyped(node._get_node(key)) for key in node)
 
 
-def _plain(config: DictConfig) -> dict[str, Any]:
+def with_value(config: Raw, override: str) -> dict[str, Any]:
+    """The config with the value of `key=value` in the place of another one; ConfigError where there is none in that place."""
+    part = _read(override)
+    changed = _changed(config, part) if part.path else None
+    if changed is None:
+        *path, last = override.partition("=")[0].split(".")
+        for key in path:
+            config = found if isinstance(found := config.get(key), Mapping) else {}
+        known = [key for key, value in config.items() if key[0] != "_" and not isinstance(value, Mapping)]
+        raise ConfigError(override, "sets no single value that is there", closest(last, known))
+    return changed
+
+
+def unresolved(config: DictConfig) -> dict[str, Any]:
+    """A config as plain values, interpolations open."""
     plain = OmegaConf.to_container(config, resolve=False)
     return {str(key): value for key, value in dict(plain).items()} if isinstance(plain, dict) else {}

@@ -43,7 +43,7 @@ def test_help_lists_every_verb_in_half_a_second() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([sys.executable, "-m", "rag", "--help"], capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    for name in ("plan", "sweep", "run", "search", "ask", "track", "ui", "dataset", "store"):
+    for name in ("list", "plan", "sweep", "run", "search", "ask", "track", "ui", "dataset", "store"):
         assert f" {name} " in done.stdout
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
@@ -56,11 +56,11 @@ def test_nothing_heavy_is_imported_with_the_command_line() -> None:
     assert loaded & HEAVY == set()
 
 
-@pytest.mark.parametrize("group", [(), ("dataset",), ("store",)])
-def test_a_group_without_a_verb_lists_its_verbs(rag: Verb, group: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("group", "head"), [((), "Experiments"), (("dataset",), "Commands"), (("store",), "Commands")])
+def test_a_group_without_a_verb_lists_its_verbs(rag: Verb, group: tuple[str, ...], head: str) -> None:
     said = rag(*group)
     assert said.code == 2
-    assert "Commands" in said.out + said.err
+    assert f"─ {head} ─" in said.out + said.err
 
 
 # JSON
@@ -106,7 +106,8 @@ def test_sweep_as_json(rag: Verb, study: str) -> None:
 def test_answers_and_passages_as_json(rag: Verb) -> None:
     given = (*GIVEN, "generator=extractive", "k=2", "chunker.size=60")
     told = rag("ask", "What does a bus ticket cost?", *given, "--json").json
-    assert set(told) == {"question", "sought", "answer", "citations", "cited", "abstained", "findings", "passages"}
+    known = {"question", "sought", "answer", "citations", "cited", "abstained", "findings", "passages", "not_as_measured"}
+    assert set(told) == known
     assert "four crowns" in told["answer"]
     assert told["citations"] == list(dict.fromkeys(one["number"] for one in told["cited"]))
     assert [told["answer"][one["start"] : one["end"]] for one in told["cited"]] == [

@@ -41,7 +41,7 @@ def test_a_missing_package_says_how_to_install_it() -> None:
     error = MissingExtraError("index.qdrant", "qdrant_client", "qdrant")
     assert str(error).splitlines() == [
         "index.qdrant: needs the package 'qdrant_client', which is not installed",
-        '  → pip install "assay[qdrant]"',
+        "  → pip install 'qdrant-client>=1.20'",
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rag import looks, plan, upkeep
 from rag.abstention.curve import Area, Cases, Checked, Point, area, check, choose, points
 from rag.agreement import Estimate
-from rag.answering import config_of
+from rag.answering import config_to_answer
 from rag.compose import compose, hydra_ready, resolve
 from rag.errors import ConfigError, DataError
 from rag.evaluate import Scores
@@ -100,9 +100,9 @@ class Told:
 def prepare(overrides: Sequence[str], correct: str) -> Study:
     """Plan a trial, of a sweep (`trial=<id>`) or of overrides, on all questions and without a floor; what is stored is reused.
 
-    ConfigError for a column that no metric measures and for a trial that generates nothing.
+    ConfigError for a column that no metric measures, and without a generator: beside `trial=<id>` overrides may name one.
     """
-    config = config_of(overrides)
+    config, _ = config_to_answer(overrides, generates=False)
     checks = {name: node for name, node in config["check"].items() if node.get("_target_") != FLOORS}
     metric = correct.partition("@")[0]
     with hydra_ready():

@@ -1,54 +1,56 @@
 """The table of contents: `rag` and its groups of verbs. What a verb needs is imported inside it, so that help is instant."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-VERBS = (
-    "sweep",
-    "plan",
-    "run",
-    "report",
-    "compare",
-    "baseline",
-    "gate",
-    "export",
-    "verify",
-    "serve",
-    "key",
-    "register",
-    "promote",
-    "search",
-    "ask",
-    "chat",
-    "why",
-    "dialogues",
-    "abstention",
-    "track",
-    "trec",
-    "ui",
-)
-"""The verbs in the order in which they are met; groups stand behind them."""
+from rag import __version__
 
 
-class ByAcquaintance(TyperGroup):
-    """Lists verbs in the order of VERBS."""
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"assay {__version__}")
+        raise typer.Exit
+
+
+PANELS = {
+    "Experiments": ("list", "plan", "sweep", "run", "report", "compare", "track", "trec", "ui", "store"),
+    "Questions": ("search", "ask", "chat", "prompt", "why", "dialogues", "abstention", "attacks"),
+    "Gate, golden sets, judges": ("baseline", "gate", "dataset", "judge"),
+    "From the winner to a server": ("export", "verify", "serve", "key", "register", "promote"),
+}
+"""The verbs and groups of verbs as --help lists them: by what they are for, in the order in which they are met."""
+
+
+class ByPurpose(TyperGroup):
+    """Lists verbs in the order of PANELS, each in its panel."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names, verbs first."""
-        return sorted(self.commands, key=lambda name: VERBS.index(name) if name in VERBS else len(VERBS))
+        """All names; one that stands in no panel comes last."""
+        panels = {name: panel for panel, names in PANELS.items() for name in names}
+        for name, command in self.commands.items():
+            command.rich_help_panel = panels.get(name)  # type: ignore[attr-defined]
+        return sorted(self.commands, key=[*panels, *sorted(self.commands)].index)
 
 
 app = typer.Typer(
-    cls=ByAcquaintance,
+    cls=ByPurpose,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Assay: declared experiments for retrieval-augmented generation, every stage run once.",
     epilog="Exit codes: 0 done; 1 worse, or a trial failed; 2 wrong input; 3 cannot be told; 4 budget spent; "
     "70 crashed, or the output cannot be written; 130 interrupted.",
 )
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Assay: declared experiments for retrieval-augmented generation, every stage run once."""
+
+
 datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check one before trusting what it says.")
 stores = typer.Typer(no_args_is_help=True, help="The store: what is in it, whether it is sound, what can go.")
 app.add_typer(datasets, name="dataset")

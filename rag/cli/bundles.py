@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rag.cli import completion
 from rag.cli.app import app
 from rag.cli.options import FAILED, Json
 
@@ -14,7 +15,12 @@ from rag.cli.options import FAILED, Json
 @app.command()
 def export(
     what: Annotated[
-        str, typer.Argument(metavar="EXPERIMENT|trial=ID", help="A sweep, for the trial it recommends, or a trial.")
+        str,
+        typer.Argument(
+            metavar="EXPERIMENT|trial=ID",
+            help="A sweep, for the trial it recommends, or a trial.",
+            autocompletion=completion.experiments,
+        ),
     ],
     to: Annotated[Path | None, typer.Option(help="The folder to write; bundles/<experiment>-<trial> unless told.")] = None,
     archive: Annotated[bool, typer.Option("--archive", help="Write <folder>.tar.zst too, one file to pass on.")] = False,

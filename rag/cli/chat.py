@@ -20,14 +20,17 @@ def _following_up(overrides: Sequence[str]) -> list[str]:
 def chat(overrides: Overrides = None) -> None:
     """Converse with any config, or with trial=<id> of a sweep: answers as they come, with their sources; /help in it.
 
-    Where nothing is said of queries, follow-ups are searched for with queries=carry_over. Ctrl-C drops the answer that is being
-    given, Ctrl-D leaves. Questions can also come through a pipe, one a line.
+    Where nothing is said of queries, follow-ups are searched for with queries=carry_over, and as a trial was measured. A trial
+    without a generator gets the default one; generator=…, prompt=…, queries=… beside trial=<id> take the place of its own.
+    Ctrl-C drops the answer that is being given, Ctrl-D leaves. Questions can also come through a pipe, one a line.
     """
     from rag import terminal
-    from rag.answering import config_of, open_config
+    from rag.answering import config_to_answer, open_config
     from rag.session import Session
 
-    config = config_of(_following_up(overrides or ()))
+    config, differs = config_to_answer(_following_up(overrides or ()))
+    if differs:
+        terminal.differs(differs)
     with terminal.Waiting("opening …"):
         session = Session(open_config(config))
         session.make_ready()

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import datasets
-from rag.cli.options import Json, Overrides
+from rag.cli.options import Experiment, Json, Overrides
 
 
 @datasets.command()
@@ -64,7 +64,7 @@ def fix(
 
 
 @datasets.command()
-def health(experiment: str, overrides: Overrides = None, as_json: Json = False) -> None:
+def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """List questions of an experiment that deserve a look: near-duplicates, give-aways, never or always solved, suspect gold.
 
     The last three, and what approximate indexes lose, are read from the trials of its sweep that have run.

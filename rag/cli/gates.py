@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json, Overrides
+from rag.cli.options import Experiment, Json, Overrides
 
 Kept = Annotated[Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")]
 
@@ -18,7 +18,7 @@ Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questio
 
 @app.command()
 def baseline(
-    experiment: str,
+    experiment: Experiment,
     trial: Annotated[str, typer.Argument(metavar="[trial=ID]", help="The recommended trial unless told.")] = "",
     path: Kept = None,
     as_json: Json = False,
@@ -53,7 +53,7 @@ def baseline(
 
 @app.command(name="gate")
 def gate_command(
-    experiment: str,
+    experiment: Experiment,
     overrides: Overrides = None,
     path: Kept = None,
     bridge: Bridge = None,

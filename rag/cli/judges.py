@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json, Overrides, Place
+from rag.cli.options import Experiment, Json, Overrides, Place
 
 if TYPE_CHECKING:
     from rag.build import Components
@@ -69,7 +69,7 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
 
 
 @judges.command()
-def agree(experiment: str, overrides: Overrides = None, as_json: Json = False) -> None:
+def agree(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """Say how far the judges of a finished sweep agree about the same answers: their order, and which are faithful."""
     from rag import sweep, terminal
     from rag.concordance import concordances

@@ -17,11 +17,22 @@ Said = Annotated[
 
 @prompts.command()
 def show(question: str, overrides: Overrides = None, said: Said = None, as_json: Json = False) -> None:
-    """Print the exact messages that a question becomes, their tokens, and what was found and left out; no model is asked."""
+    """Print the exact messages that a question becomes, their tokens, and what was found and left out; no model is asked.
+
+    Takes any config, or trial=<id> of a sweep, beside which prompt=…, guard=…, k=… take the place of its own.
+
+    With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
+    """
     from rag import terminal
-    from rag.answering import asked, config_of, open_config
+    from rag.answering import asked, config_to_answer, open_config
     from rag.prompted import after, prompted
 
     query = after(asked(question), said or ())
-    told = prompted(open_config(config_of(overrides or ())), query)
-    terminal.print_json(told) if as_json else terminal.prompt(told)
+    config, differs = config_to_answer(overrides or (), generates=False)
+    told = prompted(open_config(config), query)
+    if as_json:
+        terminal.print_json(told | {"not_as_measured": differs})
+        return
+    if differs:
+        terminal.differs(differs)
+    terminal.prompt(told)

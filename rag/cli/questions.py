@@ -28,16 +28,24 @@ def search(question: str, overrides: Overrides = None, as_json: Json = False) ->
 
 @app.command()
 def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Answer a question with any config, or with trial=<id> of a sweep, and show the passages it was answered from."""
+    """Answer a question with any config, or with trial=<id> of a sweep, and show the passages it was answered from.
+
+    A trial without a generator gets the default one; generator=…, prompt=…, k=… beside trial=<id> take the place of its own.
+
+    With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
+    """
     from rag import terminal
-    from rag.answering import asked, config_of, open_config, told
+    from rag.answering import asked, config_to_answer, open_config, told
 
     query = asked(question)
+    config, differs = config_to_answer(overrides or ())
+    if differs and not as_json:
+        terminal.differs(differs)
     with terminal.Waiting("looking …") as hear:
-        pipeline = open_config(config_of(overrides or ()))
+        pipeline = open_config(config)
         trace = pipeline.trace(query)
         answer = pipeline.answer_from(query, trace, None if as_json else hear)
-    shown = told(pipeline, trace, answer)
+    shown = told(pipeline, trace, answer) | {"not_as_measured": differs}
     if as_json:
         terminal.print_json(shown)
         return

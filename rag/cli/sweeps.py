@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import FAILED, INTERRUPTED, SPENT, Json, Overrides, Track
+from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track
 
 
 @app.command()
-def plan(experiment: str, overrides: Overrides = None, as_json: Json = False) -> None:
+def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """Show what a sweep would run and reuse, and what it would take. Nothing is computed."""
     from rag import sweep, terminal, unread
     from rag.experiment import load
@@ -26,7 +26,7 @@ def plan(experiment: str, overrides: Overrides = None, as_json: Json = False) ->
 
 
 @app.command(name="sweep")
-def sweep_command(experiment: str, overrides: Overrides = None, as_json: Json = False, track: Track = True) -> None:
+def sweep_command(experiment: Experiment, overrides: Overrides = None, as_json: Json = False, track: Track = True) -> None:
     """Run an experiment: every distinct stage once, what was computed before reused. Ctrl-C and run again goes on."""
     from rag.experiment import load
 
@@ -92,7 +92,7 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
 
 
 @app.command()
-def track(experiment: str, overrides: Overrides = None) -> None:
+def track(experiment: Experiment, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
     from rag import conclusion, runs, sweep, terminal
     from rag.experiment import load
@@ -107,7 +107,7 @@ def track(experiment: str, overrides: Overrides = None) -> None:
 
 
 @app.command()
-def trec(experiment: str, folder: Path, overrides: Overrides = None) -> None:
+def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> None:
     """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and its kin."""
     from rag import sweep, terminal
     from rag.exchange import write_trec

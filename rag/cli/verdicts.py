@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json, Overrides, Track
+from rag.cli.options import Experiment, Json, Overrides, Track
 
 
 @app.command()
@@ -53,7 +53,7 @@ def compare(
 
 
 @app.command()
-def report(experiment: str, overrides: Overrides = None, track: Track = True, as_json: Json = False) -> None:
+def report(experiment: Experiment, overrides: Overrides = None, track: Track = True, as_json: Json = False) -> None:
     """Draw a finished sweep: reports/EXPERIMENT/index.html, one file that opens without a network, and report.md in text.
 
     --json: page and text (their paths), recommended (trial id, empty for none) and name, why, sure and cost as the page has

@@ -1,5 +1,6 @@
 """The sentences of a report: what to do, how sure that is, what it costs. One wording for the page and the text."""
 
+import shlex
 from dataclasses import dataclass
 
 from rag.report.figures import amount, costs, difference, interval, seconds
@@ -32,7 +33,17 @@ def headline(material: Material) -> Headline:
     why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
     spent = costs(row, material.data.questions)
     cost = f"It takes {_listed(spent)}." if spent else "What it costs was not measured."
-    return Headline(lead, row.name, row.trial_id, why, _sure(material, row), cost, f'rag ask "…" trial={row.trial_id}')
+    return Headline(lead, row.name, row.trial_id, why, _sure(material, row), cost, _ask(material, row))
+
+
+def _ask(material: Material, row: TrialRow) -> str:
+    """A command that runs as it stands: a golden question, where the report shows any, put to the trial."""
+    asked = [each.text for each in (material.explorer.questions if material.explorer else ()) if each.gold and not each.history]
+    return (
+        f"rag ask {shlex.quote(' '.join(asked[0].split()).lstrip('-'))} trial={row.trial_id}"
+        if asked
+        else f"rag chat trial={row.trial_id}"
+    )
 
 
 def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:

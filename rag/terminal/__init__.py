@@ -1,6 +1,6 @@
 """What people see in a terminal: tables on standard output, progress on standard error."""
 
-from rag.terminal.answers import answered
+from rag.terminal.answers import answered, differs
 from rag.terminal.audits import audits
 from rag.terminal.boards import counted, leaderboard
 from rag.terminal.chat import Chat
@@ -34,6 +34,7 @@ __all__ = [
     "counted",
     "dataset",
     "dialogues",
+    "differs",
     "effects",
     "err",
     "health",

@@ -17,6 +17,11 @@ DONE = {
 """What became of it, by the action that a finding asks for; of a flag nothing."""
 
 
+def differs(sentence: str) -> None:
+    """How what answers differs from the trial that was named."""
+    out.print(escape(sentence), style="dim", soft_wrap=True)
+
+
 def answered(answer: Answer, generator: Generator, heard: bool) -> None:
     """The end of an answer whose pieces were `heard`: a line that says so where there is none, and remarks."""
     if heard:

@@ -11,6 +11,7 @@ from rag.bundle.differences import Replay
 from rag.bundle.opened import Bundle
 from rag.bundle.proof import cases_of
 from rag.bundle.seal import Sealed
+from rag.terminal.following import following
 from rag.terminal.output import out, visible
 
 MOST = 10
@@ -51,7 +52,7 @@ def exported(sealed: Sealed, archive: Path | None) -> None:
     if sealed.needs:
         _line(f"Whoever opens it must agree: {sealed.needs}")
     place = shlex.quote(str(sealed.path))
-    _line(f"Next:  rag verify {place}   rag serve {place}")
+    following([f"rag verify {place}", f"rag serve {place}"])
 
 
 def verified_json(bundle: Bundle, found: Mapping[str, Replay]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rag.headroom import Headroom, sentence
+from rag.terminal.following import following
 from rag.terminal.output import number, out
 from rag.why import Overview, Overviews
 
@@ -32,7 +33,7 @@ def losses(found: Overviews) -> None:
         if len(found.texts) > MOST:
             out.print(f"[dim]… and {len(found.texts) - MOST} more: --json has all of them.[/dim]")
         named = " ".join(one.named for one in found.trials)
-        out.print(f"Next:  rag why {escape(shlex.quote(next(iter(found.texts))))} {escape(named)}", soft_wrap=True)
+        following([f"rag why {shlex.quote(next(iter(found.texts)))} {named}"])
 
 
 def _listed(found: Overviews) -> Table:

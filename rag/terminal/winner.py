@@ -1,6 +1,7 @@
 """What a sweep says to do, under its leaderboard: the recommendation first, how sure it is, what it costs, what next."""
 
 import math
+import shlex
 from pathlib import Path
 
 from rich.markup import escape
@@ -10,6 +11,7 @@ from rag.leaderboard import Row
 from rag.sweep import Sweep
 from rag.terminal.boards import counted, leaderboard
 from rag.terminal.controls import controls
+from rag.terminal.following import following
 from rag.terminal.output import err, number, out
 from rag.winner import Mean, Standing, Winner
 
@@ -89,13 +91,20 @@ def _shown(found: Mean, signed: bool = False) -> str:
 
 
 def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None:
+    """Commands that run as they are printed, and the file that holds every figure."""
     if winner is None:
         return
+    trial = f"trial={winner.recommended}"
     rivals = [found for found in winner.standings if found.trial_id != winner.recommended and found.admitted]
     rival = winner.best if winner.best != winner.recommended else rivals[0].trial_id if rivals else ""
-    verbs = [f"rag compare {rival} {winner.recommended}" if rival else ""]
-    verbs += [f"rag baseline {called}", f"rag report {called}"] if called else []
-    turns = any(example.turn for trial in done.plan.trials for example in trial.golden.examples)
-    verbs += [f"rag dialogues trial={winner.recommended}"] if turns else []
-    verbs += [f'rag ask "…" trial={winner.recommended}', "make ui", f"{folder}/leaderboard.json"]
-    out.print(f"Next:  {escape('   '.join(filter(None, verbs)))}", soft_wrap=True)
+    verbs = [f"rag compare {rival} {winner.recommended}"] if rival else []
+    if called:
+        experiment, *overrides = shlex.split(called)
+        # The gate's baseline knows the experiment, and not the overrides of one sweep: the trial has them.
+        verbs += [f"rag baseline {shlex.quote(experiment)}{f' {trial}' if overrides else ''}", f"rag report {called}"]
+    examples = [example for planned in done.plan.trials for example in planned.golden.examples]
+    verbs += [f"rag dialogues {trial}"] if any(example.turn for example in examples) else []
+    asked = next((example.query.text for example in examples if example.has_gold and not example.query.history), "")
+    verbs += [f"rag ask {shlex.quote(' '.join(asked.split()).lstrip('-'))} {trial}"] if asked else []
+    following([*verbs, "rag ui"])
+    out.print(f"[dim]Every figure: {escape(str(folder))}/leaderboard.json[/dim]", soft_wrap=True)
