@@ -208,7 +208,7 @@ class OpenAiGenerator:
 
     @cached_property
     def _client(self) -> "OpenAI":
-        from rag.generators.client import connected
+        from rag.endpoint import connected
 
         return connected(self.url, self._key, self.timeout, self.retries)
 

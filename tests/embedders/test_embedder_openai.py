@@ -92,6 +92,7 @@ def test_a_missing_key_is_found_before_anything_is_sent(endpoint: Any, monkeypat
         (reply([], []), "vectors of shape"),
         (reply([1.0, float("nan")], [1.0, 2.0]), "NaN or infinity"),
         (reply([1e300], [1.0]), "NaN or infinity"),
+        (reply([10**400], [1.0]), "no list of vectors"),
         (reply("abc", "def"), "no list of vectors"),
         ((200, {}, {"object": "list"}), "no list of vectors"),
         ((200, {}, ["not", "the", "protocol"]), "no list of vectors"),
