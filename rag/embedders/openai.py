@@ -110,7 +110,7 @@ class OpenAiEmbedder:
             reply = client.embeddings.create(
                 model=self.model, input=texts, dimensions=self.dimensions or omit, encoding_format="float"
             )
-        except (OpenAIError, ValueError, RecursionError) as error:
+        except (OpenAIError, ValueError, OverflowError, RecursionError) as error:
             # `from None` and the replacement: a server may repeat the key in its message.
             said = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
             raise ServiceError(self.address, f"{type(error).__name__}: {said}", self._remedy(error)) from None
@@ -128,7 +128,7 @@ class OpenAiEmbedder:
             rows = sorted(reply.data, key=lambda row: row.index)
             numbers = [row.index for row in rows]
             vectors = np.array([row.embedding for row in rows], np.float32)
-        except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             raise self._odd("something that is no list of vectors of one length") from error
         if numbers != list(range(expected)):
             raise self._odd(f"{len(numbers)} vectors for {expected} texts, or with other numbers")
