@@ -92,8 +92,8 @@ class Ledger:
         """Write down as many requests, in their order, as still fit as they are expected; BudgetError if not even one does.
 
         Gives their number, and the function that writes down what they took; nothing stays of a batch that broke off. To look
-        and to write is one step for all processes that share a folder. Behind a URL nothing can be held: processes that look at
-        the same moment may each enter a batch.
+        and to write is one step for all processes that share a folder. Where no lock holds, as behind a URL, who has written
+        looks again: of processes that look at the same moment all may be refused, and no two get what fits one.
         """
         key = f"{self.space}/{uuid.uuid4().hex}"
         done = False
@@ -110,6 +110,9 @@ class Ledger:
         with self.store.claim(self.space):
             count = self._fitting(expected)
             self._write(key, sum(expected[:count], Spent()), is_open=True)
+            if not self._fits(self.spent()):
+                self.store.remove(key)
+                raise self._refused()
         try:
             yield count, settle
         finally:
@@ -124,8 +127,11 @@ class Ledger:
                 break
             fitting += 1
         if not fitting:
-            raise BudgetError(self.terms.where, self._said(), "raise it, or run again: what is stored is not paid for twice")
+            raise self._refused()
         return fitting
+
+    def _refused(self) -> BudgetError:
+        return BudgetError(self.terms.where, self._said(), "raise it, or run again: what is stored is not paid for twice")
 
     def _fits(self, total: Spent) -> bool:
         tokens, usd = self.terms.tokens, self.terms.usd

@@ -80,6 +80,10 @@ class Runner:
             return Outcome(key, "stopped", error=str(error))
         except UserError as error:
             return Outcome(key, "failed", error=str(error))
+        except MemoryError as error:
+            what = f"takes more memory than there is ({error})"
+            told = ConfigError(self.graph.stages[key].label, what, "lower its parameters, or run fewer workers")
+            return Outcome(key, "failed", error=str(told))
         except Exception:  # A stage's own mistake must not end the sweep; its traceback is shown with the failed trials.
             return Outcome(key, "failed", error=traceback.format_exc())
 

@@ -38,7 +38,7 @@ __all__ = [
 
 Metric = RankingMetric | AnswerMetric | AssessedMetric
 
-CUT = re.compile(r"0*(?P<size>[1-9][0-9]*)(?P<chars>chars)?")
+CUT = re.compile(r"0*(?P<size>[1-9][0-9]{0,8})(?P<chars>chars)?")
 FORMS = "write metric@5, metric@k (the trial's own k) or metric@2000chars, or an answer metric without a cut"
 
 
@@ -102,7 +102,7 @@ def parse_column(text: str, k: int, known: Collection[str] | None = None) -> Col
     match = CUT.fullmatch(str(k) if cutoff == "k" else cutoff)
     if not match:
         given = f" with k={k}" if cutoff == "k" else ""
-        raise ConfigError("metrics", f"{text!r}{given} has no cut-off from 1", FORMS)
+        raise ConfigError("metrics", f"{text!r}{given} has no cut-off from 1 to 999,999,999", FORMS)
     return Column(text, metric, "chars" if match["chars"] else "ranks", int(match["size"]))
 
 

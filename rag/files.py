@@ -1,8 +1,16 @@
 """Files that people keep, written so that a reader sees the old one or the new one, and folders that came with us."""
 
+import logging
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+PATIENCE = 30.0
+"""Seconds after which it is said that a lock is waited for."""
+log = logging.getLogger(__name__)
 
 
 def replace_text(path: Path, text: str, errors: str = "strict") -> None:
@@ -22,6 +30,25 @@ def replace_text(path: Path, text: str, errors: str = "strict") -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a file against all other processes that lock it; the death of a holder frees it.
+
+    OSError where it cannot be locked, as on some network drives. Others answer as if it were held: so a long wait is said.
+    """
+    lock = FileLock(path, fallback_to_soft=False)  # a soft lock outlives its holder
+    try:
+        lock.acquire(timeout=PATIENCE)
+    except Timeout:
+        log.warning("%s: waiting for a lock: another process holds it, or this drive has no locks", path)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # what was done under the lock is done
+            lock.release()
 
 
 def is_running(pid: int) -> bool:

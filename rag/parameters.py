@@ -20,6 +20,9 @@ PLAIN: Mapping[type, tuple[tuple[type, ...], str]] = {
 }
 """What a value may be for each plain type, and what the type is called."""
 
+LARGEST = 2**31 - 1
+"""The largest whole number of a parameter: C libraries take no larger one everywhere."""
+
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -48,6 +51,8 @@ def check(target: type, given: Mapping[str, Any], named: str, where: str, places
     for name, value in given.items():
         if name in hints and not fits(value, hints[name]):
             raise ConfigError(places[name], f"is {shown(value)}", f"{called(hints[name])} is needed")
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise ConfigError(places[name], f"is {shown(value)}", f"a number of at most {LARGEST:,} is needed")
 
 
 @lru_cache(maxsize=512)

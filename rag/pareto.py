@@ -1,6 +1,6 @@
 """Which trials nothing beats: over quality, latency, cost and size of the indexes, by differences that are more than noise."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,8 @@ Ints = NDArray[np.int64]
 
 SAME = 1e-12
 """Means that are closer count as equal: sums differ in their last bits."""
+AT_ONCE = 500
+"""Trials that are compared with all others at once: the figures of all pairs of 5,000 trials take 2 GB."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +50,27 @@ def dominated(candidates: Sequence[Candidate], cluster: Ints) -> dict[str, str]:
     """
     if len(candidates) < 2:
         return {}
-    quality, better = differences(np.stack([found.quality for found in candidates], axis=1), cluster)
+    quality = _Pairs(np.stack([found.quality for found in candidates], axis=1), cluster)
+    latency = _Pairs(_log_seconds(candidates), np.arange(_timed(candidates)))
     scales = [np.array([getattr(found, name) for found in candidates]) for name in ("latency", "cost", "size")]
-    nowhere_worse = (quality >= -SAME) & np.logical_and.reduce([_at_most(scale) for scale in scales])
+    nowhere_worse = np.empty((len(candidates), len(candidates)), np.bool_)
+    exact = np.empty_like(nowhere_worse)
+    for rows in _pieces(len(candidates)):
+        at_most = np.logical_and.reduce([_at_most(scale[rows], scale) for scale in scales])
+        nowhere_worse[rows] = (quality.means(rows) >= -SAME) & at_most
+        exact[rows] = nowhere_worse[rows] & np.logical_or.reduce([scale[rows, None] < scale for scale in scales[1:]])
     np.fill_diagonal(nowhere_worse, False)
-    exact = nowhere_worse & np.logical_or.reduce([scale[:, None] < scale for scale in scales[1:]])
     open_pairs = nowhere_worse & ~exact & ~exact.any(axis=0)
-    ratio, faster = differences(_log_seconds(candidates), np.arange(_timed(candidates)))
-    found = exact | _found(open_pairs & (quality > SAME), better, open_pairs & (ratio < -SAME), faster)
+    found = exact | _found(open_pairs, quality, latency)
     means = np.array([float(np.nanmean(one.quality)) if (one.quality == one.quality).any() else -np.inf for one in candidates])
-    best = np.where(found, means[:, None], -np.inf).argmax(axis=0)
+    order = np.argsort(-means, kind="stable")
+    best = order[found[order].argmax(axis=0)]
     beaten = np.flatnonzero(found.any(axis=0)).tolist()
     return {candidates[trial].trial_id: candidates[int(best[trial])].trial_id for trial in beaten}
+
+
+def _pieces(trials: int) -> Iterator[slice]:
+    return (slice(first, first + AT_ONCE) for first in range(0, trials, AT_ONCE))
 
 
 def differences(values: Floats, cluster: Ints) -> tuple[Floats, Floats]:
@@ -70,41 +81,50 @@ def differences(values: Floats, cluster: Ints) -> tuple[Floats, Floats]:
     `rag.resampling.effective` counts clusters, less one; a p-value is never below that of all signs being the same. A trial
     without any value differs from nothing: NaN.
     """
-    trials = values.shape[1]
-    known = ~np.isnan(values).all(axis=0)
-    rows = ~np.isnan(values[:, known]).any(axis=1)
-    mean, p = np.full((trials, trials), np.nan), np.full((trials, trials), np.nan)
-    place = np.ix_(known, known)
-    if not rows.any() or not known.any():
-        return mean, p
-    kept, names = values[rows][:, known], np.unique(cluster[rows], return_inverse=True)[1]
-    found = kept.mean(axis=0)
-    mean[place] = found[:, None] - found
-    groups = int(names.max()) + 1
-    counts = by_cluster(np.ones((len(kept), 1)), names, groups)
-    if groups > 1:
-        residuals = by_cluster(kept, names, groups) - counts * found
-        p[place] = _p_values(mean[place], residuals, len(kept), float(effective(counts)[0]))
-    return mean, p
+    pairs, every = _Pairs(values, cluster), slice(None)
+    return pairs.means(every), pairs.p_values(every)
 
 
-def _p_values(mean: Floats, residuals: Floats, n: int, equal: float) -> Floats:
-    groups = len(residuals)
-    gram = residuals.T @ residuals
-    both = np.diag(gram)[:, None] + np.diag(gram)
-    spread = np.maximum(both - 2 * gram, 0.0)
-    spread[spread < SAME * both] = 0.0
-    error = np.sqrt(spread * groups / (groups - 1)) / n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(np.abs(mean) <= SAME, 0.0, np.abs(mean) / error)
-    p: Floats = np.maximum(2 * stdtr(equal - 1, -t), 2.0 ** (1 - min(groups, 1000)))
-    return p
+class _Pairs:
+    """Differences of trials as in `differences`, of some of them (rows) from all."""
+
+    def __init__(self, values: Floats, cluster: Ints) -> None:
+        known = ~np.isnan(values).all(axis=0)
+        asked = ~np.isnan(values[:, known]).any(axis=1)
+        kept, names = values[asked][:, known], np.unique(cluster[asked], return_inverse=True)[1]
+        self._n, groups = len(kept), int(names.max(initial=-1)) + 1
+        self._found = np.full(values.shape[1], np.nan)
+        self._residuals = np.full((groups, values.shape[1]), np.nan)
+        counts = by_cluster(np.ones((self._n, 1)), names, groups)
+        self._equal = float(effective(counts)[0])
+        if self._n:
+            self._found[known] = kept.mean(axis=0)
+            self._residuals[:, known] = by_cluster(kept, names, groups) - counts * self._found[known]
+        self._squares = (self._residuals**2).sum(axis=0)
+
+    def means(self, rows: slice) -> Floats:
+        """Means of the differences, NaN for a trial without any value."""
+        means: Floats = self._found[rows, None] - self._found
+        return means
+
+    def p_values(self, rows: slice) -> Floats:
+        """Two-sided p-values of the differences, NaN where there are fewer than two clusters."""
+        mean, groups = self.means(rows), len(self._residuals)
+        if groups < 2:
+            return np.full(mean.shape, np.nan)
+        both = self._squares[rows, None] + self._squares
+        spread = np.maximum(both - 2 * (self._residuals[:, rows].T @ self._residuals), 0.0)
+        spread[spread < SAME * both] = 0.0
+        error = np.sqrt(spread * groups / (groups - 1)) / self._n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(np.abs(mean) <= SAME, 0.0, np.abs(mean) / error)
+        p: Floats = np.maximum(2 * stdtr(self._equal - 1, -t), 2.0 ** (1 - min(groups, 1000)))
+        return p
 
 
-def _at_most(values: Floats) -> Flags:
+def _at_most(some: Floats, values: Floats) -> Flags:
     """Whether the value of a row is at most that of a column; unknown in both is equal, unknown in one is not comparable."""
-    unknown = np.isnan(values)
-    at_most: Flags = (values[:, None] <= values) | (unknown[:, None] & unknown)
+    at_most: Flags = (some[:, None] <= values) | (np.isnan(some)[:, None] & np.isnan(values))
     return at_most
 
 
@@ -122,14 +142,26 @@ def _log_seconds(candidates: Sequence[Candidate]) -> Floats:
     return logs
 
 
-def _found(quality: Flags, better: Floats, latency: Flags, faster: Floats) -> Flags:
+def _found(open_pairs: Flags, quality: _Pairs, latency: _Pairs) -> Flags:
     """Pairs that one of the tests decides, corrected for all pairs that both were asked about."""
-    asked, p = np.stack([quality, latency]), np.stack([better, faster])
-    asked &= ~np.isnan(p)
-    decided = np.zeros(asked.shape, np.bool_)
-    decided[asked] = holm(p[asked]) <= ALPHA
-    either: Flags = np.logical_or(decided[0], decided[1])
-    return either
+    asked = [_asked(open_pairs, quality, 1.0), _asked(open_pairs, latency, -1.0)]
+    decided = holm(np.concatenate([p for _, p in asked])) <= ALPHA
+    found = np.zeros_like(open_pairs)
+    for flags, _ in asked:
+        found[flags] |= decided[: flags.sum()]
+        decided = decided[flags.sum() :]
+    return found
+
+
+def _asked(open_pairs: Flags, pairs: _Pairs, sign: float) -> tuple[Flags, Floats]:
+    """The open pairs whose means differ in a direction, and the p-values of these."""
+    asked, values = np.zeros_like(open_pairs), []
+    for rows in _pieces(len(open_pairs)):
+        if open_pairs[rows].any():
+            p = pairs.p_values(rows)
+            asked[rows] = open_pairs[rows] & (sign * pairs.means(rows) > SAME) & ~np.isnan(p)
+            values.append(p[asked[rows]])
+    return asked, np.concatenate(values) if values else np.empty(0)
 
 
 def holm(p: Floats) -> Floats:

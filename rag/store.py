@@ -15,17 +15,16 @@ import stat
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import fsspec
 import numpy as np
-from filelock import FileLock
 
 from rag.entries import HEADER, Entry, decode, decode_meta, encode
 from rag.errors import StoreError
-from rag.files import is_running
+from rag.files import is_running, locked
 
 __all__ = ["Entry", "Store"]
 
@@ -168,12 +167,12 @@ class Store:
             return
         number = int(hashlib.sha256(key.encode()).hexdigest(), 16) % LOCKS
         lock = Path(self.base) / "locks" / key.partition("/")[0] / f"{number:02x}"
-        try:
-            lock.parent.mkdir(parents=True, exist_ok=True)
-            held = FileLock(lock).acquire()
-        except OSError as error:
-            raise _unwritable(str(lock), error) from error
-        with held:
+        with ExitStack() as held:
+            try:
+                lock.parent.mkdir(parents=True, exist_ok=True)
+                held.enter_context(locked(lock))
+            except OSError as error:
+                raise _unlockable(lock, error) from error
             yield
 
     def clear_orphans(self) -> int:
@@ -191,6 +190,13 @@ def _unwritable(path: str, error: Exception) -> StoreError:
     full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
     what = "the disk is full" if full else f"cannot be written ({_said(error)})"
     return StoreError(path, what, "make room, or set store=<folder or URL>; then run again: it goes on here")
+
+
+def _unlockable(lock: Path, error: OSError) -> StoreError:
+    if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOTSUP):
+        return _unwritable(str(lock), error)
+    remedy = "set store=<folder on a disk of this machine, or URL>, or have locks switched on for this drive"
+    return StoreError(str(lock), f"cannot be locked ({_said(error)}): this drive has no file locks", remedy)
 
 
 def _said(error: Exception) -> str:

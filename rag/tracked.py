@@ -15,9 +15,8 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 import yaml
-from filelock import FileLock
 
-from rag.files import is_running
+from rag.files import is_running, locked
 from rag.identity import digest
 from rag.redaction import plain, shown
 
@@ -210,7 +209,7 @@ def alone(uri: str) -> Iterator[None]:
     if database is None:
         yield
         return
-    with FileLock(f"{database}.sending.lock"):
+    with locked(Path(f"{database}.sending.lock")):
         yield
 
 

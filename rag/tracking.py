@@ -116,7 +116,7 @@ def _client(uri: str) -> "MlflowClient":
 
     if (database := tracked.sqlite_file(uri)) is None:
         return MlflowClient(tracking_uri=uri)
-    with FileLock(f"{database}.lock", timeout=PATIENCE):
+    with FileLock(f"{database}.lock", timeout=PATIENCE, fallback_to_soft=False):
         # MLflow would try for 100 seconds to open what cannot be opened.
         with closing(sqlite3.connect(database, timeout=BUSY, isolation_level=None)) as connection:
             connection.executescript("BEGIN IMMEDIATE; ROLLBACK")

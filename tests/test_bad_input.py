@@ -75,6 +75,10 @@ def assert_refused(said: Said, where: str, *remedies: str) -> None:
         ("metrics=[ndgc@10]", "metrics", ["'ndgc@10'", "did you mean 'ndcg'", "token_f1"]),
         ("metrics=[ndcg]", "metrics", ["'ndcg' measures rankings and has no cut-off", "metric@5"]),
         ("metrics=[ndcg@0]", "metrics", ["'ndcg@0' has no cut-off from 1", "metric@5"]),
+        ("metrics=[recall@99999999999999999999]", "metrics", ["has no cut-off from 1 to 999,999,999"]),
+        ("metrics=[recall@2147483648chars]", "metrics", ["has no cut-off from 1 to 999,999,999"]),
+        ("embedder.dimensions=10000000000", "embedder.dimensions", ["a number of at most 2,147,483,647"]),
+        ("embedder.dimensions=2147483647", "embedder.dimensions", ["a whole number from 2 to 1048576"]),
         ("metrics=[ndcg@ten]", "metrics", ["'ndcg@ten' has no cut-off from 1", "metric@2000chars"]),
         ("metrics=[exact_match@5]", "metrics", ["measures answers", "write exact_match"]),
         ("k", "k", ["has no '='", "key=value"]),
@@ -508,6 +512,30 @@ def test_an_embedder_that_gives_what_it_should_not(rag: Verb, broken: None, how:
     given = ("embedder=broken", f"embedder.how={how}")
     assert_failed_by_stage(rag(*RUN, *given), where, said)
     assert_said(rag("search", "Why?", *RUN[2:], *given), where, said)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "where", "remedy"),
+    [
+        (("index=[faiss_ivf]", "index.faiss_ivf.seed=1180591620717411303424"), "index.faiss_ivf.seed", "at most 2,147,483,647"),
+        (("selector=neighbours", "selector.neighbours.before=2147483647"), "selector.neighbours.before", "from 0 to 1000"),
+    ],
+)
+def test_a_number_that_no_library_takes(rag: Verb, overrides: tuple[str, ...], where: str, remedy: str) -> None:
+    assert_refused(rag(*RUN, "fusion=rrf", *overrides), where, remedy)
+
+
+def test_a_stage_that_takes_more_memory_than_there_is(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*_: object) -> None:
+        raise MemoryError("Unable to allocate 74.5 GiB for an array")
+
+    monkeypatch.setattr("rag.embedders.hashing.HashingEmbedder.embed_documents", short)
+    said = rag(*RUN, "-m", "fusion=single", "index=[bm25s],[dense]")
+    assert said.code == 1
+    assert "takes more memory than there is (Unable to allocate 74.5 GiB for an array)\n" in said.err
+    assert "→ lower its parameters, or run fewer workers" in said.err
+    assert "Traceback" not in said.err
+    assert "Recommended: bm25s" in said.out
 
 
 def test_a_mistake_in_a_component_keeps_its_traceback_and_spares_other_trials(rag: Verb, broken: None) -> None:

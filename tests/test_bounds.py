@@ -13,10 +13,9 @@ import pytest
 from scripted_server import Exchange, serving
 from verbs import Verb, verb
 
-from rag import compose, experiment
+from rag import compose, endpoint, experiment
 from rag.bounds import MOST_VALUES, check_axis, check_size
 from rag.errors import ConfigError, ServiceError, StoreError
-from rag.generators import client
 from rag.generators.openai import OpenAiGenerator
 from rag.records import Message, Query, Request
 from rag.store import Entry, Store
@@ -148,7 +147,7 @@ def test_a_pipe_in_place_of_an_entry_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_reply_in_drips_has_a_deadline(monkeypatch: pytest.MonkeyPatch, streamed: bool) -> None:
     """The clock says that a part of a body took 10 s; a silence of 5 s would end a reply, one of 50 s in all does."""
     now = iter(range(0, 10_000, 10))
-    monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
+    monkeypatch.setattr(endpoint, "time", SimpleNamespace(monotonic=lambda: float(next(now))))
     sent = []
 
     def drip(exchange: Exchange) -> None:

@@ -122,6 +122,22 @@ def test_without_any_quality_nothing_is_comparable() -> None:
     assert front([nothing, nothing], ALONE) == {"n"}
 
 
+def test_pairs_that_are_compared_a_piece_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(3)
+    values = np.round(random.random((N, 1)) + random.normal(0, 0.3, (N, 7)) + random.normal(0, 0.3, 7), 1)
+    values[:, 6], values[2, 5] = np.nan, np.nan
+    scales = random.integers(0, 3, (7, 2)).astype(float)
+    field = [
+        Candidate(str(row), values[:, row], random.exponential(1 + row, 20), 1.0 + row, *scales[row].tolist())
+        for row in range(7)
+    ]
+    whole = dominated(field, ALONE)
+    assert whole
+    for at_once in (1, 2, 3):
+        monkeypatch.setattr("rag.pareto.AT_ONCE", at_once)
+        assert dominated(field, ALONE) == whole
+
+
 def test_who_is_not_slower() -> None:
     fast, same, slow = (candidate(name, ms=ms).seconds for name, ms in (("f", 10.0), ("s", 10.2), ("z", 20.0)))
     assert not_slower([slow, same, fast], 2) == [1, 2]

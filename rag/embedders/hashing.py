@@ -15,6 +15,8 @@ import numpy as np
 from rag.embedders.limits import check_within
 from rag.records import Vectors
 
+MOST = 2**20
+"""Dimensions: every text takes memory for all of them."""
 WORD = re.compile(r"\w+")
 
 
@@ -29,7 +31,7 @@ class HashingEmbedder:
     ngrams: int = 2
 
     def __post_init__(self) -> None:
-        check_within("embedder.dimensions", self.dimensions, 2)
+        check_within("embedder.dimensions", self.dimensions, 2, MOST)
         check_within("embedder.ngrams", self.ngrams, 1, 8)
 
     def window(self) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 OFFICIAL = "https://api.openai.com/v1"
+LONGEST_VECTOR = 2**20
+"""Bytes of the longest vector as JSON."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class OpenAiEmbedder:
     `base_url` is taken from the variable OPENAI_BASE_URL when it is None, the key from the variable that `api_key_env` names;
     the key is never stored, shown or logged. A request waits `timeout` seconds and is tried again up to `retries` times
     after a lost connection, 408, 409, 429 and 5xx, after the pause that the server's Retry-After asks for. Texts are not cut
-    here: one that is too long for OpenAI's models is an error of the service; another server may cut it and not say so.
+    here: one that is too long for OpenAI's models is an error of the service; another server may cut it and not say so. A
+    reply may take ten times `timeout` and a megabyte per text.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("api_key_env", "batch_size", "timeout", "retries")
@@ -102,12 +105,12 @@ class OpenAiEmbedder:
         from openai import OpenAIError, omit
 
         key = self._key()
-        client = _client(self._url(), key, self.timeout, self.retries)
+        client = _client(self._url(), key, self.timeout, self.retries, self.batch_size * LONGEST_VECTOR)
         try:
             reply = client.embeddings.create(
                 model=self.model, input=texts, dimensions=self.dimensions or omit, encoding_format="float"
             )
-        except (OpenAIError, ValueError) as error:
+        except (OpenAIError, ValueError, OverflowError, RecursionError) as error:
             # `from None` and the replacement: a server may repeat the key in its message.
             said = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
             raise ServiceError(self.address, f"{type(error).__name__}: {said}", self._remedy(error)) from None
@@ -140,12 +143,10 @@ class OpenAiEmbedder:
 
 
 @once(kept=4)
-def _client(url: str, key: str, timeout: float, retries: int) -> "OpenAI":
-    from openai import DefaultHttpxClient, OpenAI
+def _client(url: str, key: str, timeout: float, retries: int, longest: int) -> "OpenAI":
+    from rag.endpoint import connected
 
-    # Documents go to the host that the config names, and to no other that it sends to.
-    http = DefaultHttpxClient(timeout=timeout, follow_redirects=False)
-    return OpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=retries, http_client=http)
+    return connected(url, key, timeout, retries, longest)
 
 
 @once(kept=4)

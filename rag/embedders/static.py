@@ -20,6 +20,7 @@ from rag.embedders.minilm import DIMENSIONS, MiniLmEmbedder, folder, released
 from rag.embedders.once import once
 from rag.embedders.tokens import offsets
 from rag.errors import ConfigError
+from rag.files import locked
 from rag.models import readable
 from rag.records import Vectors
 
@@ -80,16 +81,19 @@ class StaticEmbedder:
 
     def _stored(self) -> Path:
         """The folder of the distilled model, made if nobody has made it; processes that ask together wait for one."""
-        from filelock import FileLock
         from model2vec.version import __version__
 
         name = sha256(f"{self.fingerprint()} model2vec {__version__} {self.dimensions} {self.sif}".encode()).hexdigest()[:16]
         target = Path(self.cache).absolute() / f"static-{self.dimensions}-{name}"
         if not target.is_dir():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(f"{target}.lock"):
-                if not target.is_dir():
-                    _distil(self.dimensions, self.sif, target)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with locked(Path(f"{target}.lock")):
+                    if not target.is_dir():
+                        _distil(self.dimensions, self.sif, target)
+            except OSError as error:
+                what = f"{target} cannot be written or locked ({error.strerror or error})"
+                raise ConfigError("embedder.runtime.cache", what, "name a folder on a disk of this machine") from error
         return target
 
 

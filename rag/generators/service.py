@@ -1,6 +1,5 @@
 """What a chat completions server sent: a reply, or an error and what it means to the person who configured it."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -136,5 +135,5 @@ def _text(said: Any) -> str:
 
 
 def _count(value: Any) -> int | None:
-    known = isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
+    known = isinstance(value, (int, float)) and 0 <= value < 2**53  # a float of more digits is not exact
     return int(value) if known else None

@@ -18,6 +18,7 @@ TOKEN = re.compile(
       | !?\[(?=[^\[\]]{0,500}\][(\[])                                            # links: what stands before their words
       | \]\([^()\s]{0,500}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?(?:\s+"[^"\n]{0,200}")?\)  # and behind them
       | \]\[[^\[\]\n]{0,200}\]
+      | [\[\]]                                                       # links that are defined elsewhere
       | [*`~]+ | (?<![^\W_])_+ | _+(?![^\W_]) | \\(?=[^\w\s])
       | [\u00ad\u200b-\u200d\u2060\ufeff]
     )

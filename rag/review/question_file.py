@@ -3,16 +3,14 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from rag import golden as golden_sets
 from rag.errors import DataError, UserError, problems_of, together
-from rag.files import replace_text
+from rag.files import locked, replace_text
 from rag.golden import Golden
 from rag.loaders.folder import NativeQuestions
 from rag.records import Document
@@ -76,11 +74,11 @@ class QuestionFile:
     def _alone(self) -> Iterator[None]:
         """Let one review after the other write: each adds to what the last one left."""
         lock = self.path.with_name(f".{self.path.name}.lock")
-        try:
-            held = FileLock(lock).acquire()
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
-        with held:
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(lock))
+            except OSError as error:
+                raise _unwritable(self.path, error) from error
             try:
                 yield
             finally:

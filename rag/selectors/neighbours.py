@@ -9,6 +9,9 @@ from rag.corpus import Corpus
 from rag.errors import ConfigError
 from rag.rankings import NOTHING, Rankings
 
+MOST = 1000
+"""Neighbours on one side: every hit takes memory for all of them."""
+
 
 class NeighboursSelector:
     """Puts up to `before` chunks before and `after` chunks behind every hit, each a context of its own.
@@ -23,8 +26,8 @@ class NeighboursSelector:
 
     def __init__(self, before: int = 1, after: int = 1) -> None:
         for name, value in (("before", before), ("after", after)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ConfigError(f"selector.neighbours.{name}", f"found {value!r}", "a whole number of at least 0")
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+                raise ConfigError(f"selector.neighbours.{name}", f"found {value!r}", f"a whole number from 0 to {MOST}")
         self.before, self.after = before, after
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:

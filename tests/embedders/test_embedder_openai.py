@@ -105,6 +105,12 @@ def test_an_answer_that_is_no_embedding(endpoint: Any, answer: Any, said: str) -
         made(endpoint).embed_documents(["a", "b"])
 
 
+def test_a_number_that_no_float_can_be(endpoint: Any) -> None:
+    endpoint.script = [reply([10**400])]
+    with pytest.raises(ServiceError, match="OverflowError"):
+        made(endpoint).embed_queries(["a"])
+
+
 def test_batches_of_unequal_dimensions(endpoint: Any) -> None:
     endpoint.script = [reply([1.0, 2.0]), reply([1.0])]
     with pytest.raises(ServiceError, match=r"vectors of \[1, 2\] dimensions"):

@@ -9,8 +9,8 @@ from email.utils import formatdate
 import pytest
 from scripted_server import Exchange, Step, cut, error, say, send, serving, stream
 
+from rag import endpoint
 from rag.errors import RefusalError, ServiceError
-from rag.generators import client
 from rag.generators.openai import OpenAiGenerator
 from rag.records import Message, Query, Request
 
@@ -99,7 +99,7 @@ def test_json_that_is_too_deep_is_told() -> None:
 
 @both
 def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "LONGEST", 100_000)
+    monkeypatch.setattr(endpoint, "LONGEST", 100_000)
     said = failure(ask, say("word " * 40_000))
     assert said.what == "sent more than 100,000 bytes and did not end"
     assert "generator.max_tokens" in said.remedy
@@ -124,6 +124,11 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
             stream("A", ending=b'data: {"error": {"message": "no: %s"}}\n\n' % KEY.encode()),
             "broke its reply off: no: ***",
             "try",
+        ),
+        (
+            stream(ending=b'data: {"choices": [{"logprobs": {"content": [{"logprob": 1' + b"0" * 400 + b"}]}}]}\n\n"),
+            "sent a reply that cannot be read: int too large",
+            "chat completions server",
         ),
     ],
 )

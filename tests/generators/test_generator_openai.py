@@ -82,7 +82,10 @@ def test_price_and_unknown_price(script: Script) -> None:
     assert math.isnan(priced.generate([request()])[0].cost)
 
 
-@pytest.mark.parametrize("usage", [None, {"prompt_tokens": math.nan, "completion_tokens": -3}, {"prompt_tokens": "many"}, []])
+@pytest.mark.parametrize(
+    "usage",
+    [None, {"prompt_tokens": math.nan, "completion_tokens": -3}, {"prompt_tokens": "many"}, {"prompt_tokens": 10**400}, []],
+)
 def test_usage_that_is_no_number_counts_nothing(script: Script, usage: object) -> None:
     script.steps = [say("Yes.", usage)]
     (reply,) = generator(script).generate([request()])

@@ -20,6 +20,7 @@ SOURCES = [
     ("| Fare | Price |\n|------|:-----:|\n| Dog | 2 |\n", "Fare Price Dog 2", "Fare | Price |\n|------|:-----:|\n| Dog | 2"),
     ("> It is said\n> that it\u00a0rains.", "It is said that it rains.", "It is said\n> that it\u00a0rains."),
     ("Use <abbr title='x'>HTML</abbr> &amp; 5 \\* 3<br>now", "Use HTML & 5 * 3 now", None),
+    ("Install [*orjson*] or `x[fast]`, see [#425].", "Install orjson or x[fast], see #425.", None),
     ("/// tip\nMind <!-- not\nthis --> the gap.\n///", "Mind the gap.", "Mind <!-- not\nthis --> the gap."),
 ]
 

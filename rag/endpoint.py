@@ -1,0 +1,99 @@
+"""The HTTP client of model servers: it goes to one server, waits so long and reads so much."""
+
+import time
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import httpcore2
+import httpx2
+from openai import DefaultHttpxClient, OpenAI, OpenAIError
+
+LONGEST = 64 * 2**20
+"""Bytes of the longest reply, streamed or whole: a server that never ends must not fill the memory."""
+
+LASTING = 10
+"""How many times `timeout` one request may take, head and body: `timeout` alone bounds a silence, not a byte now and then."""
+
+
+def connected(url: str, key: str, timeout: float, retries: int, longest: int | None = None) -> OpenAI:
+    """A client for one server; a reply of more than `longest` bytes (LONGEST), or a late one, is an OpenAIError.
+
+    Redirects are not followed: documents and questions go to the host that the config names, and to no other. Replies come
+    uncompressed, because a megabyte may be packed a thousand times smaller.
+    """
+    http = DefaultHttpxClient(
+        timeout=timeout,
+        follow_redirects=False,
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [partial(_bound, longest or LONGEST)]},
+    )
+    for transport in (http._transport, *http._mounts.values()):
+        if isinstance(transport, httpx2.HTTPTransport):  # httpx2 has no parameter for the network behind it
+            transport._pool._network_backend = _Network(transport._pool._network_backend, LASTING * timeout)
+    return OpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=retries, http_client=http)
+
+
+def _bound(longest: int, response: httpx2.Response) -> None:
+    if (packed := response.headers.get("Content-Encoding", "identity")) != "identity":
+        raise OpenAIError(f"sent a compressed reply ({packed[:40]}), which was not asked for")
+    if isinstance(response.stream, httpx2.SyncByteStream):
+        response.stream = _Bounded(response.stream, longest)
+
+
+class _Bounded(httpx2.SyncByteStream):
+    """A body that is an error, which is not tried again, after so many bytes."""
+
+    def __init__(self, stream: httpx2.SyncByteStream, longest: int) -> None:
+        self._stream, self._longest = stream, longest
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for part in self._stream:
+            size += len(part)
+            if size > self._longest:
+                raise OpenAIError(f"sent more than {self._longest:,} bytes and did not end")
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Network(httpcore2.NetworkBackend):
+    """Connections on which a reply is an error, which is not tried again, so many seconds after its request."""
+
+    def __init__(self, network: httpcore2.NetworkBackend, seconds: float) -> None:
+        self._network, self._seconds = network, seconds
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        return _Timed(self._network.connect_tcp(host, port, timeout, local_address, socket_options), self._seconds)
+
+
+class _Timed(httpcore2.NetworkStream):
+    def __init__(self, stream: httpcore2.NetworkStream, seconds: float) -> None:
+        self._stream, self._seconds = stream, seconds
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, timeout)
+        self._deadline = time.monotonic() + self._seconds
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if time.monotonic() > self._deadline:
+            raise OpenAIError(f"was still sending its reply after {self._seconds:g} s")
+        return self._stream.read(max_bytes, timeout)
+
+    def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> "_Timed":
+        return _Timed(self._stream.start_tls(ssl_context, server_hostname, timeout), self._seconds)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
