@@ -5,15 +5,14 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from rag import checked, leaderboard, tracking
+from rag import checked, columns, leaderboard, tracking
 from rag.assessors import Assessor, assessors
-from rag.controls import RETRIEVED, Controlled
+from rag.controls import Controlled
 from rag.engine import Outcome
 from rag.errors import ServiceError, UserError
 from rag.evaluate import Scores
@@ -34,8 +33,8 @@ LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 def send(done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None) -> str:
     """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run.
 
-    `controlled` adds metrics of answers to the run of the recommended trial, and their means to the parent run. `verdict`
-    becomes tags of the parent run and of the trials, those that are there already included.
+    `controlled` adds metrics of answers to the run of the recommended trial. `verdict` becomes tags of the parent run and of
+    the trials, those that are there already included. The parent run gets all metrics of the recommended trial.
 
     ServiceError if MLflow cannot take them; it names `again`, the command that sends them later.
     """
@@ -84,9 +83,11 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
         full = _answered(controlled.plan, store, tags)
         trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
     trials = [replace(trial, tags={**trial.tags, **_verdict(trial.trial_id, verdict)}) for trial in trials]
-    chosen = _recommended(verdict) if verdict else {}
-    means = {row.column: row.mean for row in controlled.results if row.name == RETRIEVED and row.mean == row.mean}
-    return replace(_swept(made, trials), tags={**tags, **chosen}, metrics={**_spent(done), **means})
+    chosen = columns.verdict_tags(verdict) if verdict else {}
+    shown = verdict.recommended if verdict else controlled.trial_id
+    metrics = next((trial.metrics for trial in trials if trial.trial_id == shown), {})
+    concluded = columns.verdict_figures(verdict, done.board.objective) if verdict else {}
+    return replace(_swept(made, trials), tags={**tags, **chosen}, metrics={**metrics, **concluded, **_spent(done)})
 
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
@@ -98,12 +99,8 @@ def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
 def _with_answers(trial: TrialRecord, full: TrialRecord) -> TrialRecord:
     """A trial of a sweep with metrics that were measured of it alone, their judge, and their values by question."""
     metrics, tags = {**full.metrics, **trial.metrics}, {**full.tags, **trial.tags}
-    return replace(trial, metrics=metrics, tags=tags, table=full.table or trial.table, files={**full.files, **trial.files})
-
-
-def _recommended(verdict: Winner) -> dict[str, str]:
-    trial = verdict.of(verdict.recommended)
-    return {"verdict": trial.name, "verdict.trial": trial.trial_id, "verdict.why": verdict.why}
+    files = {**trial.files, **full.files}
+    return replace(trial, metrics=metrics, tags=tags, table=full.table or trial.table, files=files)
 
 
 def _verdict(trial_id: str, verdict: Winner | None) -> dict[str, str]:
@@ -148,31 +145,24 @@ def _swept(made: Plan, trials: Sequence[TrialRecord]) -> SweepRecord:
 
 
 def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
-    means = {column: found["mean"] for column, found in row.metrics.items()}
-    bounds = {f"{column}/{end}": found[end] for column, found in row.metrics.items() for end in ("low", "high")}
-    kinds = {
-        f"{column}/kind={kind}": found["mean"]
-        for kind, columns in row.kinds.items()
-        if kind
-        for column, found in columns.items()
-    }
     judge = next(iter(assessors(made, store, [trial])), None)
     tally = checked.one_of(trial, made, store)
-    given = {**means, **bounds, **kinds, **row.measured, **(tally.metrics() if tally and tally.fired else {})}
-    metrics = {name: value for name, value in given.items() if value is not None}
+    objective = leaderboard.objective_of(made)
+    metrics = {**columns.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
+    judged = {"judge.json": json.dumps(plain(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}
     # What a run may spend is none of a trial's: with another budget it is still the same trial.
     config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
     return TrialRecord(
         trial_id=trial.trial_id,
         name=trial.trial.name,
-        params=dict(flattened(config)),
+        params=columns.settings(trial, made),
         metrics=metrics,
         config=config,
-        tags={**tags, "config.digest": digest(without_runtime(config)), **_choices(row), **_judge_tags(judge)},
+        tags={**tags, "config.digest": digest(without_runtime(config)), **_judge_tags(judge)},
         table=_table(trial, made, store) if row.status == "done" else None,
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
-        files={"judge.json": json.dumps(plain(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {},
+        files={"metrics.json": columns.everything(row), **judged},
     )
 
 
@@ -184,10 +174,6 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
         f"judge.auc.{card.data}": f"{card.auc.value:.3f} [{card.auc.low:.3f}, {card.auc.high:.3f}]" for card in judge.cards
     }
     return {"judge": judge.name, "judge.identity": judge.identity, **cards, "judge.remarks": "; ".join(judge.remarks)}
-
-
-def _choices(row: Row) -> dict[str, str]:
-    return {f"axis.{axis}": choice for axis, choice in row.choices.items()}
 
 
 def _table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
@@ -208,15 +194,6 @@ def _table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
         for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
     ]
     return Table(["id", "question", "kind", *scores.columns, "answer"], rows)
-
-
-def flattened(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Dotted names and texts of every value of a config."""
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", str(value)
 
 
 def _versions() -> dict[str, str]:

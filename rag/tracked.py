@@ -31,6 +31,8 @@ LONGEST_PARAM = 500
 """Characters of a parameter that every MLflow server takes; newer ones cut at 6,000. config.yaml holds them in full."""
 LONGEST_TAG = 5000
 TABLE = "questions.json"
+CONCLUSIONS = ("judge", "verdict", "recommended", "tied", "looks")
+"""First words of the names of tags that may change after a run was sent."""
 
 ENVIRONMENT: Mapping[str, str] = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -85,8 +87,8 @@ class SweepRecord:
 
 
 def metric_name(column: str) -> str:
-    """A metric's name as MLflow takes it: `recall@5/kind=table` becomes `recall_at_5/kind.table`."""
-    return fitting_name(column.replace("@", "_at_").replace("=", "."))
+    """A metric's name as MLflow takes it, without `@`: `recall@5_low` becomes `recall_5_low`."""
+    return fitting_name(column)
 
 
 def named_metrics(metrics: Mapping[str, float]) -> Iterator[tuple[str, float]]:
@@ -142,8 +144,8 @@ def trial_tags(trial: TrialRecord, record: SweepRecord, parent: str) -> dict[str
 
 
 def verdicts(tags: Mapping[str, str]) -> dict[str, str]:
-    """Those tags that may change after a run was sent: the card of its judge, and the verdict of its sweep."""
-    return {name: value for name, value in tags.items() if name.partition(".")[0] in ("judge", "verdict")}
+    """Those tags that may change after a run was sent: the card of its judge, and what its sweep concluded."""
+    return {name: value for name, value in tags.items() if name.partition(".")[0] in CONCLUSIONS}
 
 
 def _origin(record: SweepRecord) -> dict[str, str]:

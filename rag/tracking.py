@@ -57,9 +57,9 @@ def track(record: SweepRecord, uri: str) -> str:
 
     The same sweep (name, parameters, dataset) finds its parent run again, and a trial that stands below it with the same
     config and status is not sent twice: only metrics that it lacks, and what is known of its judge by now, whose card may be
-    younger. A new trial costs three requests: create with tags, one batch of parameters and metrics (one more for every 100
-    parameters beyond the first), terminate; its artifacts cost none when their location is a folder. ServiceError if MLflow
-    cannot take them: nothing is lost, `rag track` sends the rest.
+    younger. A new trial costs four requests: create with tags, one batch of parameters and metrics, the dataset, terminate; its
+    artifacts cost none when their location is a folder. ServiceError if MLflow cannot take them: nothing is lost, `rag track`
+    sends the rest.
     """
     with _told(uri, record.experiment), tracked.alone(uri):
         client = _client(uri)
@@ -70,10 +70,10 @@ def track(record: SweepRecord, uri: str) -> str:
             for trial in record.trials:
                 if run := sent.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
                     _measured_since(client, run, trial)
+                    _of_dataset(client, run, record)
                 else:
                     _send(client, experiment, parent, record, trial)
-            if record.metrics:
-                _log(client, parent, {}, record.metrics)
+            _measured_anew(client, parent, record.metrics)
             failed = bool(record.trials) and all(trial.status == "FAILED" for trial in record.trials)
             client.set_terminated(parent, "FAILED" if failed else "FINISHED")
     return parent
@@ -153,10 +153,10 @@ def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str
     else:
         run = client.create_run(experiment, tags=tracked.sweep_tags(record), run_name=record.name)
     run_id = str(run.info.run_id)
-    if not (run.inputs and run.inputs.dataset_inputs):
-        with _killed_if_interrupted(client, run_id):
+    with _killed_if_interrupted(client, run_id):
+        if not (run.inputs and run.inputs.dataset_inputs):
             _log(client, run_id, record.params, {})
-            client.log_inputs(run_id, datasets=[_dataset_input(record)])
+        _of_dataset(client, run, record)
     return run_id
 
 
@@ -164,12 +164,16 @@ def _known(client: "MlflowClient", experiment: str, record: SweepRecord) -> "Run
     return next(_runs(client, experiment, f"tags.`assay.sweep` = '{tracked.sweep_digest(record)}'"), None)
 
 
-def _dataset_input(record: SweepRecord) -> Any:
+def _of_dataset(client: "MlflowClient", run: "Run", record: SweepRecord) -> None:
+    """Name the dataset on a run that has none."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
+    if run.inputs and run.inputs.dataset_inputs:
+        return
     source, profile = json.dumps({"uri": shown("", record.dataset_source)}), json.dumps({"num_rows": record.n_questions})
     dataset = Dataset(record.dataset_name, record.dataset_digest[:LONGEST_DIGEST], "local", source, profile=profile)
-    return DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])
+    given = DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])
+    client.log_inputs(run.info.run_id, datasets=[given])
 
 
 def _sent(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[str, str, str], "Run"]:
@@ -184,6 +188,14 @@ def _measured_since(client: "MlflowClient", run: "Run", trial: TrialRecord) -> N
         _log(client, run.info.run_id, {}, lacking)
     if _told_since(client, run, trial.tags) or lacking:
         _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
+
+
+def _measured_anew(client: "MlflowClient", run_id: str, metrics: Mapping[str, float]) -> None:
+    """Log those metrics that a run lacks, or has other values of: every value that is logged becomes a point of a chart."""
+    there = client.get_run(run_id).data.metrics
+    changed = {name: value for name, value in metrics.items() if there.get(tracked.metric_name(name)) != value}
+    if changed:
+        _log(client, run_id, {}, changed)
 
 
 def _told_since(client: "MlflowClient", run: "Run", tags: Mapping[str, str]) -> bool:
@@ -205,6 +217,7 @@ def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRec
     with _killed_if_interrupted(client, run.info.run_id):
         _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
         _log(client, run.info.run_id, trial.params, trial.metrics)
+        _of_dataset(client, run, record)
         client.set_terminated(run.info.run_id, trial.status)
 
 
