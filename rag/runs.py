@@ -10,20 +10,18 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from rag import checked, columns, leaderboard, tracking
+from rag import checked, columns, leaderboard, rows, traces, tracking
 from rag.assessors import Assessor, assessors
 from rag.controls import Controlled
 from rag.engine import Outcome
 from rag.errors import ServiceError, UserError
-from rag.evaluate import Scores
 from rag.identity import digest, without_runtime
-from rag.jobs import replies_of
 from rag.leaderboard import Row
 from rag.plan import Plan, PlannedTrial
 from rag.redaction import plain, shown
 from rag.store import Store
 from rag.sweep import Sweep
-from rag.tracking import SweepRecord, Table, TrialRecord
+from rag.tracking import SweepRecord, TrialRecord
 from rag.winner import Winner
 
 FOLDER = Path(".rag")
@@ -36,15 +34,32 @@ def send(done: Sweep, store: Store, again: str, controlled: Controlled | None = 
     `controlled` adds metrics of answers to the run of the recommended trial. `verdict` becomes tags of the parent run and of
     the trials, those that are there already included. The parent run gets all metrics of the recommended trial.
 
-    ServiceError if MLflow cannot take them; it names `again`, the command that sends them later.
+    The questions of the recommended trial become traces, for MLflow's evaluation view. ServiceError if MLflow cannot take all
+    that; it names `again`, the command that sends it later, and says so if the questions alone are missing.
     """
+    what = ""
     try:
         uri = tracking.prepare(None, FOLDER)
         tracking.reap(uri, done.plan.experiment.name)
-        return tracking.track(record(done, store, controlled, verdict), uri)
+        told = record(done, store, controlled, verdict)
+        parent = tracking.track(told, uri)
+        what = "the trials are in MLflow, the questions of the recommended one are not: "
+        traces.send(told, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
+        return parent
     except ServiceError as error:
         first = "the results are safe" if "rag track" in error.remedy else error.remedy
-        raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
+        raise ServiceError(error.where, what + error.what, f"{first}; when it is mended: {again}") from error
+
+
+def _questions(
+    made: Plan, store: Store, controlled: Controlled, verdict: Winner | None
+) -> dict[str, list[traces.QuestionRecord]]:
+    """The questions of the recommended trial, with all metrics of its answers."""
+    if verdict is None:
+        return {}
+    whole = controlled.plan if controlled.plan and controlled.trial_id == verdict.recommended else None
+    trials = whole.trials[:1] if whole else [trial for trial in made.trials if trial.trial_id == verdict.recommended]
+    return {verdict.recommended: rows.questions(trials[0], whole or made, store)}
 
 
 def server_command(port: int) -> list[str]:
@@ -76,9 +91,9 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
     """Everything that MLflow is told of a sweep."""
     controlled = controlled or Controlled()
     made = done.plan
-    rows = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
+    ended = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
     tags = _tags(made)
-    trials = [_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows]
+    trials = [_trial(trial, ended[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in ended]
     if controlled.plan:
         full = _answered(controlled.plan, store, tags)
         trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
@@ -92,8 +107,8 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
     """The first trial of a plan, with all metrics of its answers."""
-    rows = {row.trial_id: row for row in leaderboard.of(made, {}, store).rows}
-    return _trial(made.trials[0], rows[made.trials[0].trial_id], made, store, tags)
+    board = {row.trial_id: row for row in leaderboard.of(made, {}, store).rows}
+    return _trial(made.trials[0], board[made.trials[0].trial_id], made, store, tags)
 
 
 def _with_answers(trial: TrialRecord, full: TrialRecord) -> TrialRecord:
@@ -159,7 +174,7 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
         metrics=metrics,
         config=config,
         tags={**tags, "config.digest": digest(without_runtime(config)), **_judge_tags(judge)},
-        table=_table(trial, made, store) if row.status == "done" else None,
+        table=rows.table(trial, made, store) if row.status == "done" else None,
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
         files={"metrics.json": columns.everything(row), **judged},
@@ -174,26 +189,6 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
         f"judge.auc.{card.data}": f"{card.auc.value:.3f} [{card.auc.low:.3f}, {card.auc.high:.3f}]" for card in judge.cards
     }
     return {"judge": judge.name, "judge.identity": judge.identity, **cards, "judge.remarks": "; ".join(judge.remarks)}
-
-
-def _table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
-    entry = store.read(made.stages[trial.ends.score].entry)
-    if entry is None:
-        return None
-    scores = Scores.from_arrays(entry.arrays)
-    generated = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
-    answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
-    rows = [
-        [
-            example.query.query_id,
-            example.query.text,
-            example.kind,
-            *(None if value != value else value for value in row),
-            answer,
-        ]
-        for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
-    ]
-    return Table(["id", "question", "kind", *scores.columns, "answer"], rows)
 
 
 def _versions() -> dict[str, str]:

@@ -21,7 +21,19 @@ from rag.errors import ServiceError
 from rag.redaction import shown
 from rag.tracked import SweepRecord, Table, TrialRecord
 
-__all__ = ["SweepRecord", "Table", "TrialRecord", "attach", "experiment_of", "prepare", "reap", "track"]
+__all__ = [
+    "SweepRecord",
+    "Table",
+    "TrialRecord",
+    "attach",
+    "client_of",
+    "experiment_of",
+    "prepare",
+    "reap",
+    "sent_trials",
+    "told",
+    "track",
+]
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -41,12 +53,12 @@ def prepare(uri: str | None, folder: Path) -> str:
     """
     own = tracked.sqlite_uri(folder.resolve() / "mlflow.db")
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or own
-    with _told(uri, "EXPERIMENT"):
+    with told(uri, "EXPERIMENT"):
         if (database := tracked.sqlite_file(uri)) is None:
-            _client(uri).search_experiments(max_results=1)
+            client_of(uri).search_experiments(max_results=1)
             return uri
         database.parent.mkdir(parents=True, exist_ok=True)
-        client = _client(uri)
+        client = client_of(uri)
         if uri == own:
             tracked.commit_fast(client._tracking_client.store)
     return uri
@@ -61,14 +73,14 @@ def track(record: SweepRecord, uri: str) -> str:
     artifacts cost none when their location is a folder. ServiceError if MLflow cannot take them: nothing is lost, `rag track`
     sends the rest.
     """
-    with _told(uri, record.experiment), tracked.alone(uri):
-        client = _client(uri)
+    with told(uri, record.experiment), tracked.alone(uri):
+        client = client_of(uri)
         experiment = experiment_of(client, uri, record.experiment)
         parent = _parent(client, experiment, record)
         with _killed_if_interrupted(client, parent):
-            sent = _sent(client, experiment, parent)
+            there = sent_trials(client, experiment, parent)
             for trial in record.trials:
-                if run := sent.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
+                if run := there.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
                     _measured_since(client, run, trial)
                     _of_dataset(client, run, record)
                 else:
@@ -85,8 +97,8 @@ def attach(record: SweepRecord, files: Mapping[str, str], uri: str | None, folde
     Two requests, and one per file where artifacts lie behind a service. ServiceError if MLflow cannot take them.
     """
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or tracked.sqlite_uri(folder.resolve() / "mlflow.db")
-    with _told(uri, record.experiment):
-        client = _client(uri)
+    with told(uri, record.experiment):
+        client = client_of(uri)
         known = client.get_experiment_by_name(record.experiment)
         parent = _known(client, known.experiment_id, record) if known else None
         if parent is not None:
@@ -99,8 +111,8 @@ def reap(uri: str, experiment: str) -> int:
 
     Such a run may be taken up by who sends its sweep again, so nobody sends to the same database file meanwhile.
     """
-    with _told(uri, experiment), tracked.alone(uri):
-        client = _client(uri)
+    with told(uri, experiment), tracked.alone(uri):
+        client = client_of(uri)
         known = client.get_experiment_by_name(experiment)
         running = _runs(client, known.experiment_id, "attributes.status = 'RUNNING'") if known else ()
         stale = [run.info.run_id for run in running if tracked.is_orphan(run.data.tags)]
@@ -111,7 +123,8 @@ def reap(uri: str, experiment: str) -> int:
     return len(left)
 
 
-def _client(uri: str) -> "MlflowClient":
+def client_of(uri: str) -> "MlflowClient":
+    """A client of a tracking URI; the tables of an SQLite file are made under a lock."""
     from mlflow import MlflowClient
 
     if (database := tracked.sqlite_file(uri)) is None:
@@ -176,7 +189,8 @@ def _of_dataset(client: "MlflowClient", run: "Run", record: SweepRecord) -> None
     client.log_inputs(run.info.run_id, datasets=[given])
 
 
-def _sent(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[str, str, str], "Run"]:
+def sent_trials(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[str, str, str], "Run"]:
+    """The runs below a parent run by trial id, digest of the config and status."""
     runs = _runs(client, experiment, f"tags.`mlflow.parentRunId` = '{parent}'")
     return {(run.data.tags.get("assay.trial", ""), run.data.tags.get("assay.config", ""), run.info.status): run for run in runs}
 
@@ -264,7 +278,7 @@ def _killed_if_interrupted(client: "MlflowClient", run_id: str) -> Iterator[None
 
 
 @contextmanager
-def _told(uri: str, experiment: str) -> Iterator[None]:
+def told(uri: str, experiment: str) -> Iterator[None]:
     """Say in one line what went wrong there."""
     for name, value in tracked.ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -275,6 +289,6 @@ def _told(uri: str, experiment: str) -> Iterator[None]:
     try:
         with tracked.quiet():
             yield
-    except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError) as error:
+    except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError, NotImplementedError) as error:
         what = f"MLflow cannot be used: {tracked.said(error)}"
         raise ServiceError(shown("", uri), what, f"the results are safe; when it is mended: rag track {experiment}") from error
