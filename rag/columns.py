@@ -8,7 +8,7 @@ from rag.leaderboard import Row
 from rag.objective import Objective
 from rag.plan import Plan, PlannedTrial, ends_of
 from rag.redaction import plain
-from rag.winner import Mean, Winner
+from rag.winner import Winner
 
 ROLES = ("chunker", "embedder", "index", "fusion", "reranker", "selector", "generator")
 """The roles whose choices stand in columns of every trial; axes add their own."""
@@ -32,8 +32,8 @@ def settings(trial: PlannedTrial, made: Plan) -> dict[str, str]:
 
 
 def _choice(config: Mapping[str, Any]) -> str:
-    """`recursive` for `rag.chunkers.recursive.RecursiveChunker`; several indexes by their keys."""
-    return str(config["_target_"]).split(".")[-2] if "_target_" in config else "+".join(config)
+    """`recursive` for `rag.chunkers.recursive.RecursiveChunker`; several by their keys."""
+    return str(config["_target_"]).split(".")[-2] if "_target_" in config else "+".join(config) or "none"
 
 
 def everything(row: Row) -> str:
@@ -54,9 +54,6 @@ def verdict_figures(verdict: Winner, objective: Objective) -> dict[str, float]:
     """The metrics of a sweep besides those of the recommended trial: trials that are tied, looks, the objective on holdout."""
     told = {"tied": float(len(verdict.tied))} | ({"looks": float(verdict.looks)} if verdict.holdout else {})
     column = "objective" if objective.summed else objective.column
-    return told | _ends(f"holdout_{column}", verdict.of(verdict.recommended).holdout)
-
-
-def _ends(name: str, found: Mean | None) -> dict[str, float]:
-    given = found.to_json() if found else {}
-    return {name if end == "mean" else f"{name}_{end}": value for end, value in given.items() if value is not None}
+    held = verdict.of(verdict.recommended).holdout
+    names = {"mean": f"holdout_{column}", "low": f"holdout_{column}_low", "high": f"holdout_{column}_high"}
+    return told | {names[part]: value for part, value in (held.to_json() if held else {}).items() if value is not None}

@@ -28,27 +28,31 @@ FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 
 
-def send(done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None) -> str:
+def send(
+    done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None
+) -> tuple[str, str]:
     """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run.
 
     `controlled` adds metrics of answers to the run of the recommended trial. `verdict` becomes tags of the parent run and of
     the trials, those that are there already included. The parent run gets all metrics of the recommended trial.
 
-    The questions of the recommended trial become traces, for MLflow's evaluation view. ServiceError if MLflow cannot take all
-    that; it names `again`, the command that sends it later, and says so if the questions alone are missing.
+    The questions of the recommended trial become traces, for MLflow's evaluation view. What keeps MLflow from taking these is
+    returned beside the id, empty where nothing does. ServiceError if it cannot take the trials; it names `again`, the command
+    that sends them later.
     """
-    what = ""
     try:
         uri = tracking.prepare(None, FOLDER)
         tracking.reap(uri, done.plan.experiment.name)
         told = record(done, store, controlled, verdict)
         parent = tracking.track(told, uri)
-        what = "the trials are in MLflow, the questions of the recommended one are not: "
-        traces.send(told, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
-        return parent
     except ServiceError as error:
         first = "the results are safe" if "rag track" in error.remedy else error.remedy
-        raise ServiceError(error.where, what + error.what, f"{first}; when it is mended: {again}") from error
+        raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
+    try:
+        traces.send(told, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
+    except ServiceError as error:
+        return parent, f"{error.where}: {error.what}; later: {again}"
+    return parent, ""
 
 
 def _questions(
@@ -97,12 +101,12 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
     if controlled.plan:
         full = _answered(controlled.plan, store, tags)
         trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
-    trials = [replace(trial, tags={**trial.tags, **_verdict(trial.trial_id, verdict)}) for trial in trials]
+    trials = [replace(trial, tags={**_verdict(trial.trial_id, verdict), **trial.tags}) for trial in trials]
     chosen = columns.verdict_tags(verdict) if verdict else {}
     shown = verdict.recommended if verdict else controlled.trial_id
     metrics = next((trial.metrics for trial in trials if trial.trial_id == shown), {})
     concluded = columns.verdict_figures(verdict, done.board.objective) if verdict else {}
-    return replace(_swept(made, trials), tags={**tags, **chosen}, metrics={**metrics, **concluded, **_spent(done)})
+    return replace(_swept(made, trials), tags={**chosen, **tags}, metrics={**metrics, **concluded, **_spent(done)})
 
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:

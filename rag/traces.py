@@ -79,12 +79,14 @@ def _send(client: "MlflowClient", run: "Run", asked: Sequence[QuestionRecord]) -
     from mlflow.tracing.client import TracingClient
 
     experiment, tracing = run.info.experiment_id, TracingClient(client.tracking_uri)
-    for begin in range(0, len(asked), BATCH):
-        batch = asked[begin : begin + BATCH]
-        client.delete_traces(experiment, trace_ids=[_trace_id(run, question) for question in batch])
-        for place, question in enumerate(batch, begin):
-            tracing.start_trace(_info(run, question, run.info.start_time + len(asked) - place))
-        tracing.log_spans(experiment, [span for question in batch for span in _spans(run, question)])
+    # MLflow lists the newest first, so an earlier question has a later time, in ms.
+    timed = [(run.info.start_time + len(asked) - place, question) for place, question in enumerate(asked)]
+    for begin in range(0, len(timed), BATCH):
+        batch = timed[begin : begin + BATCH]
+        client.delete_traces(experiment, trace_ids=[_trace_id(run, question) for _, question in batch])
+        for time, question in batch:
+            tracing.start_trace(_info(run, question, time))
+        tracing.log_spans(experiment, [span for time, question in batch for span in _spans(run, question, time)])
 
 
 def _trace_id(run: "Run", question: QuestionRecord) -> str:
@@ -92,16 +94,16 @@ def _trace_id(run: "Run", question: QuestionRecord) -> str:
 
 
 def _info(run: "Run", question: QuestionRecord, time: int) -> "TraceInfo":
-    """A trace without its spans. MLflow lists the newest first, so an earlier question has a later `time`, in ms."""
+    """A trace without its spans."""
     from mlflow.entities import TraceInfo, TraceLocation, TraceState
 
-    inputs, outputs = _inputs(question), _outputs(question)
+    outputs = _outputs(question)
     return TraceInfo(
         _trace_id(run, question),
         TraceLocation.from_experiment_id(run.info.experiment_id),
         time,
         TraceState.ERROR if question.failed else TraceState.OK,
-        request_preview=json.dumps(inputs, ensure_ascii=False)[:1000],
+        request_preview=_text(question.text)[:1000],
         response_preview=str(outputs.get("answer") or "; ".join(outputs["passages"]))[:1000],
         client_request_id=question.query_id,
         trace_metadata={"mlflow.sourceRun": run.info.run_id},
@@ -125,24 +127,23 @@ def _assessments(run: "Run", question: QuestionRecord) -> Iterator["Assessment"]
         yield Expectation("evidence", gold, source=people, metadata=of_run)
 
 
-def _spans(run: "Run", question: QuestionRecord) -> Iterator["Span"]:
+def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
     found = [
         {"id": one.chunk_id, "page_content": _text(one.text), "metadata": {"doc_uri": one.doc_id, "score": one.score}}
         for one in question.passages
     ]
-    inputs = _inputs(question)
-    yield _span(run, question, "question", "CHAIN", inputs, _outputs(question))
-    yield _span(run, question, "search", "RETRIEVER", inputs, found)
-    if question.answer is not None:
-        yield _span(run, question, "answer", "LLM", inputs, _outputs(question)["answer"])
+    trace_id, outputs = _trace_id(run, question), _outputs(question)
+    steps = [("question", "CHAIN", outputs), ("search", "RETRIEVER", found), ("answer", "LLM", outputs.get("answer"))]
+    for name, kind, output in steps[: 2 if question.answer is None else 3]:
+        given = {"spanType": kind, "spanInputs": _inputs(question), "spanOutputs": output}
+        yield _span(trace_id, name, time * 1_000_000, question.failed, given)
 
 
-def _span(run: "Run", question: QuestionRecord, name: str, kind: str, inputs: Any, outputs: Any) -> "Span":
+def _span(trace_id: str, name: str, began: int, failed: bool, given: Mapping[str, Any]) -> "Span":
     from mlflow.entities import Span
 
-    trace_id, root = _trace_id(run, question), name == "question"
-    given = {"traceRequestId": trace_id, "spanType": kind, "spanInputs": inputs, "spanOutputs": outputs}
-    began = run.info.start_time * 1_000_000
+    root = name == "question"
+    attributes = {"traceRequestId": trace_id, **given}
     return Span.from_dict(
         {
             "trace_id": trace_id,
@@ -151,8 +152,8 @@ def _span(run: "Run", question: QuestionRecord, name: str, kind: str, inputs: An
             "name": name,
             "start_time_unix_nano": began,
             "end_time_unix_nano": began,
-            "status": {"code": "STATUS_CODE_ERROR" if question.failed and root else "STATUS_CODE_OK", "message": ""},
-            "attributes": {f"mlflow.{key}": json.dumps(plain(value), ensure_ascii=False) for key, value in given.items()},
+            "status": {"code": "STATUS_CODE_ERROR" if failed and root else "STATUS_CODE_OK", "message": ""},
+            "attributes": {f"mlflow.{key}": json.dumps(plain(value), ensure_ascii=False) for key, value in attributes.items()},
             "events": [],
         }
     )

@@ -87,8 +87,11 @@ class SweepRecord:
 
 
 def metric_name(column: str) -> str:
-    """A metric's name as MLflow takes it, without `@`: `recall@5_low` becomes `recall_5_low`."""
-    return fitting_name(column)
+    """A metric's name as MLflow takes it: `recall@5` becomes `recall_5`.
+
+    No slash is left: where one metric has it, some of MLflow's charts leave out those that have none.
+    """
+    return fitting_name(column.replace("/", "_"))
 
 
 def named_metrics(metrics: Mapping[str, float]) -> Iterator[tuple[str, float]]:
