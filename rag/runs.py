@@ -5,47 +5,65 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from rag import checked, leaderboard, tracking
+from rag import checked, columns, leaderboard, rows, traces, tracking
 from rag.assessors import Assessor, assessors
-from rag.controls import RETRIEVED, Controlled
+from rag.controls import Controlled
 from rag.engine import Outcome
 from rag.errors import ServiceError, UserError
-from rag.evaluate import Scores
 from rag.identity import digest, without_runtime
-from rag.jobs import replies_of
 from rag.leaderboard import Row
 from rag.plan import Plan, PlannedTrial
 from rag.redaction import plain, shown
 from rag.store import Store
 from rag.sweep import Sweep
-from rag.tracking import SweepRecord, Table, TrialRecord
+from rag.tracking import SweepRecord, TrialRecord
 from rag.winner import Winner
 
 FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 
 
-def send(done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None) -> str:
+def send(
+    done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None
+) -> tuple[str, str]:
     """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run.
 
-    `controlled` adds metrics of answers to the run of the recommended trial, and their means to the parent run. `verdict`
-    becomes tags of the parent run and of the trials, those that are there already included.
+    `controlled` adds metrics of answers to the run of the recommended trial. `verdict` becomes tags of the parent run and of
+    the trials, those that are there already included. The parent run gets all metrics of the recommended trial.
 
-    ServiceError if MLflow cannot take them; it names `again`, the command that sends them later.
+    The questions of the recommended trial become traces, for MLflow's evaluation view. What keeps MLflow from taking these is
+    returned beside the id, empty where nothing does. ServiceError if it cannot take the trials; it names `again`, the command
+    that sends them later.
     """
     try:
         uri = tracking.prepare(None, FOLDER)
         tracking.reap(uri, done.plan.experiment.name)
-        return tracking.track(record(done, store, controlled, verdict), uri)
+        told = record(done, store, controlled, verdict)
+        parent = tracking.track(told, uri)
     except ServiceError as error:
         first = "the results are safe" if "rag track" in error.remedy else error.remedy
         raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
+    try:
+        traces.send(told, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
+    except ServiceError as error:
+        return parent, f"{error.where}: {error.what}; later: {again}"
+    return parent, ""
+
+
+def _questions(
+    made: Plan, store: Store, controlled: Controlled, verdict: Winner | None
+) -> dict[str, list[traces.QuestionRecord]]:
+    """The questions of the recommended trial, with all metrics of its answers."""
+    if verdict is None:
+        return {}
+    whole = controlled.plan if controlled.plan and controlled.trial_id == verdict.recommended else None
+    trials = whole.trials[:1] if whole else [trial for trial in made.trials if trial.trial_id == verdict.recommended]
+    return {verdict.recommended: rows.questions(trials[0], whole or made, store)}
 
 
 def server_command(port: int) -> list[str]:
@@ -77,33 +95,31 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
     """Everything that MLflow is told of a sweep."""
     controlled = controlled or Controlled()
     made = done.plan
-    rows = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
+    ended = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
     tags = _tags(made)
-    trials = [_trial(trial, rows[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in rows]
+    trials = [_trial(trial, ended[trial.trial_id], made, store, tags) for trial in made.trials if trial.trial_id in ended]
     if controlled.plan:
         full = _answered(controlled.plan, store, tags)
         trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
-    trials = [replace(trial, tags={**trial.tags, **_verdict(trial.trial_id, verdict)}) for trial in trials]
-    chosen = _recommended(verdict) if verdict else {}
-    means = {row.column: row.mean for row in controlled.results if row.name == RETRIEVED and row.mean == row.mean}
-    return replace(_swept(made, trials), tags={**tags, **chosen}, metrics={**_spent(done), **means})
+    trials = [replace(trial, tags={**_verdict(trial.trial_id, verdict), **trial.tags}) for trial in trials]
+    chosen = columns.verdict_tags(verdict) if verdict else {}
+    shown = verdict.recommended if verdict else controlled.trial_id
+    metrics = next((trial.metrics for trial in trials if trial.trial_id == shown), {})
+    concluded = columns.verdict_figures(verdict, done.board.objective) if verdict else {}
+    return replace(_swept(made, trials), tags={**chosen, **tags}, metrics={**metrics, **concluded, **_spent(done)})
 
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
     """The first trial of a plan, with all metrics of its answers."""
-    rows = {row.trial_id: row for row in leaderboard.of(made, {}, store).rows}
-    return _trial(made.trials[0], rows[made.trials[0].trial_id], made, store, tags)
+    board = {row.trial_id: row for row in leaderboard.of(made, {}, store).rows}
+    return _trial(made.trials[0], board[made.trials[0].trial_id], made, store, tags)
 
 
 def _with_answers(trial: TrialRecord, full: TrialRecord) -> TrialRecord:
     """A trial of a sweep with metrics that were measured of it alone, their judge, and their values by question."""
     metrics, tags = {**full.metrics, **trial.metrics}, {**full.tags, **trial.tags}
-    return replace(trial, metrics=metrics, tags=tags, table=full.table or trial.table, files={**full.files, **trial.files})
-
-
-def _recommended(verdict: Winner) -> dict[str, str]:
-    trial = verdict.of(verdict.recommended)
-    return {"verdict": trial.name, "verdict.trial": trial.trial_id, "verdict.why": verdict.why}
+    files = {**trial.files, **full.files}
+    return replace(trial, metrics=metrics, tags=tags, table=full.table or trial.table, files=files)
 
 
 def _verdict(trial_id: str, verdict: Winner | None) -> dict[str, str]:
@@ -148,31 +164,24 @@ def _swept(made: Plan, trials: Sequence[TrialRecord]) -> SweepRecord:
 
 
 def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
-    means = {column: found["mean"] for column, found in row.metrics.items()}
-    bounds = {f"{column}/{end}": found[end] for column, found in row.metrics.items() for end in ("low", "high")}
-    kinds = {
-        f"{column}/kind={kind}": found["mean"]
-        for kind, columns in row.kinds.items()
-        if kind
-        for column, found in columns.items()
-    }
     judge = next(iter(assessors(made, store, [trial])), None)
     tally = checked.one_of(trial, made, store)
-    given = {**means, **bounds, **kinds, **row.measured, **(tally.metrics() if tally and tally.fired else {})}
-    metrics = {name: value for name, value in given.items() if value is not None}
+    objective = leaderboard.objective_of(made)
+    metrics = {**columns.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
+    judged = {"judge.json": json.dumps(plain(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}
     # What a run may spend is none of a trial's: with another budget it is still the same trial.
     config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
     return TrialRecord(
         trial_id=trial.trial_id,
         name=trial.trial.name,
-        params=dict(flattened(config)),
+        params=columns.settings(trial, made),
         metrics=metrics,
         config=config,
-        tags={**tags, "config.digest": digest(without_runtime(config)), **_choices(row), **_judge_tags(judge)},
-        table=_table(trial, made, store) if row.status == "done" else None,
+        tags={**tags, "config.digest": digest(without_runtime(config)), **_judge_tags(judge)},
+        table=rows.table(trial, made, store) if row.status == "done" else None,
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
-        files={"judge.json": json.dumps(plain(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {},
+        files={"metrics.json": columns.everything(row), **judged},
     )
 
 
@@ -184,39 +193,6 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
         f"judge.auc.{card.data}": f"{card.auc.value:.3f} [{card.auc.low:.3f}, {card.auc.high:.3f}]" for card in judge.cards
     }
     return {"judge": judge.name, "judge.identity": judge.identity, **cards, "judge.remarks": "; ".join(judge.remarks)}
-
-
-def _choices(row: Row) -> dict[str, str]:
-    return {f"axis.{axis}": choice for axis, choice in row.choices.items()}
-
-
-def _table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
-    entry = store.read(made.stages[trial.ends.score].entry)
-    if entry is None:
-        return None
-    scores = Scores.from_arrays(entry.arrays)
-    generated = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
-    answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
-    rows = [
-        [
-            example.query.query_id,
-            example.query.text,
-            example.kind,
-            *(None if value != value else value for value in row),
-            answer,
-        ]
-        for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
-    ]
-    return Table(["id", "question", "kind", *scores.columns, "answer"], rows)
-
-
-def flattened(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Dotted names and texts of every value of a config."""
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", str(value)
 
 
 def _versions() -> dict[str, str]:

@@ -30,6 +30,8 @@ LONGEST_PARAM = 500
 """Characters of a parameter that every MLflow server takes; newer ones cut at 6,000. config.yaml holds them in full."""
 LONGEST_TAG = 5000
 TABLE = "questions.json"
+CONCLUSIONS = ("judge", "verdict", "recommended", "tied", "looks")
+"""First words of the names of tags that may change after a run was sent."""
 
 ENVIRONMENT: Mapping[str, str] = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -84,8 +86,11 @@ class SweepRecord:
 
 
 def metric_name(column: str) -> str:
-    """A metric's name as MLflow takes it: `recall@5/kind=table` becomes `recall_at_5/kind.table`."""
-    return fitting_name(column.replace("@", "_at_").replace("=", "."))
+    """A metric's name as MLflow takes it: `recall@5` becomes `recall_5`.
+
+    No slash is left: where one metric has it, some of MLflow's charts leave out those that have none.
+    """
+    return fitting_name(column.replace("/", "_"))
 
 
 def named_metrics(metrics: Mapping[str, float]) -> Iterator[tuple[str, float]]:
@@ -141,8 +146,8 @@ def trial_tags(trial: TrialRecord, record: SweepRecord, parent: str) -> dict[str
 
 
 def verdicts(tags: Mapping[str, str]) -> dict[str, str]:
-    """Those tags that may change after a run was sent: the card of its judge, and the verdict of its sweep."""
-    return {name: value for name, value in tags.items() if name.partition(".")[0] in ("judge", "verdict")}
+    """Those tags that may change after a run was sent: the card of its judge, and what its sweep concluded."""
+    return {name: value for name, value in tags.items() if name.partition(".")[0] in CONCLUSIONS}
 
 
 def _origin(record: SweepRecord) -> dict[str, str]:

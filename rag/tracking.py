@@ -21,7 +21,19 @@ from rag.errors import ServiceError
 from rag.redaction import shown
 from rag.tracked import SweepRecord, Table, TrialRecord
 
-__all__ = ["SweepRecord", "Table", "TrialRecord", "attach", "experiment_of", "prepare", "reap", "track"]
+__all__ = [
+    "SweepRecord",
+    "Table",
+    "TrialRecord",
+    "attach",
+    "client_of",
+    "experiment_of",
+    "prepare",
+    "reap",
+    "sent_trials",
+    "told",
+    "track",
+]
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -41,12 +53,12 @@ def prepare(uri: str | None, folder: Path) -> str:
     """
     own = tracked.sqlite_uri(folder.resolve() / "mlflow.db")
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or own
-    with _told(uri, "EXPERIMENT"):
+    with told(uri, "EXPERIMENT"):
         if (database := tracked.sqlite_file(uri)) is None:
-            _client(uri).search_experiments(max_results=1)
+            client_of(uri).search_experiments(max_results=1)
             return uri
         database.parent.mkdir(parents=True, exist_ok=True)
-        client = _client(uri)
+        client = client_of(uri)
         if uri == own:
             tracked.commit_fast(client._tracking_client.store)
     return uri
@@ -57,23 +69,23 @@ def track(record: SweepRecord, uri: str) -> str:
 
     The same sweep (name, parameters, dataset) finds its parent run again, and a trial that stands below it with the same
     config and status is not sent twice: only metrics that it lacks, and what is known of its judge by now, whose card may be
-    younger. A new trial costs three requests: create with tags, one batch of parameters and metrics (one more for every 100
-    parameters beyond the first), terminate; its artifacts cost none when their location is a folder. ServiceError if MLflow
-    cannot take them: nothing is lost, `rag track` sends the rest.
+    younger. A new trial costs four requests: create with tags, one batch of parameters and metrics, the dataset, terminate; its
+    artifacts cost none when their location is a folder. ServiceError if MLflow cannot take them: nothing is lost, `rag track`
+    sends the rest.
     """
-    with _told(uri, record.experiment), tracked.alone(uri):
-        client = _client(uri)
+    with told(uri, record.experiment), tracked.alone(uri):
+        client = client_of(uri)
         experiment = experiment_of(client, uri, record.experiment)
         parent = _parent(client, experiment, record)
         with _killed_if_interrupted(client, parent):
-            sent = _sent(client, experiment, parent)
+            there = sent_trials(client, experiment, parent)
             for trial in record.trials:
-                if run := sent.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
+                if run := there.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
                     _measured_since(client, run, trial)
+                    _of_dataset(client, run, record)
                 else:
                     _send(client, experiment, parent, record, trial)
-            if record.metrics:
-                _log(client, parent, {}, record.metrics)
+            _measured_anew(client, parent, record.metrics)
             failed = bool(record.trials) and all(trial.status == "FAILED" for trial in record.trials)
             client.set_terminated(parent, "FAILED" if failed else "FINISHED")
     return parent
@@ -85,8 +97,8 @@ def attach(record: SweepRecord, files: Mapping[str, str], uri: str | None, folde
     Two requests, and one per file where artifacts lie behind a service. ServiceError if MLflow cannot take them.
     """
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or tracked.sqlite_uri(folder.resolve() / "mlflow.db")
-    with _told(uri, record.experiment):
-        client = _client(uri)
+    with told(uri, record.experiment):
+        client = client_of(uri)
         known = client.get_experiment_by_name(record.experiment)
         parent = _known(client, known.experiment_id, record) if known else None
         if parent is not None:
@@ -99,8 +111,8 @@ def reap(uri: str, experiment: str) -> int:
 
     Such a run may be taken up by who sends its sweep again, so nobody sends to the same database file meanwhile.
     """
-    with _told(uri, experiment), tracked.alone(uri):
-        client = _client(uri)
+    with told(uri, experiment), tracked.alone(uri):
+        client = client_of(uri)
         known = client.get_experiment_by_name(experiment)
         running = _runs(client, known.experiment_id, "attributes.status = 'RUNNING'") if known else ()
         stale = [run.info.run_id for run in running if tracked.is_orphan(run.data.tags)]
@@ -111,7 +123,8 @@ def reap(uri: str, experiment: str) -> int:
     return len(left)
 
 
-def _client(uri: str) -> "MlflowClient":
+def client_of(uri: str) -> "MlflowClient":
+    """A client of a tracking URI; the tables of an SQLite file are made under a lock."""
     from mlflow import MlflowClient
 
     if (database := tracked.sqlite_file(uri)) is None:
@@ -153,10 +166,10 @@ def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str
     else:
         run = client.create_run(experiment, tags=tracked.sweep_tags(record), run_name=record.name)
     run_id = str(run.info.run_id)
-    if not (run.inputs and run.inputs.dataset_inputs):
-        with _killed_if_interrupted(client, run_id):
+    with _killed_if_interrupted(client, run_id):
+        if not (run.inputs and run.inputs.dataset_inputs):
             _log(client, run_id, record.params, {})
-            client.log_inputs(run_id, datasets=[_dataset_input(record)])
+        _of_dataset(client, run, record)
     return run_id
 
 
@@ -164,15 +177,20 @@ def _known(client: "MlflowClient", experiment: str, record: SweepRecord) -> "Run
     return next(_runs(client, experiment, f"tags.`assay.sweep` = '{tracked.sweep_digest(record)}'"), None)
 
 
-def _dataset_input(record: SweepRecord) -> Any:
+def _of_dataset(client: "MlflowClient", run: "Run", record: SweepRecord) -> None:
+    """Name the dataset on a run that has none."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
+    if run.inputs and run.inputs.dataset_inputs:
+        return
     source, profile = json.dumps({"uri": shown("", record.dataset_source)}), json.dumps({"num_rows": record.n_questions})
     dataset = Dataset(record.dataset_name, record.dataset_digest[:LONGEST_DIGEST], "local", source, profile=profile)
-    return DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])
+    given = DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])
+    client.log_inputs(run.info.run_id, datasets=[given])
 
 
-def _sent(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[str, str, str], "Run"]:
+def sent_trials(client: "MlflowClient", experiment: str, parent: str) -> dict[tuple[str, str, str], "Run"]:
+    """The runs below a parent run by trial id, digest of the config and status."""
     runs = _runs(client, experiment, f"tags.`mlflow.parentRunId` = '{parent}'")
     return {(run.data.tags.get("assay.trial", ""), run.data.tags.get("assay.config", ""), run.info.status): run for run in runs}
 
@@ -184,6 +202,14 @@ def _measured_since(client: "MlflowClient", run: "Run", trial: TrialRecord) -> N
         _log(client, run.info.run_id, {}, lacking)
     if _told_since(client, run, trial.tags) or lacking:
         _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
+
+
+def _measured_anew(client: "MlflowClient", run_id: str, metrics: Mapping[str, float]) -> None:
+    """Log those metrics that a run lacks, or has other values of: every value that is logged becomes a point of a chart."""
+    there = client.get_run(run_id).data.metrics
+    changed = {name: value for name, value in metrics.items() if there.get(tracked.metric_name(name)) != value}
+    if changed:
+        _log(client, run_id, {}, changed)
 
 
 def _told_since(client: "MlflowClient", run: "Run", tags: Mapping[str, str]) -> bool:
@@ -205,6 +231,7 @@ def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRec
     with _killed_if_interrupted(client, run.info.run_id):
         _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
         _log(client, run.info.run_id, trial.params, trial.metrics)
+        _of_dataset(client, run, record)
         client.set_terminated(run.info.run_id, trial.status)
 
 
@@ -251,7 +278,7 @@ def _killed_if_interrupted(client: "MlflowClient", run_id: str) -> Iterator[None
 
 
 @contextmanager
-def _told(uri: str, experiment: str) -> Iterator[None]:
+def told(uri: str, experiment: str) -> Iterator[None]:
     """Say in one line what went wrong there."""
     for name, value in tracked.ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -262,6 +289,6 @@ def _told(uri: str, experiment: str) -> Iterator[None]:
     try:
         with tracked.quiet():
             yield
-    except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError) as error:
+    except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError, NotImplementedError) as error:
         what = f"MLflow cannot be used: {tracked.said(error)}"
         raise ServiceError(shown("", uri), what, f"the results are safe; when it is mended: rag track {experiment}") from error

@@ -128,8 +128,8 @@ def test_mlflow_gets_it_on_the_run_of_the_trial_and_on_the_parent(there: tuple[S
         if trial.trial_id != told.winner.recommended:
             assert trial == before
             continue
-        assert trial.metrics["faithfulness"] == trial.metrics["faithfulness/high"] == 1.0
-        assert 0 < trial.metrics["faithfulness/low"] < 1
+        assert trial.metrics["faithfulness"] == trial.metrics["faithfulness_high"] == 1.0
+        assert 0 < trial.metrics["faithfulness_low"] < 1
         assert before.metrics.items() <= trial.metrics.items()
         assert (trial.config, trial.params, trial.name) == (before.config, before.params, before.name)
         assert trial.tags["judge"] == "LocalJudge"

@@ -363,7 +363,7 @@ def test_where_trials_stand_is_told_everywhere(tmp_path: Path, capsys: pytest.Ca
     assert f">* {likely[0]:.2f}".replace("0.", ".") in shown
     store = Store(str(tmp_path / "store"))
     sent = runs.record(done, store, verdict=found)
-    assert (sent.tags["verdict.trial"], sent.tags["verdict.why"]) == (found.recommended, found.why)
+    assert (sent.tags["recommended.trial"], sent.tags["recommended.why"]) == (found.recommended, found.why)
     tags = {trial.trial_id: trial.tags for trial in sent.trials}
     assert tags[found.recommended]["verdict"] == "recommended"
     assert [float(tags[one.trial_id]["verdict.p_best"]) for one in found.standings] == pytest.approx(likely, abs=0.006)

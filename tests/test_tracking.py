@@ -124,8 +124,8 @@ def test_a_sweep_is_a_parent_with_a_run_per_trial(folder: Path) -> None:
     assert (first.info.run_name, first.info.status) == ("chunker=1", "FINISHED")
     assert (second.info.run_name, second.info.status) == ("chunker=2", "FAILED")
     assert first.data.params == {"chunker.size": "1", "generator.api_key": "***"}
-    assert first.data.metrics["recall_at_5"] == 0.5
-    assert math.isnan(first.data.metrics["recall_at_5/kind.table"])
+    assert first.data.metrics["recall_5"] == 0.5
+    assert math.isnan(first.data.metrics["recall_5_kind_table"])
     assert first.data.tags["axis.chunker"] == "fixed"
     assert first.data.tags["dataset.digest"] == "d" * 64
     assert 2900 <= first.info.end_time - first.info.start_time <= 8000
@@ -194,7 +194,7 @@ def test_metrics_that_are_measured_later_join_the_run_and_stay(folder: Path) -> 
     first, second = children(uri, parent)
     for run in (first, second):
         assert run.data.metrics["faithfulness"] == 0.75
-        assert run.data.metrics["recall_at_5"] == 0.5  # what was measured before is what was measured
+        assert run.data.metrics["recall_5"] == 0.5  # what was measured before is what was measured
         assert run.data.tags["judge"] == "Local"
         assert "faithfulness" in artifact(run, tracked.TABLE)
 
@@ -222,9 +222,9 @@ def test_more_than_mlflow_takes_at_once(folder: Path) -> None:
 def test_names_that_meet_after_fitting_stay_apart(folder: Path) -> None:
     uri = tracking.prepare(None, folder)
     (run,) = children(
-        uri, tracking.track(sweep(trial(1, metrics={"a@1": 1.0, "a_at_1": 2.0}, params={"é%": "1", "é&": "2"})), uri)
+        uri, tracking.track(sweep(trial(1, metrics={"a@1": 1.0, "a_1": 2.0}, params={"é%": "1", "é&": "2"})), uri)
     )
-    assert run.data.metrics == {"a_at_1": 1.0, "a_at_1_2": 2.0}
+    assert run.data.metrics == {"a_1": 1.0, "a_1_2": 2.0}
     assert run.data.params == {"é_": "1", "é__2": "2"}
 
 
@@ -239,8 +239,8 @@ def test_every_name_fits(text: str) -> None:
 
 
 def test_typical_names_read_well() -> None:
-    assert tracked.metric_name("recall@2000chars") == "recall_at_2000chars"
-    assert tracked.metric_name("recall@5/kind=table") == "recall_at_5/kind.table"
+    assert tracked.metric_name("recall@2000chars") == "recall_2000chars"
+    assert tracked.metric_name("found/floor") == "found_floor"
 
 
 def test_runs_of_dead_processes_are_reaped(folder: Path) -> None:
@@ -479,7 +479,7 @@ def await_health(uri: str, process: "subprocess.Popen[bytes]", log: Path) -> Non
 
 
 @pytest.mark.parametrize("kept", ["on disk", "by the server"])
-def test_a_server_takes_a_trial_in_three_requests(
+def test_a_server_takes_a_trial_in_four_requests(
     server: tuple[str, Path], kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import requests
@@ -505,9 +505,9 @@ def test_a_server_takes_a_trial_in_three_requests(
     assert tracking.prepare(None, folder) == uri
     requests_for(trial(1))
     nothing_new = requests_for(trial(1))
-    assert requests_for(*(trial(number) for number in range(1, 6))) - nothing_new == 4 * 3
+    assert requests_for(*(trial(number) for number in range(1, 6))) - nothing_new == 4 * 4
     assert len(runs(uri, kept)) == 1 + 5
-    assert any(math.isnan(run.data.metrics.get("recall_at_5/kind.table", 0)) for run in runs(uri, kept))
+    assert any(math.isnan(run.data.metrics.get("recall_5_kind_table", 0)) for run in runs(uri, kept))
     written = tmp_path if kept == "on disk" else folder / "kept"
     assert len(list(written.rglob("questions.json"))) == 5
     assert tracking.reap(uri, kept) == 0

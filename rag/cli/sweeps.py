@@ -66,7 +66,8 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        runs.send(done, ready.store, shlex.join(["rag", *again]), told.controls, told.winner)
+        _, missing = runs.send(done, ready.store, shlex.join(["rag", *again]), told.controls, told.winner)
+        _say_untraced(missing)
     if done.exhausted or told.exhausted:
         raise typer.Exit(SPENT)
     if told.failed or any(row.status == "failed" for row in done.board.rows):
@@ -101,9 +102,18 @@ def track(experiment: Experiment, overrides: Overrides = None) -> None:
     done = runs.recall(ready.plan, ready.store)
     told = conclusion.reach(done, ready.store, ready.settings, None)
     later = shlex.join(["rag", "track", experiment, *(overrides or ())])
-    runs.send(done, ready.store, later, told.controls, told.winner)
+    _, missing = runs.send(done, ready.store, later, told.controls, told.winner)
+    _say_untraced(missing)
     count = sum(row.status == "done" for row in done.board.rows)
     terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
+
+
+def _say_untraced(missing: str) -> None:
+    from rag import terminal
+
+    if missing:
+        text = f"The trials are in MLflow, the questions of the recommended one are not: {missing}"
+        terminal.err.print(text, markup=False, soft_wrap=True)
 
 
 @app.command()
