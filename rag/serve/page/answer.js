@@ -5,7 +5,7 @@ import { icon, make, say } from "./dom.js";
 import { MEANT, openEvidence, placeOf, summary } from "./evidence.js";
 import { thumbs } from "./feedback.js";
 import { peekAt } from "./peek.js";
-import { prose } from "./prose.js";
+import { prose, words } from "./prose.js";
 import * as scope from "./scope.js";
 import { Places, several, told } from "./text.js";
 
@@ -95,7 +95,7 @@ export class AnswerView {
       const title = scope.titleOf(context.doc_id);
       const button = make("button.cite", { type: "button", "aria-label": `Source ${citation.number}: ${title}`,
         onclick: () => openEvidence(this.answer ?? this.partial(), "document", placeOf({ model: this.model }, context, citation)) }, citation.number);
-      peekAt(button, title, scope.sectionOf({ ...context, ...citation }), citation.quote || context.text);
+      peekAt(button, title, scope.sectionOf({ ...context, ...citation }), words(citation.quote || context.text));
       return button;
     }));
   }
