@@ -131,7 +131,7 @@ function cost(body, answer) {
   body.append(make("h3", {}, "Time"), make("table.times", {}, make("tbody", {}, Object.entries(steps).map(row), whole)));
   const facts = [];
   if (answer.tokens) facts.push(["Tokens", `${count(answer.tokens.prompt)} read, ${count(answer.tokens.completion)} written`]);
-  facts.push(["Cost", money(answer.cost_usd) || "not known"], ["Pipeline", answer.model], ["Bundle", answer.bundle], ["Answer", answer.id]);
+  facts.push(["Cost", money(answer.cost_usd) || "not known"], ["Pipeline", scope.nameOf(answer.model)], ["Bundle", answer.bundle], ["Answer", answer.id]);
   body.append(make("h3", {}, "What it took"), make("dl.facts", {}, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value ?? "–")))));
 }
 

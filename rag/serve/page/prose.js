@@ -10,7 +10,8 @@ const ITEM = /^([ \t]*)([-*+•]|\d{1,3}[.)])[ \t]+/;
 const FENCE = /^[ \t]*(```+|~~~+)/;
 const UNDER = /^ {0,3}([=-])\1{2,}[ \t]*$/;
 const RULE = /^[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|?[ \t]*$/;
-const INLINE = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<![\w*\\])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])|(?<![\w_\\])(__?)(?=[^\s_])([^_\n]+?)(?<=\S)\5(?![\w_])/gs;
+// A mark whose end is further away stays as it is: a text made of beginnings must not be read to its end for each of them.
+const INLINE = /(?<!`)(`+)(?!`)(.{1,2000}?)(?<!`)\1(?!`)|\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*|(?<![\w*\\])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])|(?<![\w_\\])(__?)(?=[^\s_])([^_\n]+?)(?<=\S)\5(?![\w_])/gs;
 // Letters that are not seen or that turn the order of others round: what hides in a document is shown.
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g;
 const WRAPPED = 60;
@@ -31,7 +32,7 @@ export function prose(text, { marks = [], inserts = [], site = false } = {}) {
 export function words(text) {
   const shown = prose(text, { site: true });
   shown.querySelectorAll("details").forEach(one => one.remove());
-  return [...shown.children].map(one => one.textContent).join(" ");
+  return [...shown.querySelectorAll("p, pre, th, td")].map(one => one.textContent).join(" ");
 }
 
 function cut(text, from, to) {
@@ -141,7 +142,8 @@ class Painter {
     this.text = text;
     this.site = site;
     this.marks = marks.filter(mark => mark.end > mark.start);
-    this.inserts = inserts;
+    this.inserts = [...inserts].sort((a, b) => a.start - b.start);
+    this.begins = new Set(inserts.map(one => one.start));
     this.hidden = site ? hiddenIn(text, this.marks) : [];
     this.edges = [...new Set([...this.marks, ...inserts, ...this.hidden].flatMap(one => [one.start, one.end]))].sort((a, b) => a - b);
   }
@@ -168,8 +170,8 @@ class Painter {
 
   piece(from, to, into) {
     if (from >= to) return;
-    const insert = this.inserts.find(one => one.start <= from && to <= one.end);
-    if (insert) {
+    const insert = this.inserts[after(this.inserts, from, one => one.start) - 1];
+    if (insert && to <= insert.end) {
       if (from === insert.start) into.append(insert.node());
       return;
     }
@@ -185,7 +187,7 @@ class Painter {
       at = from + found.index + found[0].length;
     }
     // What stands instead of a marker hangs on the word before it, not on a line of its own.
-    const hangs = this.inserts.some(one => one.start === to);
+    const hangs = this.begins.has(to);
     this.plain(at, hangs ? at + this.text.slice(at, to).trimEnd().length : to, target);
     if (target !== into) into.append(target);
   }
@@ -195,7 +197,7 @@ class Painter {
     if (from !== hidden.start) return;
     if (hidden.said) into.append(hidden.said);
     if (!hidden.aside) return;
-    const box = make("details.aside", {}, make("summary", {}, "Comment"));
+    const box = make("details.aside", {}, make("summary", {}, "Hidden"));
     this.plain(hidden.start, hidden.end, box);
     into.append(box);
   }

@@ -3,8 +3,8 @@
 
 const TAGS = "a|abbr|article|aside|b|big|blockquote|br|button|center|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|footer|form|h[1-6]|header|hr|i|iframe|img|input|ins|kbd|label|li|link|main|mark|meta|nav|ol|p|picture|pre|s|samp|section|small|source|span|strike|strong|sub|summary|sup|svg|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video";
 const MARKUP = new RegExp([
-  /(?<fence>^[ \t]*(?<ticks>```+|~~~+)[^\n]*\n[^]*?(?:^[ \t]*\k<ticks>[^\n]*$|(?![^])))/,
-  /(?<code>(?<tick>`+)(?!`)(?:(?!\n[ \t]*\n)[^]){1,2000}?(?<!`)\k<tick>(?!`))/,
+  /(?<fence>^[ \t]*(?<ticks>`{3,20}|~{3,20})[^\n]*\n[^]*?(?:^[ \t]*\k<ticks>[^\n]*$|(?![^])))/,
+  /(?<code>(?<!`)(?<tick>`+)(?!`)(?:(?!\n[ \t]*\n)[^]){1,2000}?(?<!`)\k<tick>(?!`))/,
   /(?<aside><!--[^]*?(?:-->|(?![^]))|<(?<name>style|script)\b[^]*?(?:<\/\k<name>>|(?![^])))/,
   new RegExp(`(?<tag></?(?:${TAGS})\\b[^<>]{0,1000}>)`),
   /(?<link>!?\[(?=(?:[^[\]]|!?\[[^[\]]*\](?:\([^()\n]*\))?){0,1000}\][([]))/,
