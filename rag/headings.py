@@ -3,6 +3,8 @@
 A document with `#` headings is Markdown: these and underlined ones count. Elsewhere underlined headings, numbered ones
 (`1.2 Title`, `3. TITLE`) and lines in capitals count. In doubt a line is no heading: a heading is short, has nothing above and
 text below, does not end as a sentence does, and has no columns. Numbered lines right below each other are a list.
+
+Titles are the words of a heading: without Markdown marks, links, tags, comments and attributes such as `{ #anchor }`.
 """
 
 import re
@@ -10,11 +12,40 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from html import unescape
+from itertools import accumulate, chain, pairwise
 
 FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^`\n]*$.*?(?:^[ \t]*\1[^\n]*|\Z)", re.MULTILINE | re.DOTALL)
 FRONT = re.compile(r"\A---[ \t]*\n\w[\w-]*:.*?^---[ \t]*$", re.MULTILINE | re.DOTALL)
 """The metadata at the head of a Markdown file."""
+COMMENT = re.compile(r"^[ \t]*<!--.*?(?:-->|\Z)", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"^title:[ \t]*(?P<quote>[\"']?)(?P<title>\S.{0,199}?)(?P=quote)[ \t]*$", re.MULTILINE)
+"""The title of a document in its metadata."""
+FIRST = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<title>\S.{0,199})", re.MULTILINE)
+"""A heading that may be the title of a document: 200 characters of it, for a file may be one line of many megabytes."""
+LONG = 300
+"""The most characters of a title whose markup is left out."""
+TAG = (
+    r"</?(?:a|abbr|b|big|br|center|code|del|details|div|em|figure|font|h[1-6]|hr|i|iframe|img|input|ins|kbd|label|li|mark|ol|p"
+    r"|picture|pre|s|script|small|source|span|strong|style|sub|summary|sup|svg|table|td|th|tr|u|ul|video)\b[^<>]*>"
+)
+MARKUP = re.compile(
+    rf"""
+    (?P<ticks>`+)(?P<code>[^`].*?|[^`])(?<!`)(?P=ticks)(?!`)
+  | (?P<none><!--.*?--> | {TAG} | \{{(?:[ ]*:?[ ]*[\#.][\w\\] | :[ ] | :?[ ]*[\w-]+=["'])[^{{}}]*\}} | \{{/\*.*?\*/\}}
+      | (?<!\w):(?:material|octicons|fontawesome|simple)-[\w-]+:)
+  | !\[(?P<picture>[^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)?\)|\[[^\[\]]*\])
+  | \[(?P<link>[^\[\]]+)\](?:\([^()]*(?:\([^()]*\)[^()]*)?\)|\[[^\[\]]*\])
+  | (?P<stars>\*{{1,3}})(?=\S)(?P<bold>.+?)(?<=\S)(?P=stars)
+  | (?<!\w)(?P<lines>_{{1,2}})(?=\S)(?P<slanted>.+?)(?<=\S)(?P=lines)(?!\w)
+  | \\(?P<escaped>[!-/:-@\[-`{{-~])
+  | (?P<entity>&\#?\w{{1,20}};)
+    """,
+    re.VERBOSE,
+)
+CLOSING = re.compile(r" #+\Z")
+WORDY = ("link", "bold", "slanted")
+"""What has words between its marks."""
 MARKED = re.compile(r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<title>.+?)[ \t\r#]*$", re.MULTILINE)
 UNDERLINED = re.compile(r"^ {0,3}(?P<title>[^\s>|#+*•-][^\n]{0,98})\n {0,3}(?P<marks>={3,}|-{3,})[ \t\r]*$", re.MULTILINE)
 PLAIN = re.compile(r"^ {0,3}(?P<title>\d[^\n]{0,98}|(?=[\w(\"“'‘§])[^a-z\n]{2,99})$", re.MULTILINE)
@@ -63,6 +94,32 @@ def sections(text: str) -> list[Section]:
     return found
 
 
+def title(text: str) -> str:
+    """What a Markdown document calls itself: the title in its metadata, else its first heading; empty if it has neither."""
+    front = FRONT.match(text)
+    named = NAMED.search(front[0]) if front else None
+    candidates = chain([named] if named else [], _outside(FIRST, text, _hidden(text)))
+    return next(filter(None, (words(one["title"].rstrip(" \t\r#")) for one in candidates)), "")
+
+
+def words(title: str) -> str:
+    """The words of a heading as a reader of the rendered page sees them; what pictures show where it has no others."""
+    if len(title) > LONG:
+        return title
+    told = CLOSING.sub("", " ".join(_plain_words(title).split()))
+    return told or " ".join(found["picture"] for found in MARKUP.finditer(title) if found["picture"])
+
+
+def _plain_words(title: str) -> str:
+    return MARKUP.sub(_word, title)
+
+
+def _word(found: re.Match[str]) -> str:
+    """What a piece of markup shows."""
+    inner = next((found[name] for name in WORDY if found[name]), "")
+    return _plain_words(inner) or found["code"] or found["escaped"] or unescape(found["entity"] or "")
+
+
 def above(sections: Sequence[Section], place: int) -> Section:
     """The section that a character is in; one without headings where there is none."""
     number = bisect_right(sections, place, key=lambda section: section.start)
@@ -86,7 +143,7 @@ def prevailing(sections: Sequence[Section], start: int, end: int) -> str:
 def _headings(text: str) -> list[_Heading]:
     if "\n" not in text and not text.startswith("#"):
         return []  # A passage of one line, of which some corpora have millions.
-    code = [match.span() for pattern in (FRONT, FENCED) for match in pattern.finditer(text)]
+    code = _hidden(text)
     marked = [_made(match, len(match["marks"])) for match in _outside(MARKED, text, code)]
     lined = [
         _made(match, 1 if match["marks"][0] == "=" else 2)
@@ -94,7 +151,12 @@ def _headings(text: str) -> list[_Heading]:
         if _is_underlined(text, match)
     ]
     plain = [] if marked else _plain(text, _outside(PLAIN, text, [*code, *((one.start, one.end) for one in lined)]))
-    return sorted((*marked, *lined, *plain), key=lambda heading: heading.start)
+    return sorted((one for one in (*marked, *lined, *plain) if one.title), key=lambda heading: heading.start)
+
+
+def _hidden(text: str) -> list[tuple[int, int]]:
+    """Where metadata, code and comments stand."""
+    return [match.span() for pattern in (FRONT, FENCED, COMMENT) for match in pattern.finditer(text)]
 
 
 def _outside(pattern: re.Pattern[str], text: str, taken: Iterable[tuple[int, int]]) -> Iterator[re.Match[str]]:
@@ -107,7 +169,7 @@ def _outside(pattern: re.Pattern[str], text: str, taken: Iterable[tuple[int, int
 
 
 def _made(match: re.Match[str], level: int) -> _Heading:
-    return _Heading(match.start(), match.end(), level, " ".join(match["title"].split()))
+    return _Heading(match.start(), match.end(), level, words(" ".join(match["title"].split())))
 
 
 def _is_underlined(text: str, match: re.Match[str]) -> bool:

@@ -17,7 +17,17 @@ READ = ("ignore all ", "i g n o r e ", "&#105;", "%41%", "\u200b", "when answeri
 SAID = ("![a](", "http://a[1]", "&#47;\\/", "![a][", "http://a ", "[[1]", "<a ", "Answer from the sources, in one sentence. ")
 CITED = ("a [1].\n", "`a`[1] ", "[9]", "[1] ", "a. B [1]. ", " no mention")
 
-HEADED = ("TITLE\ntext\n\n", "1. Milk\n", "1. Milk\n\ntext\n\n", "Under\n-----\nTITLE\n\n", "```\n", "# A\nx\n", "A\n", " \n")
+HEADED = (
+    "TITLE\ntext\n\n",
+    "1. Milk\n",
+    "1. Milk\n\ntext\n\n",
+    "Under\n-----\nTITLE\n\n",
+    "```\n",
+    "# A\nx\n",
+    "A\n",
+    " \n",
+    "<!--\n",
+)
 
 
 def parameters(name: str) -> dict[str, Any]:

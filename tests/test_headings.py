@@ -9,7 +9,7 @@ from growing import HEADED, Run, growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.headings import sections
+from rag.headings import sections, title, words
 
 
 def paths(text: str) -> list[str]:
@@ -37,10 +37,44 @@ def test_markdown_has_its_marks_and_underlines() -> None:
         "> quoted\n---\nx",
         "1. milk\n---\nx",
         "\n---\n---\nx",
+        "<!--\n# a comment\n-->\nx",
+        "# <a id='top'></a>\nx",
     ],
 )
 def test_what_only_looks_like_markdown(text: str) -> None:
     assert paths(text) == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "shown"),
+    [
+        ("Leave { #leave }", "Leave"),
+        ("9.0 Notes {: #\\9.0}", "9.0 Notes"),
+        ("Set-up {#set-up .new data-x='1'}", "Set-up"),
+        ("[1.33.0](https://x.example/a_(b)) - 2026 ## {: #v1 }", "1.33.0 - 2026"),
+        ("**[The *new* way][1]** &amp; `<div> { #x }`", "The new way & <div> { #x }"),
+        ('<a id="top"></a>Press <kbd>Ctrl</kbd> <!-- twice -->', "Press Ctrl"),
+        ("Gone \\& :material-bug: forgotten :octicons-heart-16:{: .x }", "Gone & forgotten"),
+        ("![A logo](logo.svg)", "A logo"),
+        ("List<String> {key: 1} snake_case 2 * 3 * 4 [x] C:\\dir", "List<String> {key: 1} snake_case 2 * 3 * 4 [x] C:\\dir"),
+    ],
+)
+def test_titles_are_words_without_markup(heading: str, shown: str) -> None:
+    assert words(heading) == shown
+    assert paths(f"## {heading}\nText.") == [shown]
+
+
+@given(st.text(alphabet='ab *_`#[]()<!{}:.\\&;"', max_size=80))
+def test_any_title_can_be_read(heading: str) -> None:
+    assert words("*_" * 150 + heading) is not None
+    assert len(words(heading)) <= len(heading)
+
+
+def test_a_document_is_called_by_its_metadata_or_its_first_heading() -> None:
+    front = '---\ntags: [a]\ntitle: "The `guide`"\n---\n'
+    assert title(f"{front}# Else\n") == "The guide"
+    assert title("---\ntags: x\n---\n```\n# no\n```\n<!--\n# no\n-->\n# ![](x.png)\n## Fares { #fares }\n") == "Fares"
+    assert title("Text.\n") == ""
 
 
 PLAIN = """\

@@ -1,21 +1,18 @@
 """A folder of text files, and golden questions about it in the native format."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
+from rag import headings
 from rag.errors import ConfigError, DataError, UserError, closest, together
 from rag.loaders.files import gathered, read_text
 from rag.loaders.gold import anchor, find_document
 from rag.loaders.rows import Row, read_rows
 from rag.loaders.tree import CLOSED, NOT_TEXT, Skipped, listed, tally
 from rag.records import Document, Evidence, Example, Query, Span, Turn
-
-TITLE = re.compile(r"^#{1,6}[ \t]+(\S.{0,199})", re.MULTILINE)
-"""The first Markdown heading, no more than 200 characters of it: a file may be one line of many megabytes."""
 
 QUESTION = frozenset(
     {
@@ -46,7 +43,7 @@ class FolderLoader:
     r"""Every file below `path` that matches one of `patterns`, upper and lower case alike, is a document.
 
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
-    system; metadata `title` is the first Markdown heading, where there is one. Line ends become `\n` and a byte order mark
+    system; metadata `title` is what it calls itself (`rag.headings.title`). Line ends become `\n` and a byte order mark
     is dropped, see `read_text`. Empty files stay. After `load`, `skipped` names all other files with a reason: files that no
     pattern matches, that are not UTF-8 or not readable, and what is hidden, for its name starts with a dot.
     """
@@ -77,8 +74,8 @@ class FolderLoader:
                 skipped.append(Skipped(doc_id, reason, error.what, wanted=True))
                 continue
             texts += 1
-            heading = TITLE.search(text)
-            yield Document(doc_id, text, {"title": heading[1].rstrip(" \t#")} if heading else {})
+            title = headings.title(text)
+            yield Document(doc_id, text, {"title": title} if title else {})
         self.skipped = tuple(sorted(skipped))
         if not texts:
             raise self._empty()

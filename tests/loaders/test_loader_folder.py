@@ -34,8 +34,12 @@ def test_documents_are_named_by_their_path_and_titled_by_their_first_heading(tmp
     (tmp_path / "deep" / "er" / "a.md").write_text("intro\n\n##  Annual leave ## \n# Other", encoding="utf-8")
     (tmp_path / "b.txt").write_text("#hashtag", encoding="utf-8")
     (tmp_path / "c.html").write_text("<p>", encoding="utf-8")
+    site = "<!--\n# no\n-->\n# [Fares](fares.md) { #fares }\n/// tip\nMind.\n///\n"
+    (tmp_path / "site.md").write_text(site, encoding="utf-8")
     documents = load(tmp_path)
-    assert list(documents) == ["b.txt", "deep/er/a.md"]
+    assert list(documents) == ["b.txt", "deep/er/a.md", "site.md"]
+    assert documents["site.md"].metadata == {"title": "Fares"}
+    assert documents["site.md"].text == site, "gold and citations are places in it"
     assert documents["deep/er/a.md"].metadata == {"title": "Annual leave"}
     assert documents["b.txt"].metadata == {}
 
