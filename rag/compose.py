@@ -20,7 +20,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
@@ -100,7 +100,16 @@ def compose(overrides: Sequence[str]) -> DictConfig:
                 ("names nothing", f"there is: {', '.join(known)}") if known else ("is left out", f"set {key}=<value>")
             )
             raise ConfigError(key, what, remedy)
+    if config.data is None:
+        with open_dict(config):
+            del config["data"]  # what needs it is then an error of its own, and not the path `None/…`
     return config
+
+
+def no_data(where: str) -> ConfigError:
+    """The error for what needs a public data set where no folder of them is named."""
+    listed = f"{shipped('datasets') / 'README.md'} lists them, with their sources"
+    return ConfigError(where, "needs a public data set", f"export RAG_DATA=<the folder with the data sets>; {listed}")
 
 
 def is_group(name: str) -> bool:
@@ -210,6 +219,8 @@ def _unresolved(error: Exception) -> ConfigError:
     key, said = str(getattr(error, "full_key", None) or "config"), str(error).splitlines()[0]
     if match := re.search(r"Environment variable '([^']+)' not found", said):
         return ConfigError(key, f"needs the environment variable {match[1]}", f"export {match[1]}=<value>, or {key}=<value>")
+    if "Interpolation key 'data' not found" in said:
+        return no_data(key)
     if isinstance(error, InterpolationToMissingValueError) and (match := re.search(r"Missing mandatory value: (\S+)", said)):
         key = match[1]
     elif not isinstance(error, MissingMandatoryValue):

@@ -305,7 +305,8 @@ def test_a_document_that_is_not_utf8_is_a_problem_of_a_set_that_can_be_used(rag:
 
 def test_all_problems_of_a_golden_set_are_told_at_once(rag: Verb, golden: Path) -> None:
     (golden / "documents" / "a.md").write_bytes(b"caf\xe9")
-    (golden / "documents" / "b.pdf").write_bytes(b"%PDF")
+    for name in ("b.pdf", "c.pdf"):
+        (golden / "documents" / name).write_bytes(b"%PDF")
     lines = [
         '{"id": "q1", "text": "t", "kinds": "k", "colour": "c", "split": "best"}',
         '{"id": "q1", "text": "", "evidence": [{"any": [{"doc": "bus.md", "quote": "five crowns"}]}, {"grade": 0, "any": []}]}',
@@ -318,7 +319,7 @@ def test_all_problems_of_a_golden_set_are_told_at_once(rag: Verb, golden: Path) 
     (golden / "questions.jsonl").write_bytes("\n".join([*lines, ""]).encode() + b'{"id": "\xe9"}\n')
     said = rag("dataset", "check", "native", "dataset.path=../golden")
     assert said.code == 2
-    assert said.out.splitlines()[1] == "not read: b.pdf: .pdf (no reader yet)"
+    assert said.out.splitlines()[1] == "not read: .pdf (no reader yet): b.pdf, c.pdf"
     where = "../golden/questions.jsonl"
     told = said.err.splitlines()
     assert [line.split(": ")[0] for line in told[::2]] == [

@@ -12,6 +12,7 @@ import yaml
 
 from rag.build import RUNTIME, TARGET
 from rag.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
+from rag.errors import ProblemsError
 from rag.execute import executor_of
 from rag.experiment import load
 from rag.plan import components_for
@@ -141,8 +142,43 @@ def test_the_default_wiring_is_one_that_runs(ready: Path) -> None:
     assert Path(config["dataset"]["path"]).is_dir()
 
 
+PUBLIC = {"bm25", "chunking", "conversations", "embedders", "fusion", "grid", "injection", "rewriting", "terms", "windows"}
+"""The experiments that ask questions of a public data set; datasets/README.md lists the same."""
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_is_made_of_what_can_be_built(here: Path, name: str) -> None:
+def test_no_config_holds_a_path_of_whoever_wrote_it(here: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without RAG_DATA an experiment either needs no public data, or says what to set and where the sets are listed.
+    monkeypatch.delenv("RAG_DATA", raising=False)
+    try:
+        found = load(name).trials()
+    except ProblemsError as error:
+        assert name in PUBLIC
+        assert {problem.what for problem in error.problems} == {"needs a public data set"}
+        (remedy,) = {problem.remedy for problem in error.problems}
+        assert "export RAG_DATA=" in remedy
+        listed = Path(remedy.split("; ")[1].split(" lists ")[0]).read_text("utf-8")
+        assert f"`{name}`" in listed
+    else:
+        assert name not in PUBLIC
+        assert not [text for trial in found for text in texts(trial.config) if text.startswith(("../", "None"))]
+        assert all("data" not in trial.config for trial in found)
+
+
+def texts(value: object) -> list[str]:
+    """All texts in a config."""
+    if isinstance(value, dict | list):
+        return [text for part in (value.values() if isinstance(value, dict) else value) for text in texts(part)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_data_may_be_named_for_one_run() -> None:
+    assert load("chunking", ["data=elsewhere"]).trials()[0].config["dataset"]["path"] == "elsewhere/chroma-a"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_is_made_of_what_can_be_built(here: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_DATA", str(here / "data"))
     components = components_for(Store(str(here / "store")))
     declared = load(name)
     assert declared.question.endswith("?")
