@@ -4,7 +4,8 @@ import copy
 import importlib.metadata
 import importlib.util
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -137,7 +138,9 @@ def _check(override: Override) -> None:
     for choice in value if isinstance(value, list) and key in LISTS else [value]:
         files = [path for folder in search_folders() if (path := folder / key / f"{choice}.yaml").is_file()]
         if not isinstance(choice, str) or not files:
-            raise ConfigError(key, f"there is no choice {choice!r}", closest(str(choice), choices(key)))
+            own = key == "dataset" and Path(str(choice)).is_dir()
+            remedy = f"for a folder of your own: native dataset.path={choice}" if own else closest(str(choice), choices(key))
+            raise ConfigError(key, f"there is no choice {choice!r}", remedy)
         _check_mapping(files[0], files[0].stat().st_mtime_ns)
 
 
@@ -206,6 +209,12 @@ def choices(group: str) -> list[str]:
     return sorted({path.stem for folder in search_folders() for path in (folder / group).glob("*.yaml")})
 
 
+def choice(group: str, name: str) -> Mapping[str, Any]:
+    """What the file of a choice says, interpolations still open."""
+    path = next(path for folder in search_folders() if (path := folder / group / f"{name}.yaml").is_file())
+    return dict(yaml.safe_load(path.read_text("utf-8")))
+
+
 def resolve(config: DictConfig) -> dict[str, Any]:
     """Plain values: interpolations filled in, nothing missing."""
     try:
@@ -244,7 +253,16 @@ def _parsed(override: str) -> Override:
         bare = bool(override.strip("~")) and "=" not in override
         said = "has no '='" if bare else f"is no override: {_grammar(error)}"
         remedy = f"write key=value, or key=a,b,c for several{'; put a question in quotes' if bare else ''}"
+        if "token recognition error" in said:
+            remedy = f"put the value in quotes of its own: {shlex.quote(written(*override.split('=', 1)))}"
         raise ConfigError(override or "override", said, remedy) from error
+
+
+def written(key: str, value: Any) -> str:
+    """An override in Hydra's grammar; its value in quotes where it is text that this grammar does not take as it is."""
+    text = str(value)
+    plain = re.fullmatch(r"[\w./:~+-]*", text, re.ASCII) or not isinstance(value, str)
+    return f"{key}={text}" if plain else f'{key}="{text.replace(chr(34), chr(92) + chr(34))}"'
 
 
 def _grammar(error: Exception) -> str:

@@ -79,6 +79,8 @@ def assert_refused(said: Said, where: str, *remedies: str) -> None:
         ("metrics=[exact_match@5]", "metrics", ["measures answers", "write exact_match"]),
         ("k", "k", ["has no '='", "key=value"]),
         ("k==3", "k==3", ["is no override", "key=value"]),
+        ("dataset.path=a ü", "dataset.path=a ü", ["quotes of its own: 'dataset.path=\"a ü\"'"]),
+        ("dataset=.", "dataset", ["there is no choice '.'", "native dataset.path=."]),
         ("k=1,3", "k", ["has several values", "add -m"]),
         ("chunker._target_=os.system", "chunker._target_", ["'os.system' is outside the trusted packages", "rag.plugins"]),
         ("store=", "store", ["is ''", "store=<folder or URL>"]),
