@@ -36,6 +36,12 @@ def choices(group: str) -> list[str]:
     return sorted({path.stem for folder in search_folders() for path in (folder / group).glob("*.yaml")})
 
 
+def choice(group: str, name: str) -> dict[str, Any]:
+    """What the file of a choice says, interpolations still open."""
+    path = first(f"{group}/{name}")
+    return dict(yaml.safe_load(path.read_text("utf-8"))) if path else {}
+
+
 def first(name: str) -> Path | None:
     """The file of `conf/` that a name such as `chunker/fixed` stands for; None where there is none."""
     return next((path for folder in search_folders() if (path := folder / f"{name}.yaml").is_file()), None)

@@ -2,6 +2,7 @@
 
 import copy
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -18,12 +19,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
 from rag.bounds import check_axis, check_length, check_size
 from rag.catalog import LISTS as LISTS
+from rag.catalog import choice as choice
 from rag.catalog import choices as choices
 from rag.catalog import plugins as plugins
 from rag.catalog import search_folders as search_folders
@@ -83,7 +85,16 @@ def compose(overrides: Sequence[str]) -> DictConfig:
                 ("names nothing", f"there is: {', '.join(known)}") if known else ("is left out", f"set {key}=<value>")
             )
             raise ConfigError(key, what, remedy)
+    if config.data is None:
+        with open_dict(config):
+            del config["data"]  # what needs it is then an error of its own, and not the path `None/…`
     return config
+
+
+def no_data(where: str) -> ConfigError:
+    """The error for what needs a public data set where no folder of them is named."""
+    listed = f"{shipped('datasets') / 'README.md'} lists them, with their sources"
+    return ConfigError(where, "needs a public data set", f"export RAG_DATA=<the folder with the data sets>; {listed}")
 
 
 def is_group(name: str) -> bool:
@@ -111,7 +122,9 @@ def check_override(override: Override) -> None:
     for choice in value if isinstance(value, list) and key in LISTS else [value]:
         files = [path for folder in search_folders() if (path := folder / key / f"{choice}.yaml").is_file()]
         if not isinstance(choice, str) or not files:
-            raise ConfigError(key, f"there is no choice {choice!r}", closest(str(choice), choices(key)))
+            own = key == "dataset" and Path(str(choice)).is_dir()
+            remedy = f"for a folder of your own: native dataset.path={choice}" if own else closest(str(choice), choices(key))
+            raise ConfigError(key, f"there is no choice {choice!r}", remedy)
         _check_mapping(files[0], files[0].stat().st_mtime_ns)
 
 
@@ -188,6 +201,8 @@ def _unresolved(error: Exception) -> ConfigError:
     key, said = str(getattr(error, "full_key", None) or "config"), str(error).splitlines()[0]
     if match := re.search(r"Environment variable '([^']+)' not found", said):
         return ConfigError(key, f"needs the environment variable {match[1]}", f"export {match[1]}=<value>, or {key}=<value>")
+    if "Interpolation key 'data' not found" in said:
+        return no_data(key)
     if isinstance(error, InterpolationToMissingValueError) and (match := re.search(r"Missing mandatory value: (\S+)", said)):
         key = match[1]
     elif not isinstance(error, MissingMandatoryValue):
@@ -211,7 +226,16 @@ def _parsed(override: str) -> Override:
         bare = bool(override.strip("~")) and "=" not in override
         said = "has no '='" if bare else f"is no override: {_grammar(error)}"
         remedy = f"write key=value, or key=a,b,c for several{'; put a question in quotes' if bare else ''}"
+        if "token recognition error" in said:
+            remedy = f"put the value in quotes of its own: {shlex.quote(written(*override.split('=', 1)))}"
         raise ConfigError(override or "override", said, remedy) from error
+
+
+def written(key: str, value: Any) -> str:
+    """An override in Hydra's grammar; its value in quotes where it is text that this grammar does not take as it is."""
+    text = str(value)
+    plain = re.fullmatch(r"[\w./:~+-]*", text, re.ASCII) or not isinstance(value, str)
+    return f"{key}={text}" if plain else f'{key}="{text.replace(chr(34), chr(92) + chr(34))}"'
 
 
 def _grammar(error: Exception) -> str:

@@ -112,7 +112,7 @@ KNOWN: Mapping[str, tuple[str, str, Callable[[Path], Read]]] = {
 def labelled(name: str) -> Labelled:
     """The set of that name, or at that path; DataError for what cannot be read or holds labels of one kind only."""
     place, kind, reader = KNOWN.get(name, (name, ANSWER, lambda folder: _own))
-    path = Path(os.environ.get("RAG_DATA") or "../shared/data", place) if name in KNOWN else Path(place)
+    path = Path(os.environ.get("RAG_DATA") or "$RAG_DATA", place) if name in KNOWN else Path(place)
     try:
         content = path.read_bytes()
         text, read = content.decode("utf-8"), reader(path.parent)

@@ -9,7 +9,7 @@ from typing import Any
 from rag import baseline, golden, plan, results, upkeep
 from rag.budget import Ledger, Terms
 from rag.compare import BRIDGES, Table, common_columns, compare
-from rag.compose import compose, hydra_ready
+from rag.compose import compose, hydra_ready, no_data
 from rag.errors import ConfigError, DataError, closest
 from rag.experiment import Experiment, Trial
 from rag.golden import Golden
@@ -165,8 +165,10 @@ def questions_of(found: Sequence[Side]) -> Golden:
 def _golden(result: Result) -> Golden:
     """The golden set that a baseline names, as it is today."""
     with hydra_ready():
-        data = str(compose(())["data"])
-    config = json.loads(json.dumps(result.config).replace("${data}", data))
+        data = compose(()).get("data")
+    if data is None and "${data}" in json.dumps(result.config):
+        raise no_data(result.name)
+    config = json.loads(json.dumps(result.config).replace("${data}", str(data)))
     components = plan.components_for(upkeep.at(".rag/store"))
     loader, questions = (components.role(role, config[role]) for role in ("loader", "dataset"))
     return golden.load(loader, questions).split(str(config["split"]))

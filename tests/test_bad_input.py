@@ -83,6 +83,8 @@ def assert_refused(said: Said, where: str, *remedies: str) -> None:
         ("metrics=[exact_match@5]", "metrics", ["measures answers", "write exact_match"]),
         ("k", "k", ["has no '='", "key=value"]),
         ("k==3", "k==3", ["is no override", "key=value"]),
+        ("dataset.path=a ü", "dataset.path=a ü", ["quotes of its own: 'dataset.path=\"a ü\"'"]),
+        ("dataset=.", "dataset", ["there is no choice '.'", "native dataset.path=."]),
         ("k=1,3", "k", ["has several values", "add -m"]),
         ("chunker._target_=os.system", "chunker._target_", ["'os.system' is outside the trusted packages", "rag.plugins"]),
         ("store=", "store", ["is ''", "store=<folder or URL>"]),
@@ -309,7 +311,8 @@ def test_a_document_that_is_not_utf8_is_a_problem_of_a_set_that_can_be_used(rag:
 
 def test_all_problems_of_a_golden_set_are_told_at_once(rag: Verb, golden: Path) -> None:
     (golden / "documents" / "a.md").write_bytes(b"caf\xe9")
-    (golden / "documents" / "b.pdf").write_bytes(b"%PDF")
+    for name in ("b.pdf", "c.pdf"):
+        (golden / "documents" / name).write_bytes(b"%PDF")
     lines = [
         '{"id": "q1", "text": "t", "kinds": "k", "colour": "c", "split": "best"}',
         '{"id": "q1", "text": "", "evidence": [{"any": [{"doc": "bus.md", "quote": "five crowns"}]}, {"grade": 0, "any": []}]}',
@@ -322,7 +325,7 @@ def test_all_problems_of_a_golden_set_are_told_at_once(rag: Verb, golden: Path) 
     (golden / "questions.jsonl").write_bytes("\n".join([*lines, ""]).encode() + b'{"id": "\xe9"}\n')
     said = rag("dataset", "check", "native", "dataset.path=../golden")
     assert said.code == 2
-    assert said.out.splitlines()[1] == "not read: b.pdf: .pdf (no reader yet)"
+    assert said.out.splitlines()[1] == "not read: .pdf (no reader yet): b.pdf, c.pdf"
     where = "../golden/questions.jsonl"
     told = said.err.splitlines()
     assert [line.split(": ")[0] for line in told[::2]] == [

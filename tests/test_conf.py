@@ -12,6 +12,7 @@ import yaml
 
 from rag.build import RUNTIME, TARGET
 from rag.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
+from rag.errors import ProblemsError
 from rag.execute import executor_of
 from rag.experiment import load
 from rag.plan import components_for
@@ -141,8 +142,43 @@ def test_the_default_wiring_is_one_that_runs(ready: Path) -> None:
     assert Path(config["dataset"]["path"]).is_dir()
 
 
+PUBLIC = ["bm25", "chunking", "conversations", "embedders", "fusion", "grid", "injection", "rewriting", "terms", "windows"]
+"""The experiments that ask questions of a public data set; datasets/README.md lists the same."""
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_an_experiment_over_public_data_says_what_it_needs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAG_DATA", raising=False)
+    with pytest.raises(ProblemsError) as refused:
+        load(name).trials()
+    assert {problem.what for problem in refused.value.problems} == {"needs a public data set"}
+    (remedy,) = {problem.remedy for problem in refused.value.problems}
+    assert "export RAG_DATA=" in remedy
+    assert f"`{name}`" in Path(remedy.split("; ")[1].split(" lists ")[0]).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", sorted({*EXPERIMENTS} - {*PUBLIC}))
+def test_no_config_holds_a_path_of_whoever_wrote_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAG_DATA", raising=False)
+    for trial in load(name).trials():
+        assert "data" not in trial.config
+        assert not [text for text in texts(trial.config) if text.startswith(("../", "None"))]
+
+
+def texts(value: object) -> list[str]:
+    """All texts in a config."""
+    if isinstance(value, dict | list):
+        return [text for part in (value.values() if isinstance(value, dict) else value) for text in texts(part)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_data_may_be_named_for_one_run() -> None:
+    assert load("chunking", ["data=elsewhere"]).trials()[0].config["dataset"]["path"] == "elsewhere/chroma-a"
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_is_made_of_what_can_be_built(here: Path, name: str) -> None:
+def test_every_experiment_is_made_of_what_can_be_built(here: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_DATA", str(here / "data"))
     components = components_for(Store(str(here / "store")))
     declared = load(name)
     assert declared.question.endswith("?")

@@ -91,7 +91,10 @@ def assert_equals_one_by_one(found: Experiment) -> None:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_shipped_experiments_compose_as_if_each_trial_were_alone(here: Path, name: str) -> None:
+def test_shipped_experiments_compose_as_if_each_trial_were_alone(
+    here: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_DATA", str(here / "data"))
     found = load(name)
     trials = found.trials()
     assert len(trials) == math.prod(len(choices) for choices in found.axes.values()), "two of its trials are the same"

@@ -4,9 +4,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from small import write_golden
+
+from rag.compose import PLUGINS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -53,3 +56,14 @@ def test_a_chunker_is_one_file_one_yaml_and_one_test(tmp_path: Path) -> None:
 def test_the_make_targets_that_the_readme_names_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z]+)", README)) <= targets
+
+
+def test_a_wheel_holds_everything_that_lies_beside_the_code() -> None:
+    sources = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    beside = ["conf", "experiments", *(f"datasets/{path.name}" for path in (ROOT / "datasets").iterdir())]
+    assert sources["force-include"] == {name: f"rag/{name}" for name in beside}
+
+
+def test_the_package_that_the_readme_shows_declares_plugins() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert tomllib.loads(shown)["project"]["entry-points"] == {PLUGINS: {"mine": "mine"}}

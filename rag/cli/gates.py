@@ -48,7 +48,10 @@ def baseline(
     place = path or baselines.path_of(declared.name)
     baselines.write(kept, place)
     whole = kept.split == "all" and "split" not in declared.gate
-    print_json(shown.baseline_json(kept, place)) if as_json else shown.baseline(kept, place, whole)
+    if as_json:
+        print_json(shown.baseline_json(kept, place))
+    else:
+        shown.baseline(kept, place, whole, gate.command(declared, kept))
 
 
 @app.command(name="gate")

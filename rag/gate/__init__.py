@@ -9,7 +9,7 @@ from rag.gate.documents import write, write_refusal
 from rag.gate.measure import Gated, Prepared, prepare, recommended, run, to_keep
 from rag.gate.sample import computed
 from rag.gate.spec import Gate, Margin, parse, with_inconclusive
-from rag.gate.told import Told, check, last_line, of
+from rag.gate.told import Told, check, command, last_line, of
 
 __all__ = [
     "Gate",
@@ -18,6 +18,7 @@ __all__ = [
     "Prepared",
     "Told",
     "check",
+    "command",
     "computed",
     "last_line",
     "of",

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rag.baseline import portable
 from rag.build import TARGET
-from rag.compose import LISTS, compose, hydra_ready, resolve
+from rag.compose import LISTS, choice, choices, compose, hydra_ready, resolve, written
 from rag.errors import ConfigError, closest
 from rag.experiment import Experiment, Trial
 
+OPEN = "???"
 DATA = ("loader", "dataset", "split")
 
 
@@ -61,6 +63,21 @@ def _replaces(key: str, other: str) -> bool:
 
 def _key(override: str) -> str:
     return override.lstrip("+~").partition("=")[0]
+
+
+def asking(experiment: Experiment, config: Mapping[str, Any]) -> list[str]:
+    """The overrides by which an experiment asks the questions that a portable config names; none where it does by itself."""
+    node = config["dataset"]
+    with hydra_ready():
+        today = resolve(compose([override for override in experiment.fixed if _key(override).split(".")[0] in DATA]))
+    if node == portable(today)["dataset"]:
+        return []
+    # A choice that leaves its path open is meant for any data set, the others for one.
+    known = {name: choice("dataset", name) for name in choices("dataset")}
+    alike = [name for name, values in known.items() if values.get(TARGET) == node.get(TARGET)]
+    name = min(alike, key=lambda each: (OPEN not in known[each].values(), each), default="")
+    others = [written(f"dataset.{key}", part) for key, part in node.items() if known.get(name, {}).get(key) != part]
+    return [f"dataset={name}", *others] if name else []
 
 
 def changed(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:

@@ -1,5 +1,6 @@
 """The verdict of a gate, with everything that it was read from, as a record and as JSON: the same change, the same bytes."""
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -9,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from rag import assessors, blame, compare, results
+from rag.baseline import Baseline
 from rag.compare.fits import told_apart
 from rag.errors import CRASHED, ConfigError, DataError
-from rag.gate import bounds, decide, measure, sample
+from rag.experiment import Experiment
+from rag.gate import bounds, candidate, decide, measure, sample
 from rag.gate.bounds import Kept
 from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
 from rag.gate.differences import changes, reason, replacement
@@ -113,11 +116,19 @@ class Told:
         }
 
 
+def command(experiment: Experiment, kept: Baseline, changes: Sequence[str] = ()) -> str:
+    """The command that asks the questions of a baseline of an experiment, under some changes."""
+    own = candidate.asking(experiment, kept.result.config)
+    others = candidate.under(["dataset=", *own], changes) if own else changes
+    return shlex.join(["rag", "gate", experiment.name, *own, *others])
+
+
 def check(gated: Gated, bridges: Collection[str]) -> None:
     """Raise DataError where baseline and candidate do not measure the same thing, before anything runs.
 
     Also for a baseline that does not hold the questions of its golden set, or contradicts the store.
     """
+    ready = gated.candidate
     looked = (*gated.gate.columns, *(bound.column for bound in gated.gate.bounds))
     try:
         compare.comparable(gated.kept.result, _today(gated), bridges, looked)
@@ -125,8 +136,10 @@ def check(gated: Gated, bridges: Collection[str]) -> None:
         if error.where == "--bridge":
             raise
         remedy = f"make it again: rag baseline {gated.kept.experiment}; or, {error.remedy}"
+        if candidate.asking(ready.plan.experiment, gated.kept.result.config):
+            remedy = f"ask its questions: {command(ready.plan.experiment, gated.kept, gated.changes)}; or {remedy}"
         raise DataError(str(gated.path), error.what, remedy) from error
-    sample.check_store(gated.kept, gated.candidate.store, gated.path)
+    sample.check_store(gated.kept, ready.store, gated.path)
 
 
 def _today(gated: Gated) -> results.Result:

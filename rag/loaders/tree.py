@@ -13,6 +13,10 @@ from rag.errors import DataError
 HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no regular file", "not UTF-8", "not readable"
 
 
+KINDS = 5
+"""How many kinds of files a tally names."""
+
+
 class SkippedWarning(UserWarning):
     """Some files of a corpus were not read."""
 
@@ -31,10 +35,23 @@ class Skipped:
 
 
 def tally(read: int, skipped: Sequence[Skipped]) -> str:
-    """`12 files: 10 read, 2 not: 1 .pdf (no reader yet), 1 not UTF-8`; a hidden folder counts as one file."""
+    """`12 files: 8 read, 4 not: 2 .pdf, 1 .png (no reader yet), 1 not UTF-8`; a hidden folder counts as one file.
+
+    Of one reason the KINDS most frequent kinds are named.
+    """
     total = read + len(skipped)
-    counts = ", ".join(f"{count} {reason}" for reason, count in sorted(Counter(one.reason for one in skipped).items()))
+    reasons: dict[str, Counter[str]] = {}
+    for one in skipped:
+        kind, _, reason = one.reason.partition(" (")
+        reasons.setdefault(reason, Counter())[kind] += 1
+    counts = ", ".join(_counted(reasons[reason]) + (reason and f" ({reason}") for reason in sorted(reasons, reverse=True))
     return f"{total} {'file' if total == 1 else 'files'}: {read} read" + (f", {len(skipped)} not: {counts}" if skipped else "")
+
+
+def _counted(kinds: Counter[str]) -> str:
+    ordered = sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+    others = sum(count for _, count in ordered[KINDS:])
+    return ", ".join(f"{count} {kind}" for kind, count in ordered[:KINDS]) + (f", {others} of other kinds" if others else "")
 
 
 def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list[Skipped]]:

@@ -89,8 +89,11 @@ def _cut(text: str) -> str:
     return flat if len(flat) <= EXCERPT else f"{flat[:EXCERPT]} …"
 
 
-def baseline(kept: Baseline, path: Path, whole: bool) -> None:
-    """What became the baseline, and where it lies; `whole`: of all questions, because none were kept back."""
+def baseline(kept: Baseline, path: Path, whole: bool, command: str) -> None:
+    """What became the baseline, and where it lies; `whole`: of all questions, because none were kept back.
+
+    `command` asks a gate the same questions.
+    """
     found = kept.result
     failed, asked = int(found.scores.failed.sum()), len(found.questions)
     questions = "1 question" if asked == 1 else f"{asked} questions"
@@ -99,7 +102,7 @@ def baseline(kept: Baseline, path: Path, whole: bool) -> None:
         out.print(f"[yellow]{failed} of them failed.[/yellow] They count as 0.")
     if whole:
         out.print("The golden set has no holdout: the gate asks all questions, those that chose the trial among them.")
-    out.print(f"{path}\n[dim]Commit it: `rag gate {escape(kept.experiment)}` compares with it.[/dim]", soft_wrap=True)
+    out.print(f"{path}\n[dim]Commit it: `{escape(command)}` compares with it.[/dim]", soft_wrap=True)
 
 
 def baseline_json(kept: Baseline, path: Path) -> dict[str, Any]:

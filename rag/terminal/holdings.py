@@ -27,8 +27,11 @@ def spaces(found: Mapping[str, Any]) -> None:
 
 def skipped(files: Sequence[Skipped]) -> None:
     """The files of a corpus that were not read, and why."""
+    reasons: dict[str, list[str]] = {}
     for one in files:
-        out.print(f"not read: {escape(one.name)}: {escape(one.detail or one.reason)}", soft_wrap=True)
+        reasons.setdefault(one.detail or one.reason, []).append(one.name)
+    for reason, names in reasons.items():
+        out.print(f"not read: {escape(reason)}: {escape(', '.join(names))}", soft_wrap=True)
 
 
 def accepted(diff: str, count: int) -> bool:

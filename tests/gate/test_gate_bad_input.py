@@ -1,12 +1,13 @@
 """What a gate says of input that it cannot use: where, what, what would do."""
 
 import json
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gated import AXES, GATE, forge, write_gated
+from gated import AXES, GATE, forge, write_gated, write_many
 from verbs import Verb
 
 from rag.chunkers.fixed import FixedChunker
@@ -240,3 +241,20 @@ def test_one_question_and_one_cluster_carry_no_verdict(rag: Verb) -> None:
         (row,) = [row for row in said.json["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")]
         assert row["why"] == f"too few questions: {counted}, and 10 clusters are the least"
         assert row["low"] is row["high"] is None
+
+
+def test_a_baseline_of_other_questions_says_how_to_ask_them(rag: Verb, here: Path) -> None:
+    (here.parent / "golden").rename(here.parent / "mein Ordner ü")
+    own = 'dataset.path="../mein Ordner ü"'
+    (here / "experiments").mkdir()
+    (here / "study.yaml").rename(here / "experiments" / "study.yaml")
+    with (here.parent / "mein Ordner ü" / "documents" / "note-000.txt").open("a") as file:
+        file.write(" One more sentence.")
+    write_many(here.parent / "golden", documents=60)
+    assert rag("sweep", "study", own, "--no-track").code == 0
+    command = f"rag gate study dataset=native {shlex.quote(own)}"
+    assert f"`{command}` compares with it" in rag("baseline", "study").out
+    assert rag(*shlex.split(command)[1:]).code == 0
+    said = rag("gate", "study", "k=3")
+    assert said.code == 2
+    assert f"ask its questions: {command} k=3; or make it again" in said.err
