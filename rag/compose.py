@@ -119,12 +119,12 @@ def check_override(override: Override) -> None:
         raise ConfigError(line or key, "names several values", f"a list is {key}=[a,b]; to try each: an axis, or rag run -m")
     if override.is_delete() or not any((folder / key).is_dir() for folder in search_folders()):
         return
-    for choice in value if isinstance(value, list) and key in LISTS else [value]:
-        files = [path for folder in search_folders() if (path := folder / key / f"{choice}.yaml").is_file()]
-        if not isinstance(choice, str) or not files:
-            own = key == "dataset" and Path(str(choice)).is_dir()
-            remedy = f"for a folder of your own: native dataset.path={choice}" if own else closest(str(choice), choices(key))
-            raise ConfigError(key, f"there is no choice {choice!r}", remedy)
+    for name in value if isinstance(value, list) and key in LISTS else [value]:
+        files = [path for folder in search_folders() if (path := folder / key / f"{name}.yaml").is_file()]
+        if not isinstance(name, str) or not files:
+            own = key == "dataset" and Path(str(name)).is_dir()
+            remedy = f"for a folder of your own: native dataset.path={name}" if own else closest(str(name), choices(key))
+            raise ConfigError(key, f"there is no choice {name!r}", remedy)
         _check_mapping(files[0], files[0].stat().st_mtime_ns)
 
 

@@ -7,9 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.answering import told
 from rag.build import TARGET
 from rag.citations import sections_of
@@ -18,7 +15,7 @@ from rag.redaction import plain
 from rag.roles import changes_nothing
 from rag.session import Exchange, Session
 from rag.terminal.answers import answered, remarks, sources
-from rag.terminal.output import err, out, visible
+from rag.terminal.output import Table, err, escape, out, visible
 from rag.terminal.passages import passages
 from rag.terminal.typed import PROMPT, Typed
 from rag.terminal.waiting import Waiting
@@ -98,10 +95,10 @@ class Chat:
             err.print(f"[red]{escape(visible(str(error)))}[/red]", soft_wrap=True)
 
     def _ask(self, question: str) -> None:
-        waiting = Waiting("looking …")
+        waiting = Waiting("searching …")
         try:
             with self.typed.unseen(), waiting as hear:
-                exchange = self.session.ask(question, hear)
+                exchange = self.session.ask(question, hear, lambda passages: hear.reading(passages, listed=True))
         except (KeyboardInterrupt, UserError):
             if waiting.heard:
                 out.print()
@@ -110,7 +107,7 @@ class Chat:
         self._show(exchange, waiting.heard)
 
     def _show(self, exchange: Exchange, heard: str) -> None:
-        answered(exchange.answer, self.session.pipeline.generator, bool(heard))
+        answered(exchange.answer, self.session.pipeline.generator, heard)
         if not exchange.answer.abstained:
             sources(exchange.answer)
         elif exchange.answer.contexts:

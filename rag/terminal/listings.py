@@ -4,11 +4,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from rag.terminal.following import following
-from rag.terminal.output import out, visible
+from rag.terminal.output import escape, out, visible
 
 LONGEST = 40
 """Characters of a value that are shown."""
