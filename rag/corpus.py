@@ -80,6 +80,12 @@ class Corpus:
         row = bisect_left(self.documents, doc_id, key=lambda document: document.doc_id)
         return row if row < len(self.documents) and self.documents[row].doc_id == doc_id else None
 
+    def title(self, doc_id: str) -> str:
+        """The first heading of a document of this corpus, or else its file name."""
+        row = self.place(doc_id)
+        headed = self.sections[row][1:2] if row is not None else ()
+        return headed[0].path if headed else doc_id.rpartition("/")[2]
+
     def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
         """The sections of the document in a row: start, end and headings of each, in reading order, none of them empty."""
         return self.outlines[row]

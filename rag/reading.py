@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag.corpus import Corpus
-from rag.packing import pack
+from rag.packing import Packed, pack
 from rag.rankings import Rankings
-from rag.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request
-from rag.roles import Framing, Memory, Prompt, Screen
+from rag.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request, Source
+from rag.roles import Framing, Memory, Prompt, Quoting, Screen
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,23 @@ class Reading:
         packed = pack(screened.kept, corpus, self.context_tokens, screened.ranks)
         if screened.abstains:
             return Prepared(None, packed.read, packed.left_out, screened, packed.chunks, recalled)
-        texts, before, after = packed.texts, list[str](), list[str]()
+        quoted = texts = self._quoted(packed, corpus)
+        before, after = list[str](), list[str]()
         for framing in self.framings.values():
             framed = framing.frame(query, texts)
             texts, before, after = framed.contexts, [*before, framed.before], [*after, framed.after]
         said = "\n\n".join(filter(None, before)), "\n\n".join(filter(None, after))
         messages = self.prompt.render(Material(query, texts, recalled, self.pinned, *said))
-        request = Request(query, packed.chunks, messages, gold)
+        request = Request(query, packed.chunks, messages, gold, quoted=quoted)
         return Prepared(request, packed.read, packed.left_out, screened, packed.chunks, recalled)
+
+    def _quoted(self, packed: Packed, corpus: Corpus) -> tuple[str, ...]:
+        """What guards frame: the passages, with all that the prompt shows of their documents."""
+        if not isinstance(self.prompt, Quoting):
+            return packed.texts
+        rows = zip(packed.chunks, packed.texts, strict=True)
+        named = ((chunk.span.doc_id, chunk.section, text) for chunk, text in rows)
+        return self.prompt.quoted([Source(doc_id, corpus.title(doc_id), section, text) for doc_id, section, text in named])
 
 
 def screen(screens: Mapping[str, Screen], queries: Sequence[Query], heads: Rankings, corpus: Corpus) -> list[Screened]:

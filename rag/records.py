@@ -140,8 +140,24 @@ class Framed:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """A passage as a prompt may show it: `title` is the first heading of its document, or else the file name.
+
+    `section` are the headings above the passage, outermost first, the title among them; empty if none.
+    """
+
+    document: str
+    title: str
+    section: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Material:
-    """What a prompt is made of. `contexts` are numbered from 1; `pinned` documents go in whole; the rest as in Framed."""
+    """What a prompt is made of. `contexts` are numbered from 1; `pinned` documents go in whole; the rest as in Framed.
+
+    A context is what `Quoting.quoted` gave, where the prompt has it, and what guards made of it.
+    """
 
     query: Query
     contexts: tuple[str, ...]
@@ -156,7 +172,8 @@ class Request:
     """What a generator is given: the question, the contexts that it may read, best first, and the rendered messages.
 
     `references` are the gold answers of a golden question: only a generator with `reads_gold` looks at them. Whoever wants
-    another reply to the same messages, as a judge with several votes does, numbers them by `sample`, from 0.
+    another reply to the same messages, as a judge with several votes does, numbers them by `sample`, from 0. `quoted` are the
+    contexts as guards were given them, with the names of documents and sections that the prompt shows.
     """
 
     query: Query
@@ -164,6 +181,7 @@ class Request:
     messages: tuple[Message, ...]
     references: tuple[str, ...] = ()
     sample: int = 0
+    quoted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

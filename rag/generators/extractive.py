@@ -5,24 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-import Stemmer
-
-from rag.errors import ConfigError, closest
+from rag.errors import ConfigError
 from rag.generators.statements import Statement, statements
 from rag.records import Chunk, Reply, Request
+from rag.stems import PART, Stems, check_language
 
-WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
-PART = re.compile(r"[^\W_]+")
-WORDS_WITHOUT_MEANING = (
-    "a about after all also am an and any are as at be been before being between but by can could did do does doing done for "
-    "from get give given had has have having he her here him his how i if in into is it its itself just many may me might "
-    "more most much must my no nor not of on one only or other our out over own per s same shall she should so some such t "
-    "tell than that the their them then there these they this those through to too under until up us very was we were what "
-    "when where which while who whom whose why will with would you your"
-)
-STOP = frozenset(WORDS_WITHOUT_MEANING.split())
 EXACT = 2.0
 """What a term with a digit in it weighs: ids, dates and amounts are rarely shared by accident."""
 NAME = 1.5
@@ -33,23 +21,31 @@ PLACE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence that may answer, with the stems in it and in its headings; `words` is its length."""
+    """A sentence that may answer, with the stems in it and in its headings; `words` is its length.
+
+    `edition` are the stems that tell its edition from others, where its headings say that it is superseded.
+    """
 
     text: str
     terms: frozenset[str]
     under: frozenset[str]
     words: int
+    edition: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A sentence of context `number` with its worth, and the share of the question that it carries, stems weighted."""
+    """A sentence of context `number` with its worth, and the share of the question that it carries, stems weighted.
+
+    `late` says that its headings call it superseded and that the question does not name its edition.
+    """
 
     worth: float
     number: int
     place: int
     text: str
     carried: float
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +56,9 @@ class ExtractiveGenerator:
     question (Robertson & Spärck Jones 1976), and `headings` times those that only its headings share, divided by BM25's
     length norm of strength `b`. At most `sentences` are quoted, none worth less than `share` of the best, and none at all
     when the best carries less than `floor` of the question's weight, or nothing.
+
+    A sentence whose headings hold one of the words `superseded` is worth `superseded_worth` times as much and stands behind the
+    others, unless the question has that word, or a number of these headings that the headings of no other edition have.
     """
 
     sentences: int = 2
@@ -68,25 +67,27 @@ class ExtractiveGenerator:
     headings: float = 0.3
     b: float = 0.5
     language: str = "english"
+    superseded: Sequence[str] = ()
+    superseded_worth: float = 0.5
 
     def __post_init__(self) -> None:
         if self.sentences < 1:
             raise ConfigError("generator.sentences", f"is {self.sentences}", "quote 1 sentence or more")
-        for name in ("share", "floor", "headings", "b"):
+        for name in ("share", "floor", "headings", "b", "superseded_worth"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"generator.{name}", f"is {getattr(self, name)}", "give a number from 0 to 1")
-        if self.language not in Stemmer.algorithms():
-            remedy = closest(self.language, Stemmer.algorithms())
-            raise ConfigError("generator.language", f"there is no Snowball stemmer {self.language!r}", remedy)
+        if isinstance(self.superseded, str) or not all(isinstance(word, str) and word.strip() for word in self.superseded):
+            raise ConfigError("generator.superseded", f"is {self.superseded!r}", "a list of words, [] for none")
+        check_language("generator.language", self.language)
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request; no tokens, no cost."""
-        reader = _Reader(self.language)
+        reader = _Reader(self.language, self.superseded)
         return [_reply(self._best(request, reader)) for request in requests]
 
     def stream(self, request: Request) -> Iterator[str]:
         """The reply, sentence by sentence."""
-        yield from _pieces(self._best(request, _Reader(self.language)))
+        yield from _pieces(self._best(request, _Reader(self.language, self.superseded)))
 
     def _best(self, request: Request, reader: "_Reader") -> list[Scored]:
         ranked = sorted(self._score(request, reader), key=lambda quote: (-quote.worth, quote.place))
@@ -94,19 +95,21 @@ class ExtractiveGenerator:
             return []
         distinct = {quote.text: quote for quote in reversed(ranked)}  # overlapping chunks say things twice: the best stays
         worthy = [quote for quote in ranked if distinct[quote.text] is quote and quote.worth >= self.share * ranked[0].worth]
-        return sorted(worthy[: self.sentences], key=lambda quote: quote.place)
+        return sorted(worthy[: self.sentences], key=lambda quote: (quote.late, quote.place))
 
     def _score(self, request: Request, reader: "_Reader") -> list[Scored]:
         read = [(number, quote) for number, chunk in enumerate(request.contexts, 1) for quote in reader.quotes(chunk)]
         weights = reader.weights(request.query.text, [quote.terms for _, quote in read])
         total = sum(weights.values())
+        valid = frozenset[str]().union(*(quote.under for _, quote in read if not quote.edition))
         mean = sum(quote.words for _, quote in read) / max(len(read), 1) or 1.0
         scored = []
         for place, (number, quote) in enumerate(read):
             own, above = _shared(weights, quote)
             norm = (1 - self.b + self.b * quote.words / mean) * (1 + PLACE * (number - 1))
-            worth = (own + self.headings * above) / norm if own + above else 0.0
-            scored.append(Scored(worth, number, place, quote.text, (own + above) / total if total else 0.0))
+            late = bool(quote.edition) and not (quote.edition - valid) & weights.keys()
+            worth = (own + self.headings * above) / norm * (self.superseded_worth if late else 1) if own + above else 0.0
+            scored.append(Scored(worth, number, place, quote.text, (own + above) / total if total else 0.0, late))
         return scored
 
 
@@ -134,10 +137,10 @@ def _pieces(quotes: Sequence[Scored]) -> Iterator[str]:
 class _Reader:
     """Reads texts for one batch: a chunk that many questions found is cut and stemmed once."""
 
-    def __init__(self, language: str) -> None:
-        # A stemmer is not safe to share between threads, so every batch has its own.
-        self._stemmer = Stemmer.Stemmer(language)
-        self._stop = STOP if language == "english" else frozenset[str]()
+    def __init__(self, language: str, superseded: Sequence[str]) -> None:
+        self._stems = Stems(language)
+        words = "|".join(map(re.escape, superseded))
+        self._superseded = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE) if words else None
         self._known: dict[Chunk, list[Quote]] = {}
 
     def quotes(self, chunk: Chunk) -> list[Quote]:
@@ -149,23 +152,21 @@ class _Reader:
         """What every stem of the question weighs: its inverse frequency over what was read, more if it is exact or a name."""
         frequency = Counter(stem for terms in read for stem in terms)
         weights: dict[str, float] = {}
-        for term in self._terms(question):
-            (stem,) = self._stems([term])
+        terms = self._stems.terms(question)
+        for term, stem in zip(terms, self._stems.stems(terms), strict=True):
             rarity = math.log(1 + (len(read) - frequency[stem] + 0.5) / (frequency[stem] + 0.5))
             weights[stem] = max(weights.get(stem, 0.0), rarity * _emphasis(term, question))
         return weights
 
     def _quote(self, said: Statement) -> Quote:
-        terms, above = self._terms(said.text), self._terms(said.under)
-        return Quote(said.text, frozenset(self._stems(terms)), frozenset(self._stems(above)), len(PART.findall(said.text)))
+        terms, under = self._stems.of(said.text), self._stems.of(f"{said.path} {said.header}")
+        return Quote(said.text, terms, under, len(PART.findall(said.text)), self._edition(said.path))
 
-    def _terms(self, text: str) -> list[str]:
-        """Words that mean something; a compound such as `F-12` counts whole and in its parts."""
-        words = (word for whole in WORD.findall(text) for word in {whole: 0, **dict.fromkeys(PART.findall(whole))})
-        return [word for word in words if word.lower() not in self._stop]
-
-    def _stems(self, terms: Sequence[str]) -> list[str]:
-        return cast(list[str], self._stemmer.stemWords([term.lower() for term in terms]))
+    def _edition(self, path: str) -> frozenset[str]:
+        """The words of headings that say that something is superseded, and their numbers; none where it is not."""
+        words = self._superseded.findall(path) if self._superseded else []
+        numbers = (term for term in self._stems.terms(path) if any(map(str.isdigit, term)))
+        return frozenset(self._stems.stems([*words, *numbers])) if words else frozenset()
 
 
 def _emphasis(term: str, question: str) -> float:

@@ -19,10 +19,11 @@ TERM = re.compile(r"(\*\*|__).+\1")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is said, and the headings, table header included, that it is said under (empty if none)."""
+    """What is said, the headings that it is said under, and the header of its table (empty if none)."""
 
     text: str
-    under: str
+    path: str
+    header: str = ""
 
 
 def statements(chunk: Chunk) -> list[Statement]:
@@ -32,14 +33,14 @@ def statements(chunk: Chunk) -> list[Statement]:
     """
     header, said = "", list[Statement]()
     for start, words in _paragraphs(chunk):
-        path = chunk.section_at(start).split(" > ")
+        path = " ".join(chunk.section_at(start).split(" > "))
         if headings.holds(chunk.sections, start):
             header = ""
         elif not words.startswith("|"):
             header = ""
-            said.extend(Statement(part, " ".join(path)) for part in _split(ITEM.sub("", words)))
+            said.extend(Statement(part, path) for part in _split(ITEM.sub("", words)))
         elif header:
-            said.append(Statement(_cells(words), " ".join((*path, header))))
+            said.append(Statement(_cells(words), path, header))
         else:
             header = _cells(words)
     return said

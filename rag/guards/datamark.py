@@ -48,7 +48,7 @@ class DatamarkGuard:
         return [self._copied(request, reply) for request, reply in zip(requests, replies, strict=True)]
 
     def _copied(self, request: Request, reply: Reply) -> list[Finding]:
-        mark = self.mark(request.query, [chunk.text for chunk in request.contexts])
+        mark = self.mark(request.query, request.quoted or [chunk.text for chunk in request.contexts])
         places = [place for place, character in enumerate(reply.text) if character == mark]
         return [Finding("datamark", "copies a mark of the contexts", "remove", 0, place, place + 1) for place in places]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rag.errors import ConfigError, closest
-from rag.prompts.templates import check, fill, named
-from rag.records import Material, Message
+from rag.prompts.templates import check, fill, named, parted
+from rag.records import Material, Message, Source
 
 SECTIONS = (
     "role",
@@ -38,6 +38,11 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 }
 """Layouts of one thing, each with the placeholders that it must hold."""
 
+SOURCE = ("text", "document", "title", "section")
+"""What `context_format` may name of a source; `text` it must."""
+LABEL = 200
+"""The most characters of a document's name, a title and a section that are shown."""
+
 Section = str | Sequence[str]
 """A text, or a list of texts, each of which becomes a line behind a dash."""
 
@@ -53,6 +58,9 @@ class SectionPrompt:
     All of the material is shown, named or not. Contexts and question stand in `context` and `closing` where nothing names them,
     the summary of a conversation and pinned documents above the section with the contexts. What guards say before the contexts
     stands right above the first of them, what they say after them right below the last: both inside of {contexts}.
+
+    A source is shown as `context_format`: {number} and {text}, and where it names them {document} (its doc_id), {title} (the
+    first heading of the document, or its file name) and {section} (the headings above the passage, outermost first).
 
     `reasoning` names one of `strategies`. One that names {announcement} asks for reasoning first: the answer begins behind
     these words. ConfigError for a placeholder that is unknown, that a section lacks, or that would show contexts twice.
@@ -89,7 +97,8 @@ class SectionPrompt:
         if not _lines(self.instruction).strip():
             raise ConfigError("prompt.instruction", "is empty", "say what is to be done with the contexts and the question")
         for layout, needed in LAYOUTS.items():
-            check(f"prompt.{layout}", getattr(self, layout), needed, needed)
+            known = (*needed, *SOURCE[1:]) if layout == "context_format" else needed
+            check(f"prompt.{layout}", getattr(self, layout), known, needed)
         for name, text in self._sections.items():
             check(f"prompt.{name}", text, PLACEHOLDERS)
         self._check_places()
@@ -114,6 +123,15 @@ class SectionPrompt:
     def final(self) -> str:
         """The words behind which a reply answers, empty where a reply is all answer."""
         return self.announcement if self._names("announcement") else ""
+
+    def quoted(self, sources: Sequence[Source]) -> tuple[str, ...]:
+        """`context_format` from its first to its last placeholder of a source: what documents say, guards frame as one."""
+        inner = parted(self.context_format, SOURCE)[1]
+        return tuple(fill(inner, self._source(number, source)) for number, source in enumerate(sources, 1))
+
+    def _source(self, number: int, source: Source) -> dict[str, str]:
+        labels = {"document": source.document, "title": source.title, "section": source.section or self.nothing}
+        return {"number": str(number), "text": source.text} | {name: _label(text) for name, text in labels.items()}
 
     def render(self, material: Material) -> tuple[Message, ...]:
         """Lay out the messages; contexts are numbered from 1 in the order given."""
@@ -171,10 +189,17 @@ class SectionPrompt:
 
     def _contexts(self, material: Material) -> str:
         """The contexts with what guards say around them."""
-        numbered = enumerate(material.contexts, 1)
-        shown = [fill(self.context_format, {"number": str(number), "text": text}) for number, text in numbered]
+        head, _, tail = parted(self.context_format, SOURCE)
+        numbered = ((str(number), text) for number, text in enumerate(material.contexts, 1))
+        shown = [fill(head, {"number": number}) + text + fill(tail, {"number": number}) for number, text in numbered]
         around = (material.before, *(shown or [self.no_contexts]), material.after)
         return self.context_separator.join(filter(None, around))
+
+
+def _label(text: str) -> str:
+    """A name of one line: no character of it can begin another."""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return line if len(line) <= LABEL else f"{line[: LABEL - 1].rstrip()}…"
 
 
 def _lines(section: Section) -> str:

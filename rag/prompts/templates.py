@@ -18,6 +18,13 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda found: values[found[2]] if found[2] else f"{{{found[1]}}}", template)
 
 
+def parted(template: str, inner: Collection[str]) -> tuple[str, str, str]:
+    """A template in three: up to its first placeholder of `inner`, from there to behind its last one, and the rest."""
+    places = [found.span() for found in PLACEHOLDER.finditer(template) if found[2] in inner]
+    start, end = places[0][0], places[-1][1]
+    return template[:start], template[start:end], template[end:]
+
+
 def check(where: str, template: str, known: Collection[str], needed: Collection[str] = ()) -> None:
     """Raise ConfigError for a placeholder that is not known, and for a needed one that is missing."""
     found = named(template)

@@ -23,7 +23,7 @@ bundle holds them.
 import inspect
 from collections.abc import Mapping
 
-from rag.roles.answering import Framing, Generator, Inspection, Memory, Prompt, Rewriter, Screen
+from rag.roles.answering import Framing, Generator, Inspection, Memory, Prompt, Quoting, Rewriter, Screen
 from rag.roles.retrieving import (
     Chunker,
     Embedder,
@@ -32,6 +32,7 @@ from rag.roles.retrieving import (
     Loader,
     Questions,
     Reranker,
+    Scaled,
     Searcher,
     Selector,
     Windowed,
@@ -56,9 +57,11 @@ __all__ = [
     "Memory",
     "Prompt",
     "Questions",
+    "Quoting",
     "RankingMetric",
     "Reranker",
     "Rewriter",
+    "Scaled",
     "Screen",
     "Searcher",
     "Selector",

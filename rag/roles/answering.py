@@ -14,6 +14,7 @@ from rag.records import (
     Reply,
     Request,
     Sought,
+    Source,
 )
 
 
@@ -73,6 +74,15 @@ class Prompt(Protocol):
 
     def render(self, material: Material) -> tuple[Message, ...]:
         """The exact messages; contexts are numbered from 1."""
+        ...
+
+
+@runtime_checkable
+class Quoting(Protocol):
+    """A Prompt that shows more of a passage than its text, such as the title of its document."""
+
+    def quoted(self, sources: Sequence[Source]) -> tuple[str, ...]:
+        """What stands of each source in the prompt and was written by others: guards frame it before it is rendered."""
         ...
 
 

@@ -71,6 +71,15 @@ class Windowed(Protocol):
         ...
 
 
+@runtime_checkable
+class Scaled(Protocol):
+    """An Embedder that says what its cosines mean."""
+
+    def unrelated(self) -> float:
+        """The cosine below which a question and a passage have nothing to do with each other."""
+        ...
+
+
 class Searcher(Protocol):
     """An index, opened."""
 

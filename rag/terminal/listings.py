@@ -4,10 +4,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
-
 from rag.terminal.following import following
-from rag.terminal.output import escape, out, visible
+from rag.terminal.output import Table, escape, out, visible
 
 LONGEST = 40
 """Characters of a value that are shown."""

@@ -46,8 +46,8 @@ def test_headings_and_table_headers_are_what_things_stand_under() -> None:
     text = "## Pay\nMonthly.\n### Rates\n| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |\n\n## Leave\nYearly."
     assert told(text, "# Handbook\n## Old\n") == [
         Statement("Monthly.", "Handbook Pay"),
-        Statement("A | 10", "Handbook Pay Rates band | rate"),
-        Statement("B | 12", "Handbook Pay Rates band | rate"),
+        Statement("A | 10", "Handbook Pay Rates", "band | rate"),
+        Statement("B | 12", "Handbook Pay Rates", "band | rate"),
         Statement("Yearly.", "Handbook Leave"),
     ]
 
