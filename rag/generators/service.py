@@ -128,10 +128,10 @@ class SoFar:
 
 
 def _text(said: Any) -> str:
-    """What was said, if it is text: NaN or a list of parts must not pass for an answer."""
+    """What was said, half of a surrogate pair as a question mark; TypeError for NaN or a list of parts."""
     if said is not None and not isinstance(said, str):
         raise TypeError(f"{str(said)[:80]!r} is no text")
-    return said or ""
+    return (said or "").encode("utf-8", "replace").decode()
 
 
 def _count(value: Any) -> int | None:

@@ -197,6 +197,12 @@ def test_one_failure_ends_the_batch(script: Script) -> None:
     assert len(script.asked) < 5
 
 
+def test_half_a_surrogate_pair_becomes_a_question_mark(script: Script) -> None:
+    script.steps = [say("so \ud800 it is"), stream("so \ud83d", " it is")]
+    assert generator(script).generate([request()])[0].text == "so ? it is"
+    assert "".join(generator(script).stream(request())) == "so ? it is"
+
+
 def test_a_stream_comes_in_pieces(script: Script) -> None:
     script.steps = [stream("Ada", " wrote", " it [1].")]
     assert list(generator(script).stream(request())) == ["Ada", " wrote", " it [1]."]
