@@ -26,7 +26,7 @@ class BundleAgent(ResponsesAgent):
     """Answers the last message of `input`, the messages before it are the conversation.
 
     Messages of the roles `system` and `developer` are left out: the prompt was measured as it is sealed. The text cites
-    sources as annotations of the kind `url_citation`; `custom_outputs` is what `rag ask --json` prints of it, and the bundle's hash.
+    sources as annotations of the kind `url_citation`; `custom_outputs` is what `rag ask --json` prints, and the bundle's hash.
     With `custom_inputs: {"answer": false}` passages are found and no model is asked for an answer.
     """
 
