@@ -119,7 +119,7 @@ def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
     root = digest(trace_id, "question")[:16]
     for name, kind, output in steps[: 3 if "answer" in outputs else 2]:
         given = {"traceRequestId": trace_id, "spanType": kind, "spanInputs": question.inputs, "spanOutputs": output}
-        told = {
+        told: dict[str, Any] = {
             "trace_id": trace_id,
             "span_id": digest(trace_id, name)[:16],
             "parent_span_id": None if name == "question" else root,
