@@ -1,7 +1,4 @@
-"""Questions of a trial as traces in MLflow, so that its evaluation view shows them: passages, answer, expectation, scores.
-
-MLflow takes about 10 ms for a trace: only some trials are sent so, and `LIMIT` questions of each.
-"""
+"""Questions of a trial as traces, for MLflow's evaluation view. MLflow takes about 10 ms for each, so there is a limit."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,50 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 from rag import tracked, tracking
 from rag.identity import digest
-from rag.redaction import plain, shown
+from rag.redaction import plain
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
     from mlflow.entities import Assessment, Run, Span, TraceInfo
 
 LIMIT = 250
 """Questions of a trial, at most; questions.json holds all."""
-LONGEST_TEXT = 2000
-"""Characters of a passage, an answer or a quote."""
 BATCH = 100
 """Traces in one request."""
+PREVIEW = 1000
+"""Characters that lists show of a question or an answer, at most."""
 TAG = "assay.traces"
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A passage that a question was answered from: its text, its document, its chunk_id and the score that ranked it."""
-
-    text: str
-    doc_id: str
-    chunk_id: str
-    score: float
-
-
-@dataclass(frozen=True)
 class QuestionRecord:
-    """What a trial did with one question: `scores` by metric as typed, without those that do not apply.
+    """What a trial did with one question.
 
-    `answer` is None where nothing was generated. `expected` are the gold answers, `evidence` the gold quotes with their
-    documents; `tags` say where the question belongs.
+    `inputs` are the question and what was said before it, `outputs` the passages by chunk_id and the answer if there is one.
+    `documents` are the passages as MLflow shows them, `scores` the metrics as typed that apply, `expectations` the gold.
     """
 
     query_id: str
-    text: str
-    passages: Sequence[Passage]
-    answer: str | None
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
     scores: Mapping[str, float]
-    expected: Sequence[str] = ()
-    evidence: Sequence[tuple[str, str]] = ()
-    unanswerable: bool = False
-    failed: bool = False
-    history: Sequence[tuple[str, str]] = ()
+    documents: Sequence[Mapping[str, Any]] = ()
+    expectations: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    failed: bool = False
 
 
 def send(record: tracking.SweepRecord, parent: str, questions: Mapping[str, Sequence[QuestionRecord]], uri: str) -> None:
@@ -71,22 +54,22 @@ def send(record: tracking.SweepRecord, parent: str, questions: Mapping[str, Sequ
             asked = questions[trial.trial_id][:LIMIT]
             state = digest([asdict(question) for question in asked])
             if run and run.data.tags.get(TAG) != state:
-                _send(client, run, asked)
+                _send(client.tracking_uri, run, asked)
                 client.set_tag(run.info.run_id, TAG, state)
 
 
-def _send(client: "MlflowClient", run: "Run", asked: Sequence[QuestionRecord]) -> None:
+def _send(uri: str, run: "Run", asked: Sequence[QuestionRecord]) -> None:
     from mlflow.tracing.client import TracingClient
 
-    experiment, tracing = run.info.experiment_id, TracingClient(client.tracking_uri)
+    experiment, client = run.info.experiment_id, TracingClient(uri)
     # MLflow lists the newest first, so an earlier question has a later time, in ms.
     timed = [(run.info.start_time + len(asked) - place, question) for place, question in enumerate(asked)]
     for begin in range(0, len(timed), BATCH):
         batch = timed[begin : begin + BATCH]
         client.delete_traces(experiment, trace_ids=[_trace_id(run, question) for _, question in batch])
         for time, question in batch:
-            tracing.start_trace(_info(run, question, time))
-        tracing.log_spans(experiment, [span for time, question in batch for span in _spans(run, question, time)])
+            client.start_trace(_info(run, question, time))
+        client.log_spans(experiment, [span for time, question in batch for span in _spans(run, question, time)])
 
 
 def _trace_id(run: "Run", question: QuestionRecord) -> str:
@@ -97,14 +80,14 @@ def _info(run: "Run", question: QuestionRecord, time: int) -> "TraceInfo":
     """A trace without its spans."""
     from mlflow.entities import TraceInfo, TraceLocation, TraceState
 
-    outputs = _outputs(question)
+    outputs = plain(question.outputs)
     return TraceInfo(
         _trace_id(run, question),
         TraceLocation.from_experiment_id(run.info.experiment_id),
         time,
         TraceState.ERROR if question.failed else TraceState.OK,
-        request_preview=_text(question.text)[:1000],
-        response_preview=str(outputs.get("answer") or "; ".join(outputs["passages"]))[:1000],
+        request_preview=plain(question.inputs)["question"][:PREVIEW],
+        response_preview=str(outputs.get("answer") or "; ".join(outputs["passages"]))[:PREVIEW],
         client_request_id=question.query_id,
         trace_metadata={"mlflow.sourceRun": run.info.run_id},
         tags={"mlflow.traceName": "question", **tracked.fitting(question.tags, tracked.LONGEST_TAG)},
@@ -117,57 +100,34 @@ def _assessments(run: "Run", question: QuestionRecord) -> Iterator["Assessment"]
 
     of_run = {"mlflow.assessment.sourceRunId": run.info.run_id}
     code, people = AssessmentSource("CODE", "assay"), AssessmentSource("HUMAN", "golden set")
-    for name, value in question.scores.items():
-        yield Feedback(tracked.metric_name(name), value, source=code, metadata=of_run)
-    if question.expected or question.unanswerable:
-        expected = " | ".join(question.expected) or "The documents cannot answer this."
-        yield Expectation("expected_response", _text(expected), source=people, metadata=of_run)
-    if question.evidence:
-        gold = [f"{doc_id}: {_text(quote)}" for doc_id, quote in question.evidence]
-        yield Expectation("evidence", gold, source=people, metadata=of_run)
+    for name, score in question.scores.items():
+        yield Feedback(tracked.metric_name(name), score, source=code, metadata=of_run)
+    for name, gold in plain(question.expectations).items():
+        yield Expectation(name, gold, source=people, metadata=of_run)
 
 
 def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
-    found = [
-        {"id": one.chunk_id, "page_content": _text(one.text), "metadata": {"doc_uri": one.doc_id, "score": one.score}}
-        for one in question.passages
-    ]
-    trace_id, outputs = _trace_id(run, question), _outputs(question)
-    steps = [("question", "CHAIN", outputs), ("search", "RETRIEVER", found), ("answer", "LLM", outputs.get("answer"))]
-    for name, kind, output in steps[: 2 if question.answer is None else 3]:
-        given = {"spanType": kind, "spanInputs": _inputs(question), "spanOutputs": output}
-        yield _span(trace_id, name, time * 1_000_000, question.failed, given)
-
-
-def _span(trace_id: str, name: str, began: int, failed: bool, given: Mapping[str, Any]) -> "Span":
+    """The steps of a question; how long each took is not known, so all stand at one time, in ms."""
     from mlflow.entities import Span
 
-    root = name == "question"
-    attributes = {"traceRequestId": trace_id, **given}
-    return Span.from_dict(
-        {
+    trace_id, outputs = _trace_id(run, question), question.outputs
+    steps = [
+        ("question", "CHAIN", outputs),
+        ("search", "RETRIEVER", question.documents),
+        ("answer", "LLM", outputs.get("answer")),
+    ]
+    root = digest(trace_id, "question")[:16]
+    for name, kind, output in steps[: 3 if "answer" in outputs else 2]:
+        given = {"traceRequestId": trace_id, "spanType": kind, "spanInputs": question.inputs, "spanOutputs": output}
+        told: dict[str, Any] = {
             "trace_id": trace_id,
             "span_id": digest(trace_id, name)[:16],
-            "parent_span_id": None if root else digest(trace_id, "question")[:16],
+            "parent_span_id": None if name == "question" else root,
             "name": name,
-            "start_time_unix_nano": began,
-            "end_time_unix_nano": began,
-            "status": {"code": "STATUS_CODE_ERROR" if failed and root else "STATUS_CODE_OK", "message": ""},
-            "attributes": {f"mlflow.{key}": json.dumps(plain(value), ensure_ascii=False) for key, value in attributes.items()},
+            "start_time_unix_nano": time * 1_000_000,
+            "end_time_unix_nano": time * 1_000_000,
+            "status": {"code": f"STATUS_CODE_{'ERROR' if question.failed else 'OK'}", "message": ""},
+            "attributes": {f"mlflow.{key}": json.dumps(plain(value), ensure_ascii=False) for key, value in given.items()},
             "events": [],
         }
-    )
-
-
-def _inputs(question: QuestionRecord) -> dict[str, Any]:
-    history = [{"role": role, "content": _text(text)} for role, text in question.history]
-    return {"question": _text(question.text)} | ({"history": history} if history else {})
-
-
-def _outputs(question: QuestionRecord) -> dict[str, Any]:
-    answer = {} if question.answer is None else {"answer": _text(question.answer)}
-    return answer | {"passages": [one.chunk_id for one in question.passages]}
-
-
-def _text(text: str) -> str:
-    return shown("", text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…")
+        yield Span.from_dict(told)

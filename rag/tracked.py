@@ -23,7 +23,7 @@ from rag.redaction import plain, shown
 Value = TypeVar("Value")
 
 KIND = {"mlflow.experimentKind": "custom_model_development"}
-"""Makes MLflow's page of an experiment open on its runs, side by side."""
+"""Makes MLflow offer runs, side by side, beside the traces that its page of an experiment opens on."""
 LONGEST_NAME = 250
 """Characters that MLflow allows in the name of a parameter, a metric or a tag."""
 LONGEST_PARAM = 500

@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ports import free_port
 
-from rag import tracked, tracking
+from rag import traces, tracked, tracking
 from rag.errors import ServiceError
 from rag.tracking import SweepRecord, Table, TrialRecord
 
@@ -511,6 +511,46 @@ def test_a_server_takes_a_trial_in_four_requests(
     written = tmp_path if kept == "on disk" else folder / "kept"
     assert len(list(written.rglob("questions.json"))) == 5
     assert tracking.reap(uri, kept) == 0
+
+
+def test_a_server_takes_a_question_in_one_request_without_secrets(
+    server: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import requests
+    from mlflow import MlflowClient
+
+    uri, key = server[0], "sk-" + "a1B2" * 8
+    MlflowClient(tracking_uri=uri).create_experiment("asked", (tmp_path / "kept").as_uri())
+    record = sweep(trial(1), experiment="asked")
+    parent = tracking.track(record, uri)
+    questions = [
+        traces.QuestionRecord(
+            f"q{number}",
+            {"question": f"Why {number}? {key}"},
+            {"answer": f"Because {key}", "passages": ["a.md:0-9"]},
+            {"ndcg@10": number / 3, "found/floor": 1.0},
+            [{"id": "a.md:0-9", "page_content": key, "metadata": {"doc_uri": "a.md"}}],
+            {"evidence": [f"a.md: {key}"]},
+            {"split": "tune"},
+            failed=number == 2,
+        )
+        for number in range(3)
+    ]
+    asked: list[str] = []
+    send = requests.Session.send
+    counted = lambda self, request, **settings: (asked.append(request.path_url), send(self, request, **settings))[1]  # noqa: E731
+    monkeypatch.setattr(requests.Session, "send", counted)
+    traces.send(record, parent, {"t1": questions}, uri)
+    sent = len(asked)
+    traces.send(record, parent, {"t1": questions}, uri)
+    assert sent - (len(asked) - sent) <= len(questions) + 4  # and: the version, what was there, all spans, the tag
+    (run,) = (run for run in runs(uri, "asked") if run.data.tags.get("assay.trial"))
+    found = MlflowClient(tracking_uri=uri).search_traces(locations=[run.info.experiment_id], run_id=run.info.run_id)
+    assert [trace.info.client_request_id for trace in found] == ["q0", "q1", "q2"]
+    assert [trace.info.state.value for trace in found] == ["OK", "OK", "ERROR"]
+    assert {one.name for one in found[0].info.assessments} == {"ndcg_10", "found_floor", "evidence"}
+    assert key not in "".join(trace.to_json() for trace in found)
+    assert "Because ***" in found[0].to_json()
 
 
 @pytest.mark.parametrize("kept", ["on disk, attached", "by the server, attached"])
