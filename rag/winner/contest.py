@@ -61,7 +61,7 @@ def _leads(sums: Floats, squares: Floats) -> Floats:
     """Leads of rivals over trials in units of the root of `squares`; infinite for a lead that never varies."""
     total = sums.sum(axis=0)
     lead = np.subtract.outer(total, total)
-    leads = np.copysign(np.inf, lead)
+    leads: Floats = np.copysign(np.inf, lead)
     np.divide(lead, np.sqrt(squares), out=leads, where=squares > 0)
     return leads
 
