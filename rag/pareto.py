@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 SAME = 1e-12
 """Means that are closer count as equal: sums differ in their last bits."""
-AT_ONCE = 500
+AT_ONCE = 100
 """Trials that are compared with all others at once: the figures of all pairs of 5,000 trials take 2 GB."""
 
 

@@ -26,8 +26,6 @@ LONGEST_REPLY = 4096
 """Tokens of the longest reply of a server that is set no limit."""
 BYTES = 4
 """Bytes that a token of a prompt is taken for before the server has counted: writings with long characters take more."""
-UNREADABLE = (ArithmeticError, ValueError, TypeError, AttributeError, RecursionError)
-"""What parsers say of a stream that is none."""
 OWN_FIELDS = frozenset({"model", "messages", "stream"})
 
 
@@ -145,7 +143,7 @@ class OpenAiGenerator:
             with self._opened(request) as chunks:
                 for chunk in chunks:
                     yield from filter(None, so_far.pieces(chunk))
-        except (openai.OpenAIError, httpx2.HTTPError, *UNREADABLE) as error:
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise self._explained(error) from error
         if not so_far.begun:
             raise self._failure("sent no stream", "check that this is a chat completions server, and that it streams")

@@ -67,6 +67,25 @@ def rag(*arguments: str) -> Told:
     return Told(Seconds(time.perf_counter() - wall, cpu), json.loads(ended.stdout) if "--json" in arguments else {})
 
 
+def largest() -> float:
+    """Gigabytes of the largest process so far that `rag` has run."""
+    # In kilobytes, on a Mac in bytes.
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (1e9 if sys.platform == "darwin" else 1e6)
+
+
+def write_thousand(folder: Path) -> None:
+    """A golden set of 200 documents with 5 questions each, in words without meaning."""
+    (folder / "documents").mkdir(parents=True)
+    rows = []
+    for document in range(200):
+        parts = [" ".join(f"w{(document * 7 + part * 11 + word * 13) % 997}" for word in range(60)) for part in range(5)]
+        (folder / "documents" / f"{document}.md").write_text("\n\n".join(parts), encoding="utf-8")
+        for number, part in enumerate(parts):
+            places = [{"doc": f"{document}.md", "quote": part}]
+            rows.append({"id": f"{document}-{number}", "text": part[:60], "evidence": [{"any": places}]})
+    (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
 def declared(path: Path, question: str, dataset: str, fixed: Sequence[str], axes: dict[str, Any]) -> str:
     """Write an experiment file over all questions; its path, as `rag sweep` takes it. JSON is YAML."""
     content = {"question": question, "dataset": dataset, "split": "all", "fixed": list(fixed), "axes": axes}

@@ -125,11 +125,6 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
             "broke its reply off: no: ***",
             "try",
         ),
-        (
-            stream(ending=b'data: {"choices": [{"logprobs": {"content": [{"logprob": 1' + b"0" * 400 + b"}]}}]}\n\n"),
-            "sent a reply that cannot be read: int too large",
-            "chat completions server",
-        ),
     ],
 )
 def test_what_broke_a_stream_off_is_told_apart(step: Step, what: str, remedy: str) -> None:
