@@ -58,6 +58,8 @@ class Database:
             self.close()
             shown = sa.make_url(url).render_as_string(hide_password=True)
             remedy = "start the database, or give the URL of another, as sqlite:///.rag/serve.db"
+            if not making:
+                remedy = f"rate an answer on the page of `rag serve` in this folder, which makes it; or {remedy}"
             raise ServiceError("sessions", f"{shown} cannot be opened ({_reason(error)})", remedy) from error
 
     @contextmanager

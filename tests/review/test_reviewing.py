@@ -308,7 +308,7 @@ def test_an_editor_that_does_not_run_is_told(
         (["native", "dataset.path=GOLDEN", "--accept", BAD["id"]], "rated as a bad answer"),
         (["native", "dataset.path=GOLDEN", "--edited", "QUESTIONS"], "no rating waits to become 'q1'"),
         (["native", "dataset.path=GOLDEN", "--edited", "none.jsonl"], "no such file"),
-        (["native", "dataset.path=GOLDEN", "--sessions", "sqlite:///elsewhere.db"], "cannot be opened"),
+        (["native", "dataset.path=GOLDEN", "--sessions", "sqlite:///elsewhere.db"], "rate an answer on the page"),
         (["native", "dataset.path=GOLDEN", "--sessions", "mysql://x"], "is a database of 'mysql'"),
         (["squad", "dataset.path=GOLDEN/none.json"], "nothing is written to"),
         (["native", "dataset.path=GOLDEN/documents"], "no such folder"),
