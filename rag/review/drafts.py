@@ -16,6 +16,9 @@ from rag.sentences import blocks, is_heading, sentences
 WORD = re.compile(r"\w+")
 BAD = "it was rated as a bad answer: say what is right and where it stands, or drop it"
 BARE = "nothing that it cites stands in the documents of this set: quote the evidence, or drop it"
+GUESSED = "its gold is the model's own sentence and the nearest ones that it cites: it counts when you have confirmed it"
+UNCONFIRMED = "unconfirmed"
+"""The tag of a draft whose gold is a model's."""
 
 Row = dict[str, Any]
 """A golden question as a line of questions.jsonl holds it."""
@@ -59,22 +62,30 @@ class Draft:
 def draft(opinion: Opinion, golden: Golden) -> Draft:
     """What a rated answer says as a golden question over the documents of a set.
 
-    A good answer brings itself as the reference, and of each passage that it cites the sentence that says most nearly the same;
-    one that declined well is a question that the corpus cannot answer. A bad one brings the question alone.
+    A good answer brings itself as the reference, and of each passage that it cites the sentence that says most nearly the
+    same; a person has to confirm both. One that declined well is a question that the corpus cannot answer. A bad one brings
+    the question alone.
     """
     told, good = opinion.told, opinion.rating > 0
     answered = good and not told["abstained"]
     evidence, notes = _evidence(told, golden.documents) if answered else ([], [])
     kind = "unanswerable" if good and not answered else "follow_up" if opinion.history else "asked"
-    row: Row = {"id": f"asked-{_short(opinion.answer)}", "text": told["question"], "kind": kind, "tags": ["feedback"]}
+    row: Row = {"id": f"asked-{_short(opinion.answer)}", "text": told["question"], "kind": kind}
+    row["tags"] = ["feedback", UNCONFIRMED] if answered else ["feedback"]
     row |= _placed(opinion, evidence, golden)
     row["history"] = [asdict(turn) for turn in opinion.history]
     row["answers"] = [without_markers(told["answer"]).strip()] if answered else []
     row["evidence"] = evidence
     to_settle = [BAD] if not good else [BARE] if answered and not evidence else []
-    notes += _alike(row, golden.examples)
+    notes += [*_alike(row, golden.examples), *([GUESSED] if answered else [])]
     known = any(example.query.query_id == row["id"] for example in golden.examples)
     return Draft(opinion, row, tuple(to_settle), tuple(notes), known)
+
+
+def confirmed(row: Mapping[str, Any]) -> Row:
+    """A draft that a person has accepted, as it is written into a set."""
+    tags = row.get("tags")
+    return {**row, "tags": [tag for tag in tags if tag != UNCONFIRMED]} if isinstance(tags, list) else dict(row)
 
 
 def _short(secret: str) -> str:

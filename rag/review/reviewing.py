@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rag.errors import DataError, closest
-from rag.review.drafts import Draft, Opinion, Row, draft
+from rag.review.drafts import Draft, Opinion, Row, confirmed, draft
 from rag.review.question_file import QuestionFile
 
 
@@ -32,7 +32,7 @@ class Review:
         found = self._find(answer)
         if row is None and found.open:
             raise DataError(answer, found.open[0], "edit it: `e` when asked, or --edited with a line for it")
-        self._file.add(found.row if row is None else row)
+        self._file.add(confirmed(found.row if row is None else row))
         self._done(answer, self.accepted)
         golden = self._file.golden()
         self.waiting = {name: draft(one.opinion, golden) for name, one in self.waiting.items()}

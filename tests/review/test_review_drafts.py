@@ -29,7 +29,7 @@ def test_a_good_answer_brings_itself_and_the_sentence_that_it_cites(known: Golde
     assert found.open == ()
     assert (found.row["text"], found.row["answers"]) == ("When does the ferry go?", ["It leaves at seven."])
     assert quotes(found.row) == [[("ferry.md", "The ferry to Holm leaves at seven.")]]
-    assert (found.row["kind"], found.row["tags"], found.row["history"]) == ("asked", ["feedback"], [])
+    assert (found.row["kind"], found.row["tags"], found.row["history"]) == ("asked", ["feedback", "unconfirmed"], [])
 
 
 def test_sentences_are_groups_and_what_one_cites_are_its_alternatives(known: Golden) -> None:
@@ -127,6 +127,18 @@ def test_a_set_without_splits_is_given_none(known: Golden) -> None:
 
 def test_a_question_that_was_asked_before_is_noted(known: Golden) -> None:
     same = told("when does the FERRY to Holm leave", "At seven [1].", [context(1, "ferry.md")])
-    assert draft(opinion(same), known).notes == ("q1 asks the same",)
+    assert draft(opinion(same), known).notes == ("q1 asks the same", review.GUESSED)
     follow_up = opinion(same, history=(Turn("user", "Hello"), Turn("assistant", "Hello")))
-    assert draft(follow_up, known).notes == ()
+    assert draft(follow_up, known).notes == (review.GUESSED,)
+
+
+def test_gold_of_a_model_is_told_until_a_person_confirms_it(known: Golden) -> None:
+    good, bad, declined = (
+        draft(one, known) for one in (opinion(FERRY), opinion(BAD, -1), opinion(told("Why?", "I don't know.", abstained=True)))
+    )
+    assert "the model's own sentence" in good.notes[-1]
+    assert good.row["tags"] == ["feedback", "unconfirmed"]
+    for one in (bad, declined):
+        assert review.GUESSED not in one.notes
+        assert one.row["tags"] == ["feedback"]
+    assert review.confirmed(good.row) == good.row | {"tags": ["feedback"]}

@@ -225,6 +225,7 @@ def test_candidates_are_told_as_json(asked: Verb, kept_by_server: Opinions) -> N
     first, second = said.json["candidates"]
     assert (first["answer"], first["rating"], first["open"]) == (FERRY["id"], 1, [])
     assert first["row"]["evidence"][0]["any"][0]["quote"] == "The ferry to Holm leaves at seven."
+    assert "the model's own sentence" in first["notes"][-1]
     assert (second["rating"], len(second["open"])) == (-1, 1)
     assert len(kept_by_server.candidates()) == 2
 
@@ -238,7 +239,9 @@ def test_candidates_are_taken_without_being_asked(asked: Verb, golden: Path, kep
     assert "2 written" in said.out
     assert kept_by_server.candidates() == []
     assert len(ids(golden)) == 8
-    assert "mule" in (golden / "questions.jsonl").read_text("utf-8")
+    written = (golden / "questions.jsonl").read_text("utf-8")
+    assert "mule" in written
+    assert "unconfirmed" not in written, "who accepts it confirms it"
 
 
 def test_a_person_goes_through_them(
@@ -283,7 +286,9 @@ def test_one_is_edited_until_it_fits(
     assert "1 written" in asked().out
     assert kept_by_server.candidates() == []
     assert len(ids(golden)) == 7
-    assert "mule" in (golden / "questions.jsonl").read_text("utf-8")
+    written = (golden / "questions.jsonl").read_text("utf-8")
+    assert "mule" in written
+    assert "unconfirmed" not in written, "who accepts it confirms it"
 
 
 def test_an_editor_that_does_not_run_is_told(
