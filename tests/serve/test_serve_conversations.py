@@ -8,16 +8,20 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from databases import KINDS, file_url
 
 from rag.errors import ConfigError, ServiceError
 from rag.records import Turn
-from rag.serve.conversations import Conversations, NoSessionError
+from rag.serve import conversations
+from rag.serve.conversations import PORTION, Conversations, NoSessionError
 from rag.serve.opinions import answer_id
+from rag.serve.tables import SESSIONS
 
 ODD = ["NUL \0", "half a pair \ud800", "'; DROP TABLE sessions; --", "𝒶 e\u0301 \u202e", "", "x" * 100_000]
 
@@ -125,6 +129,45 @@ def test_a_session_lives_as_long_as_it_is_used(talks: Conversations, hours: Hour
             use("ann", session)
     with pytest.raises(NoSessionError):
         say(talks, "ann", session, "too late")
+
+
+def test_many_expired_sessions_do_not_hold_up_who_writes(
+    talks: Conversations, hours: Hours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": f"ses_{n:032x}", "owner": "ann", "created": hours.now, "used": hours.now, "turns": 0} for n in range(10_000)]
+    with talks.database.writing() as connection:
+        connection.execute(sa.insert(SESSIONS), rows)
+    hours.now += 2000
+    left, begun = [len(rows)], list[str]()
+
+    def another(_: float) -> None:
+        with talks.database.reading() as connection:
+            left.append(connection.execute(sa.select(sa.func.count()).select_from(SESSIONS)).scalar_one() - len(begun))
+        begun.append(talks.create("ann"))
+
+    monkeypatch.setattr(conversations, "PAUSE", 0)
+    monkeypatch.setattr(conversations.time, "sleep", another)
+    assert talks.purge() == len(rows)
+    assert max(before - after for before, after in pairwise(left)) <= PORTION, "others write between two portions"
+    assert len(begun) >= len(rows) // PORTION
+    assert all(not talks.show("ann", session).turns for session in begun)
+
+
+@pytest.mark.parametrize("use", ["turns", "show", "append", "forget"])
+def test_no_use_of_a_session_reads_all_of_them(tmp_path: Path, use: str) -> None:
+    talks = Conversations(file_url(tmp_path))
+    session, plans = talks.create("ann"), list[str]()
+    say(talks, "ann", session, "first")
+
+    def explain(connection: Any, _: Any, statement: str, parameters: Any, *more: Any) -> None:
+        if statement.split()[0] in ("SELECT", "UPDATE", "DELETE"):
+            plan = connection.connection.cursor().execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            plans.extend(row[3] for row in plan.fetchall())
+
+    sa.event.listen(talks.database._engine, "before_cursor_execute", explain)
+    say(talks, "ann", session, "second") if use == "append" else getattr(talks, use)("ann", session)
+    assert plans
+    assert not [plan for plan in plans if plan.startswith("SCAN")]
 
 
 def test_what_has_expired_is_removed_and_nothing_else(talks: Conversations, hours: Hours) -> None:
