@@ -26,8 +26,8 @@ FIRST = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<title>\S.{0,199})", re.MULTILINE)
 LONG = 300
 """The most characters of a title whose markup is left out."""
 TAG = (
-    r"</?(?:a|abbr|b|big|br|center|code|del|div|em|figure|font|h[1-6]|hr|i|img|ins|kbd|mark|p|picture|s|small|source|span"
-    r"|strong|sub|sup|u)\b[^<>]*>"
+    r"</?(?:a|abbr|b|big|br|center|code|del|details|div|em|figure|font|h[1-6]|hr|i|iframe|img|input|ins|kbd|label|li|mark|ol|p"
+    r"|picture|pre|s|script|small|source|span|strong|style|sub|summary|sup|svg|table|td|th|tr|u|ul|video)\b[^<>]*>"
 )
 MARKUP = re.compile(
     rf"""

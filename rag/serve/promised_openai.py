@@ -29,6 +29,8 @@ class Offered(Told):
     object: Literal["model"]
     created: int
     owned_by: str
+    title: str = Field(description="What it is, in words.")
+    experiment: str = Field(description="The experiment that it was measured in; empty where there is none.")
     bundle: str
     follows: bool = Field(description="Whether what was said before counts in what is searched for.")
 

@@ -3,10 +3,11 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from weakref import finalize
 
 from rag.bundle.opened import Bundle, open_bundle
@@ -50,6 +51,16 @@ class Model:
         return self.bundle.name
 
     @property
+    def title(self) -> str:
+        """What it is, in words: its choices in the sweep that it comes from, else its parts."""
+        manifest, config = self.bundle.manifest, self.bundle.config
+        if manifest.name not in ("", "default"):
+            return manifest.name
+        chunks = "-".join(str(part) for part in (_called(config["chunker"]), config["chunker"].get("size")) if part)
+        parts = (chunks, "+".join(config["index"]), _called(config["reranker"]), _called(config["generator"], "model"))
+        return " · ".join(part for part in parts if part not in ("", "none"))
+
+    @property
     def follows(self) -> bool:
         """Whether what was said before counts in what is searched for; otherwise it is looked for as it was typed."""
         return not getattr(self.bundle.pipeline.queries, "changes_nothing", False)
@@ -58,6 +69,11 @@ class Model:
     def documents(self) -> dict[str, Document]:
         """The documents by doc_id."""
         return {document.doc_id: document for document in self.bundle.pipeline.corpus.documents}
+
+
+def _called(node: Mapping[str, Any], by: str = "") -> str:
+    """The short name of a component: what it has under a key, else that of its module."""
+    return str(node.get(by) or "").rpartition("/")[2] or str(node["_target_"]).split(".")[-2]
 
 
 def ready(bundle: Bundle, source: Path) -> Model:

@@ -5,11 +5,15 @@ import { icon, make, say } from "./dom.js";
 import { MEANT, openEvidence, placeOf, summary } from "./evidence.js";
 import { thumbs } from "./feedback.js";
 import { peekAt } from "./peek.js";
-import { prose } from "./prose.js";
+import { prose, words } from "./prose.js";
 import * as scope from "./scope.js";
-import { Places, several, told } from "./text.js";
+import { Places, count, several, told } from "./text.js";
 
 const MARKER = /\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()/g;
+
+const FRAME = 16, MOST = 100_000;
+/** What is said of an answer whose end is not shown. */
+const rest = text => (text.length > MOST ? [make("p.hint.rest", {}, `… and ${count(text.length - MOST)} more characters. Copy the answer to read them.`)] : []);
 
 /** An answer that asks for itself: `ask(body, path)` streams into `element`. */
 export class AnswerView {
@@ -20,13 +24,13 @@ export class AnswerView {
     this.status = make("p.status", { role: "status" });
     this.body = make("div.body");
     this.under = make("div.under");
-    this.element = make("section.answer", { "aria-label": titled ? `Answer of ${model}` : "Answer" },
-      titled ? make("h3.model", {}, model) : null, this.status, this.body, this.under);
+    this.element = make("section.answer", { "aria-label": titled ? `Answer of ${scope.nameOf(model)}` : "Answer" },
+      titled ? make("h3.model", {}, scope.nameOf(model)) : null, this.status, this.body, this.under);
   }
 
   /** The whole answer, or null when it failed or was stopped. */
   async ask(path, body, signal) {
-    Object.assign(this, { asked: body, text: "", contexts: [], answer: null, problem: null });
+    Object.assign(this, { asked: body, pause: FRAME, text: "", contexts: [], answer: null, problem: null });
     this.body.replaceChildren();
     this.under.replaceChildren();
     this.element.className = "answer working";
@@ -51,17 +55,21 @@ export class AnswerView {
     } else if (event === "piece") {
       if (!this.text) this.status.textContent = "Writing…";
       this.text += data.text;
-      this.due ??= requestAnimationFrame(() => { this.due = null; if (!this.answer) this.write(); });
+      this.due ??= setTimeout(() => { this.due = null; if (!this.answer) this.write(); }, this.pause);
     } else if (event === "answer") this.show(data);
   }
 
   /** What has come so far; its markers lead to passages, their quotes are known at the end only. */
   write() {
-    const inserts = [...this.text.matchAll(MARKER)].map(found => {
+    const began = performance.now();
+    const text = this.text.slice(0, MOST);
+    const inserts = [...text.matchAll(MARKER)].map(found => {
       const numbers = found[1].split(/[,;]/).map(Number).filter(number => this.contexts.some(one => one.number === number));
       return numbers.length ? { start: found.index, end: found.index + found[0].length, node: () => this.cites(numbers.map(number => ({ number }))) } : null;
     });
-    this.body.replaceChildren(prose(this.text, { inserts: inserts.filter(Boolean) }));
+    this.body.replaceChildren(prose(text, { inserts: inserts.filter(Boolean) }), ...rest(this.text));
+    // A long text is written anew less often: the page answers its reader meanwhile.
+    this.pause = Math.max(FRAME, 4 * (performance.now() - began));
   }
 
   show(answer) {
@@ -78,11 +86,11 @@ export class AnswerView {
     const { answer } = this, places = new Places(answer.answer);
     const markers = new Map();
     for (const one of answer.citations ?? []) markers.set(one.start, [...(markers.get(one.start) ?? []), one]);
-    const inserts = [...markers.values()].map(group => ({ start: places.unit(group[0].start), end: places.unit(group[0].end), node: () => this.cites(group) }));
+    const inserts = [...markers.values()].map(group => ({ start: places.unit(group[0].start), end: places.unit(group[0].end), node: () => this.cites(group) })).filter(one => one.end <= MOST);
     const marks = (answer.findings ?? []).filter(one => !one.context && !one.passage && one.action === "flag" && one.end > one.start)
       .map(one => ({ start: places.unit(one.start), end: places.unit(one.end), kind: "flagged", title: `${one.source}: ${one.what}` }));
     const said = answer.abstained ? [make("p.declined", {}, "It declined to answer")] : [];
-    if (answer.answer.trim()) said.push(prose(answer.answer, { inserts, marks }));
+    if (answer.answer.trim()) said.push(prose(answer.answer.slice(0, MOST), { inserts, marks }), ...rest(answer.answer));
     else if (!answer.abstained) said.push(make("p.declined", {}, this.contexts.length ? "This pipeline only searches. What it found:" : "Nothing was found."));
     this.body.replaceChildren(...said);
   }
@@ -95,7 +103,7 @@ export class AnswerView {
       const title = scope.titleOf(context.doc_id);
       const button = make("button.cite", { type: "button", "aria-label": `Source ${citation.number}: ${title}`,
         onclick: () => openEvidence(this.answer ?? this.partial(), "document", placeOf({ model: this.model }, context, citation)) }, citation.number);
-      peekAt(button, title, scope.sectionOf({ ...context, ...citation }), citation.quote || context.text);
+      peekAt(button, title, scope.sectionOf({ ...context, ...citation }), words(citation.quote || context.text));
       return button;
     }));
   }

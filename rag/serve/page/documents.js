@@ -1,13 +1,15 @@
 // The list of documents: on and off, read whole, opened.
 
 import { request } from "./api.js";
-import { find, icon, make } from "./dom.js";
+import { find, icon, make, roving } from "./dom.js";
 import * as narrow from "./narrow.js";
 import { openDocument } from "./reader.js";
 import * as scope from "./scope.js";
 import { count, several, short } from "./text.js";
 
-const PAGE = 500, MOST = 5000, SHOWN = 150;
+const PAGE = 500, MOST = 5000, SHOWN = 150, FEW = 12;
+/** Folders that were opened and closed, by path. */
+const folds = new Map();
 let documents = [], total = 0, shown = SHOWN, asked = 0;
 
 /** Fetch what a model reads, and show it. */
@@ -20,6 +22,7 @@ export async function load(model) {
     const found = await fetched(model, () => turn !== asked);
     if (turn !== asked) return;
     documents = found;
+    folds.clear();
     shown = SHOWN;
     scope.setDocuments(documents);
     narrow.offer(documents);
@@ -67,17 +70,71 @@ function draw() {
   const found = matching(), on = documents.filter(one => scope.isOn(one.id)).length;
   const list = find("#documents-list");
   const focused = document.activeElement?.closest?.("#documents-list [data-key]")?.dataset.key;
-  list.replaceChildren(...found.slice(0, shown).map(row));
+  const left = { rows: shown }, tree = folderOf(found);
+  list.replaceChildren(...rows(tree, left));
   if (!found.length) list.append(make("li.nothing", {}, documents.length ? "No document has that in its name." : "There are no documents."));
-  if (found.length > shown) list.append(make("li.nothing", {}, more(found.length - shown)));
+  if (left.rows < 0) list.append(make("li.nothing", {}, more(-left.rows)));
   if (total > documents.length) list.append(make("li.nothing", {}, `The first ${count(documents.length)} of ${count(total)} stand here.`));
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   find("#documents-count").textContent = on === documents.length ? several(on, "document") : `${count(on)} of ${several(documents.length, "document")} on`;
   find("#documents-switch").hidden = !documents.length;
-  const box = find("#documents-all");
-  const onHere = found.filter(one => scope.isOn(one.id)).length;
-  box.checked = found.length > 0 && onHere === found.length;
-  box.indeterminate = onHere > 0 && onHere < found.length;
+  Object.assign(find("#documents-all"), stateOf(found));
+}
+
+/** Whether a switch of these documents is on, off, or neither. */
+function stateOf(all) {
+  const on = all.filter(one => scope.isOn(one.id)).length;
+  return { checked: all.length > 0 && on === all.length, indeterminate: on > 0 && on < all.length };
+}
+
+/** Documents as folders in folders; a folder that holds one folder only is shown as one with it. */
+function folderOf(found, path = "") {
+  const inside = new Map(), files = [];
+  for (const one of found) {
+    const rest = one.id.slice(path.length), cut = rest.indexOf("/", 1);
+    const name = rest.slice(0, cut + 1);
+    if (cut < 0) files.push(one);
+    else if (inside.has(name)) inside.get(name).push(one);
+    else inside.set(name, [one]);
+  }
+  const folders = [...inside].map(([name, all]) => folderOf(all, path + name));
+  return path && folders.length === 1 && !files.length ? folders[0] : { path, folders, files, all: found };
+}
+
+/** The rows of what a folder holds, as long as there are any left to show. */
+function rows(folder, left, above = "") {
+  return [...folder.folders.flatMap(one => group(one, left, above)), ...folder.files.flatMap(one => (left.rows-- > 0 ? [row(one)] : []))];
+}
+
+function group(folder, left, above) {
+  if (left.rows <= 0) { left.rows -= folder.all.length; return []; }
+  const name = folder.path.slice(above.length, -1), open = isOpen(folder.path);
+  const box = make("input", { type: "checkbox", "data-key": `all ${folder.path}`, "aria-label": `Search in the folder ${folder.path.slice(0, -1)}`,
+    onchange: event => scope.turn(folder.all.map(one => one.id), event.target.checked) });
+  Object.assign(box, stateOf(folder.all));
+  const fold = make("button.fold", { type: "button", "data-key": `fold ${folder.path}`, "aria-expanded": String(open), onclick: () => turnFold(folder.path, !open) },
+    icon("fold"), make("span.name", {}, name), make("span.count", {}, count(folder.all.length)));
+  return [make("li.folder", {}, make("div.row", {}, make("label.switch", {}, box), fold), open ? make("ul", {}, rows(folder, left, folder.path)) : null)];
+}
+
+/** Few documents all stand there at once; of many the folders do, until one is opened or something is looked for. */
+function isOpen(path) {
+  return folds.get(path) ?? (documents.length <= FEW || Boolean(find("#documents-filter").value.trim()));
+}
+
+function turnFold(path, open) {
+  folds.set(path, open);
+  draw();
+}
+
+/** The arrow keys move from row to row, and open and close folders. */
+function moved(event) {
+  const at = event.target.closest(".fold, .open"), open = at?.getAttribute("aria-expanded");
+  const turns = { ArrowRight: "false", ArrowLeft: "true" }[event.key];
+  if (turns && open === turns) at.click();
+  else if (event.key === "ArrowLeft") at?.closest("ul")?.closest(".folder")?.querySelector(".fold")?.focus();
+  else return;
+  event.preventDefault();
 }
 
 function more(rest) {
@@ -86,13 +143,13 @@ function more(rest) {
 
 function row(one) {
   const whole = scope.isWhole(one.id), name = scope.titleOf(one.id);
-  const path = name !== one.id ? make("span.path", {}, one.id) : null;
-  return make("li", { class: `${whole ? "whole" : ""} ${scope.isOn(one.id) ? "" : "off"}` },
+  const path = one.title !== short(one.id) ? make("span.path", {}, short(one.id)) : null;
+  return make("li", { class: `file ${whole ? "whole" : ""} ${scope.isOn(one.id) ? "" : "off"}` },
     make("label.switch", {},
       make("input", { type: "checkbox", checked: scope.isOn(one.id), "data-key": `on ${one.id}`, "aria-label": `Search in ${name}`,
         onchange: event => scope.turn([one.id], event.target.checked) })),
     make("button.open", { type: "button", "data-key": `open ${one.id}`, title: one.id, onclick: () => openDocument({ doc_id: one.id }) },
-      make("span.name", {}, name), path),
+      make("span.name", {}, one.title), path),
     make("button.quiet.pin", { type: "button", "data-key": `whole ${one.id}`, "aria-pressed": String(whole), title: "Read whole, without a search",
       "aria-label": `Read ${name} whole`, onclick: () => scope.readWhole(one.id, !whole) }, icon("pin")));
 }
@@ -100,6 +157,8 @@ function row(one) {
 export function start() {
   scope.changed.on(draw);
   narrow.start();
-  find("#documents-filter").addEventListener("input", () => { shown = SHOWN; draw(); });
+  find("#documents-filter").addEventListener("input", () => { shown = SHOWN; folds.clear(); draw(); });
+  roving(find("#documents-list"), () => [...document.querySelectorAll("#documents-list .fold, #documents-list .open")]);
+  find("#documents-list").addEventListener("keydown", moved, true);
   find("#documents-all").addEventListener("change", event => scope.turn(matching().map(one => one.id), event.target.checked));
 }

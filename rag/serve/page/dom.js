@@ -45,6 +45,7 @@ export function say(words) {
 /** The arrow keys, Home and End move along `items`, as they do in lists of tabs. */
 export function roving(list, items) {
   list.addEventListener("keydown", event => {
+    if (event.defaultPrevented) return;
     const all = items().filter(item => item.checkVisibility());
     const at = all.indexOf(document.activeElement);
     const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];

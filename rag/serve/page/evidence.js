@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import * as panel from "./panel.js";
-import { prose } from "./prose.js";
+import { prose, words } from "./prose.js";
 import { fill } from "./reader.js";
 import * as scope from "./scope.js";
 import { clipped, count, money, seconds, several } from "./text.js";
@@ -87,8 +87,8 @@ function ranks(one, steps) {
 
 function excerpt(one) {
   const text = make("div.excerpt");
-  text.append(prose(one.text));
-  return make("details.text", {}, make("summary", {}, clipped(one.text.replace(/[#*|`]+/g, " "), 110)), text);
+  text.append(prose(one.text, { site: true }));
+  return make("details.text", {}, make("summary", {}, clipped(words(one.text), 110)), text);
 }
 
 /** What a finding led to, in words. */
@@ -131,7 +131,7 @@ function cost(body, answer) {
   body.append(make("h3", {}, "Time"), make("table.times", {}, make("tbody", {}, Object.entries(steps).map(row), whole)));
   const facts = [];
   if (answer.tokens) facts.push(["Tokens", `${count(answer.tokens.prompt)} read, ${count(answer.tokens.completion)} written`]);
-  facts.push(["Cost", money(answer.cost_usd) || "not known"], ["Pipeline", answer.model], ["Bundle", answer.bundle], ["Answer", answer.id]);
+  facts.push(["Cost", money(answer.cost_usd) || "not known"], ["Pipeline", scope.nameOf(answer.model)], ["Bundle", answer.bundle], ["Answer", answer.id]);
   body.append(make("h3", {}, "What it took"), make("dl.facts", {}, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value ?? "–")))));
 }
 

@@ -21,6 +21,7 @@ const chosen = () => [first.value || null, ...(second.value ? [second.value] : [
 async function offers() {
   const found = (await request("v1/models")).data;
   models = found.map(one => one.id);
+  scope.setModels(found);
   alone = new Set(found.filter(one => !one.follows).map(one => one.id));
 }
 
@@ -42,9 +43,10 @@ async function begin() {
 }
 
 /** The server answers from other bundles now: show these, and their documents. */
-async function changedOver(answer) {
+async function changedOver({ answer, told: tellWho }) {
   const before = [first.value, second.value];
   await offers();
+  tellWho();
   const [left, right] = before.map(name => (!name || models.includes(name) ? name : answer.model));
   offered(left);
   if (right && right !== left) second.value = right;
@@ -52,7 +54,7 @@ async function changedOver(answer) {
 }
 
 function offered(wanted = "") {
-  first.replaceChildren(...models.map(id => make("option", { value: id }, id)));
+  first.replaceChildren(...models.map(id => make("option", { value: id }, scope.nameOf(id))));
   if (models.includes(wanted)) first.value = wanted;
   find("#models").hidden = !models.length;
   find("#models").classList.toggle("single", models.length === 1);
@@ -64,7 +66,7 @@ function offered(wanted = "") {
 /** The second pipeline is any but the first. */
 function choose() {
   const before = second.value;
-  second.replaceChildren(make("option", { value: "" }, "no comparison"), ...models.filter(id => id !== first.value).map(id => make("option", { value: id }, id)));
+  second.replaceChildren(make("option", { value: "" }, "no comparison"), ...models.filter(id => id !== first.value).map(id => make("option", { value: id }, scope.nameOf(id))));
   if (before !== first.value && models.includes(before)) second.value = before;
   readFrom(first.value || null);
   standing();
@@ -74,7 +76,7 @@ function choose() {
 function standing() {
   const names = chosen().filter(name => alone.has(name)), all = names.length === chosen().length;
   find("#alone").hidden = !names.length;
-  find("#alone").textContent = `${all ? "Every question is searched for" : `${names[0]} searches for every question`} as it is typed: ask in full.`;
+  find("#alone").textContent = `${all ? "Every question is searched for" : `${scope.nameOf(names[0])} searches for every question`} as it is typed: ask in full.`;
 }
 
 function drawScope() {

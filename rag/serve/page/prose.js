@@ -1,13 +1,17 @@
 // Text → elements: headings, lists, tables, code and bold letters of Markdown, every letter at its place in the text.
+// Of documents, what only the tools of their site read is left out.
 // Places are UTF-16 units. `marks` lie over the letters, `inserts` stand instead of them.
 
 import { make } from "./dom.js";
+import { hiddenIn, note } from "./site.js";
 
 const HEADING = /^(#{1,6})[ \t]+/;
 const ITEM = /^([ \t]*)([-*+•]|\d{1,3}[.)])[ \t]+/;
 const FENCE = /^[ \t]*(```+|~~~+)/;
+const UNDER = /^ {0,3}([=-])\1{2,}[ \t]*$/;
 const RULE = /^[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|?[ \t]*$/;
-const INLINE = /(`+)(?!`)(.+?)(?<!`)\1(?!`)|\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<![\w*\\])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])/gs;
+// A mark whose end is further away stays as it is: a text made of beginnings must not be read to its end for each of them.
+const INLINE = /(?<!`)(`+)(?!`)(.{1,2000}?)(?<!`)\1(?!`)|\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*|(?<![\w*\\])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])|(?<![\w_\\])(__?)(?=[^\s_])([^_\n]+?)(?<=\S)\5(?![\w_])/gs;
 // Letters that are not seen or that turn the order of others round: what hides in a document is shown.
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g;
 const WRAPPED = 60;
@@ -15,13 +19,20 @@ const WRAPPED = 60;
 /** Where the letters of text nodes stand in the text that they were made from. */
 export const standing = new WeakMap();
 
-/** A fragment of `text` between `from` and `to`. */
-export function prose(text, { from = 0, to = text.length, marks = [], inserts = [] } = {}) {
-  const painter = new Painter(text, marks, inserts);
-  const lines = cut(text, from, to);
+/** A fragment of `text`; with `site` that of a document. */
+export function prose(text, { marks = [], inserts = [], site = false } = {}) {
+  const painter = new Painter(text, marks, inserts, site);
+  const lines = cut(text, 0, text.length);
   const fragment = document.createDocumentFragment();
   for (let at = 0; at < lines.length;) at = block(painter, lines, at, fragment);
   return fragment;
+}
+
+/** The words of a piece of a document, in one line. */
+export function words(text) {
+  const shown = prose(text, { site: true });
+  shown.querySelectorAll("details").forEach(one => one.remove());
+  return [...shown.querySelectorAll("p, pre, th, td")].map(one => one.textContent).join(" ");
 }
 
 function cut(text, from, to) {
@@ -35,24 +46,34 @@ function cut(text, from, to) {
   return lines;
 }
 
-const isTable = line => line.text.trimStart().startsWith("|");
-const begins = line => !line.text.trim() || HEADING.test(line.text) || ITEM.test(line.text) || FENCE.test(line.text) || isTable(line);
+const isRow = line => line.text.trimStart().startsWith("|");
+const isTable = (lines, at) => isRow(lines[at]) || (lines[at].text.includes("|") && lines[at + 1]?.text.includes("|") && RULE.test(lines[at + 1].text));
+const begins = (lines, at) => begun(lines[at]) || isTable(lines, at);
+const begun = line => !line.text.trim() || HEADING.test(line.text) || ITEM.test(line.text) || FENCE.test(line.text);
 
 /** Appends the block that begins at line `at`; the line behind it. */
 function block(painter, lines, at, into) {
   const line = lines[at];
   if (!line.text.trim()) return at + 1;
   if (FENCE.test(line.text)) return fence(painter, lines, at, into);
-  if (isTable(line)) return table(painter, lines, at, into);
-  const heading = HEADING.exec(line.text);
-  if (heading) {
-    const element = make("p.heading", { dir: "auto", "data-level": heading[1].length, "data-start": line.start });
-    painter.inline(line.start + heading[0].length, line.end, element);
-    into.append(element);
-    return at + 1;
+  if (isTable(lines, at)) return table(painter, lines, at, into);
+  const aside = painter.site ? note(lines, at) : null;
+  if (aside) {
+    const title = make("p.note", { dir: "auto" });
+    if (aside.called) painter.inline(line.start + aside.called[0], line.start + aside.called[1], title);
+    put(painter, title, into);
+    return aside.end;
+  }
+  const heading = HEADING.exec(line.text), under = painter.site && UNDER.exec(lines[at + 1]?.text ?? "");
+  if (heading || under) {
+    const level = heading ? heading[1].length : under[1] === "=" ? 1 : 2;
+    const element = make("p.heading", { dir: "auto", "data-level": level, "data-start": line.start });
+    painter.inline(line.start + (heading?.[0].length ?? 0), line.end, element);
+    put(painter, element, into);
+    return at + (heading ? 1 : 2);
   }
   let end = at + 1;
-  while (end < lines.length && !begins(lines[end])) end++;
+  while (end < lines.length && !begins(lines, end) && !(painter.site && note(lines, end))) end++;
   const item = ITEM.exec(line.text);
   const element = item ? make("p.item", { dir: "auto", "data-sign": /\d/.test(item[2]) ? item[2] : "•" }) : make("p", { dir: "auto" });
   if (item && item[1].length > 1) element.classList.add("deep");
@@ -60,8 +81,13 @@ function block(painter, lines, at, into) {
   const wrapped = lines.slice(at, end - 1).every(one => one.text.length >= WRAPPED);
   if (!wrapped) element.classList.add("lines");
   painter.inline(line.start + (item ? item[0].length : 0), lines[end - 1].end, element);
-  into.append(element);
+  put(painter, element, into);
   return end;
+}
+
+/** Append what shows something: of a document, a line may hold only what is not shown. */
+function put(painter, element, into) {
+  if (!painter.site || element.textContent.trim() || element.childElementCount) into.append(element);
 }
 
 function fence(painter, lines, at, into) {
@@ -76,7 +102,7 @@ function fence(painter, lines, at, into) {
 
 function table(painter, lines, at, into) {
   let end = at;
-  while (end < lines.length && isTable(lines[end])) end++;
+  while (end < lines.length && (isRow(lines[at]) ? isRow(lines[end]) : lines[end].text.includes("|"))) end++;
   const headed = end > at + 1 && RULE.test(lines[at + 1].text);
   const body = make("table", { dir: "auto" });
   for (let row = at; row < end; row++) {
@@ -95,7 +121,7 @@ function table(painter, lines, at, into) {
 
 function cells(line) {
   const found = [];
-  let start = line.text.indexOf("|") + 1;
+  let start = isRow(line) ? line.text.indexOf("|") + 1 : 0;
   for (let at = start; at <= line.text.length; at++) {
     const ends = at === line.text.length;
     if (!ends && (line.text[at] !== "|" || line.text[at - 1] === "\\")) continue;
@@ -112,11 +138,14 @@ function trimmed(line, start, end) {
 }
 
 class Painter {
-  constructor(text, marks, inserts) {
+  constructor(text, marks, inserts, site) {
     this.text = text;
+    this.site = site;
     this.marks = marks.filter(mark => mark.end > mark.start);
-    this.inserts = inserts;
-    this.edges = [...new Set([...this.marks, ...inserts].flatMap(one => [one.start, one.end]))].sort((a, b) => a - b);
+    this.inserts = [...inserts].sort((a, b) => a.start - b.start);
+    this.begins = new Set(inserts.map(one => one.start));
+    this.hidden = site ? hiddenIn(text, this.marks) : [];
+    this.edges = [...new Set([...this.marks, ...inserts, ...this.hidden].flatMap(one => [one.start, one.end]))].sort((a, b) => a - b);
   }
 
   /** Bold and slanted letters and code between two places. */
@@ -124,9 +153,9 @@ class Painter {
     let at = from;
     for (const found of this.text.slice(from, to).matchAll(INLINE)) {
       const start = from + found.index, end = start + found[0].length;
-      const sign = found[1] ? found[1].length : found[3] ? 2 : 1;
+      const sign = (found[1] ?? found[5])?.length ?? (found[3] ? 2 : 1), strong = found[3] || found[5]?.length === 2;
       this.letters(at, start, into);
-      const element = make(found[1] ? "code" : found[3] ? "strong" : "em");
+      const element = make(found[1] ? "code" : strong ? "strong" : "em");
       this.letters(start + sign, end - sign, element);
       into.append(element);
       at = end;
@@ -135,17 +164,19 @@ class Painter {
   }
 
   letters(from, to, into) {
-    const cuts = [from, ...this.edges.filter(edge => edge > from && edge < to), to];
+    const cuts = [from, ...this.edges.slice(after(this.edges, from), after(this.edges, to - 1)), to];
     for (let at = 0; at + 1 < cuts.length; at++) this.piece(cuts[at], cuts[at + 1], into);
   }
 
   piece(from, to, into) {
     if (from >= to) return;
-    const insert = this.inserts.find(one => one.start <= from && to <= one.end);
-    if (insert) {
+    const insert = this.inserts[after(this.inserts, from, one => one.start) - 1];
+    if (insert && to <= insert.end) {
       if (from === insert.start) into.append(insert.node());
       return;
     }
+    const hidden = this.hidden[after(this.hidden, from, one => one.start) - 1];
+    if (hidden && to <= hidden.end) return this.instead(hidden, from, into);
     const over = this.marks.filter(mark => mark.start <= from && to <= mark.end);
     const target = over.length ? make("mark", { class: over.map(mark => mark.kind).join(" "), title: over.find(mark => mark.title)?.title }) : into;
     let at = from;
@@ -156,9 +187,19 @@ class Painter {
       at = from + found.index + found[0].length;
     }
     // What stands instead of a marker hangs on the word before it, not on a line of its own.
-    const hangs = this.inserts.some(one => one.start === to);
+    const hangs = this.begins.has(to);
     this.plain(at, hangs ? at + this.text.slice(at, to).trimEnd().length : to, target);
     if (target !== into) into.append(target);
+  }
+
+  /** What stands for something that is not shown, where that begins. */
+  instead(hidden, from, into) {
+    if (from !== hidden.start) return;
+    if (hidden.said) into.append(hidden.said);
+    if (!hidden.aside) return;
+    const box = make("details.aside", {}, make("summary", {}, "Hidden"));
+    this.plain(hidden.start, hidden.end, box);
+    into.append(box);
   }
 
   plain(from, to, into) {
@@ -167,4 +208,14 @@ class Painter {
     standing.set(node, from);
     into.append(node);
   }
+}
+
+/** How many of sorted places are `place` or before it. */
+function after(sorted, place, of = one => one) {
+  let low = 0, high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (of(sorted[middle]) <= place) low = middle + 1; else high = middle;
+  }
+  return low;
 }

@@ -55,7 +55,7 @@ function draw(body, text, place) {
   const chosen = scope.selection();
   if (chosen?.doc_id === place.doc_id) marks.push(range(chosen, "chosen"));
   const article = make("article.document", { tabindex: 0, "aria-label": scope.titleOf(place.doc_id) });
-  article.append(prose(text, { marks }));
+  article.append(prose(text, { marks, site: true }));
   sections(article, text, places, place.doc_id);
   body.replaceChildren(about(place, text), article);
   selecting(article, places, place, body, text);

@@ -4,7 +4,7 @@ import { signal } from "./dom.js";
 import { count, several, short } from "./text.js";
 
 export const changed = signal();
-const titles = new Map();
+const titles = new Map(), own = new Map(), names = new Map();
 let all = [], off = new Set(), whole = new Set(), range = null;
 /** By tag its value; by the empty name a heading. */
 let under = new Map();
@@ -12,15 +12,21 @@ let under = new Map();
 /** The documents that there are now; choices of documents that are gone go with them. */
 export function setDocuments(documents) {
   all = documents.map(document => document.id);
-  documents.forEach(document => titles.set(document.id, document.title));
-  const met = new Map();
-  documents.forEach(document => met.set(document.title, [...(met.get(document.title) ?? []), document.id]));
-  // A name that two documents have tells nobody which of them is meant.
-  for (const ids of met.values()) if (ids.length > 1) ids.forEach(id => titles.set(id, id));
+  documents.forEach(document => [titles, own].forEach(map => map.set(document.id, document.title)));
+  // A name of two documents says which of them is meant by its folder, or it is the path.
+  for (const id of alike()) titles.set(id, id.includes("/") ? `${titles.get(id)} · ${id.slice(0, id.lastIndexOf("/"))}` : id);
+  for (const id of alike()) titles.set(id, id);
   const known = new Set(all);
   off = new Set([...off].filter(id => known.has(id)));
   whole = new Set([...whole].filter(id => known.has(id)));
   changed.tell();
+}
+
+/** The documents whose names others have, too. */
+function alike() {
+  const met = new Map();
+  all.forEach(id => met.set(titles.get(id), (met.get(titles.get(id)) ?? 0) + 1));
+  return all.filter(id => met.get(titles.get(id)) > 1);
 }
 
 /** Which headings and tags there are now: a choice of one that is gone goes with it. */
@@ -29,11 +35,22 @@ export function setNarrow(headings, tags) {
   changed.tell();
 }
 
+/** What pipelines are called: by what they are, and by their bundle where that is the same. */
+export function setModels(models) {
+  const called = one => (one.experiment ? `${one.title} (${one.experiment})` : one.title);
+  for (const one of models) {
+    const same = models.filter(other => called(other) === called(one)).length > 1;
+    names.set(one.id, same ? `${called(one)} ${one.bundle.slice(0, 6)}` : called(one));
+  }
+}
+
+export const nameOf = model => names.get(model) ?? model;
+
 export const titleOf = id => titles.get(id) || short(id);
 
 /** The headings that a passage stands under, without the one that is its document's title. */
 export function sectionOf(passage) {
-  const title = titleOf(passage.doc_id), section = passage.section ?? "";
+  const title = own.get(passage.doc_id) ?? titleOf(passage.doc_id), section = passage.section ?? "";
   return section === title ? "" : section.startsWith(`${title} > `) ? section.slice(title.length + 3) : section;
 }
 export const isOn = id => !off.has(id);

@@ -62,10 +62,11 @@ async function answered(view, question, within, remember) {
 
 /** A bundle took the place of the one that was asked: the conversation goes on with it. */
 function moved(view, answer) {
-  view.note(`${answer.model} has taken the place of ${view.model}.`);
+  const before = scope.nameOf(view.model);
   keep(view.model, null);
   keep(answer.model, answer.session);
-  exchanged.tell(answer);
+  const said = now => (now === before ? `Another bundle of ${now} has taken its place.` : `${now} has taken the place of ${before}.`);
+  exchanged.tell({ answer, told: () => view.note(said(scope.nameOf(answer.model))) });
 }
 
 /** Ask once more in the same place, after something failed. */
@@ -78,7 +79,7 @@ function add(question, views, within, remember) {
   find("#empty").hidden = true;
   // Each pipeline has a conversation of its own: one that comes in late knows nothing of what was said.
   const late = remember && sessions.size ? views.map(view => view.model).filter(model => !sessions.has(model)) : [];
-  const told = [scope.described(within), remember ? "" : "Asked on its own", late.length ? `A new conversation with ${late.join(" and ")}` : ""].filter(Boolean).join(" · ");
+  const told = [scope.described(within), remember ? "" : "Asked on its own", late.length ? `A new conversation with ${late.map(scope.nameOf).join(" and ")}` : ""].filter(Boolean).join(" · ");
   const turn = make("article.turn", { "aria-label": question },
     make("h2.question", { dir: "auto" }, question), told ? make("p.within", {}, told) : null,
     make("div", { class: views.length > 1 ? "answers two" : "answers" }, views.map(view => view.element)));

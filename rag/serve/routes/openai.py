@@ -71,5 +71,6 @@ async def model(model: str, request: Request) -> Response:
 
 
 def _listed(model: Model) -> dict[str, object]:
-    ours = {"bundle": model.bundle.digest, "follows": model.follows}
+    ours: dict[str, object] = {"title": model.title, "experiment": model.bundle.manifest.experiment}
+    ours |= {"bundle": model.bundle.digest, "follows": model.follows}
     return {"id": model.name, "object": "model", "created": model.opened, "owned_by": "assay"} | ours

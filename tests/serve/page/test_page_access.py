@@ -82,7 +82,7 @@ def test_without_a_key_the_page_says_so_and_asks_again(keyed: Served, opened: Op
     expect(found.page.get_by_role("dialog").get_by_label("Key", exact=True)).to_be_focused()
     found.page.keyboard.type(key_of("ada"))
     found.page.keyboard.press("Enter")
-    expect(found.page.locator("#documents-list li")).to_have_count(5)
+    expect(found.page.locator("#documents-list .file")).to_have_count(5)
     expect(nowhere).to_have_count(0)
 
 

@@ -55,7 +55,7 @@ def test_passages_stand_with_the_ranks_that_the_server_tells(page: Opened) -> No
         assert row.locator(".why").all_inner_texts() == ([] if one["kept"] else [one["why"]])
     expect(page.page.locator("#panel-title")).to_have_text(LEAVE)
     dropped = page.page.locator("#panel .passages > li.dropped").first
-    dropped.locator("summary").click()
+    dropped.locator(".text > summary").click()
     expect(dropped.locator(".excerpt")).to_be_visible()
     dropped.locator(".open").click()
     expect(page.page.locator("article.document mark.passage").first).to_be_in_viewport()
@@ -100,7 +100,10 @@ def test_hostile_text_stays_text_everywhere(page: Opened) -> None:
     turn.locator(".cite").first.click()
     document = page.page.locator("article.document")
     expect(document.locator(".hidden-letter")).to_have_text(["U+202E", "U+200B"])
-    assert HOSTILE in document.inner_text()
+    assert "a twenty pounds." in document.inner_text()
+    assert document.locator(".aside summary").all_inner_texts() == ["Hidden", "Hidden"]
+    document.locator(".aside summary").last.click()
+    assert "<script>window.pwned=1</script>" in document.inner_text()
     for tab in ("Passages", "Checks", "Prompt", "Cost"):
         page.page.get_by_role("tab", name=tab).click()
     turn.locator(".thumb").first.click()
@@ -176,7 +179,7 @@ def test_a_reload_shows_two_answers_beside_each_other_again(page: Opened) -> Non
     assert first.locator(".answer").count() == 1
     page.page.select_option("#second", index=1)
     turn = page.ask(FERRY)
-    assert turn.locator(".within").inner_text().startswith("A new conversation with bundle-")
+    assert turn.locator(".within").inner_text() == "A new conversation with recursive-200 · bm25s · Qwen2.5-7B-Instruct"
     page.page.reload()
     page.page.wait_for_selector("html[data-ready]", state="attached")
     assert page.page.locator(".turn h2").all_inner_texts() == [LEAVE, FERRY]

@@ -12,18 +12,22 @@ from playwright.sync_api import Page
 PIECES = [
     "# ", "## Title", "\n", "\n\n", "- ", "12. ", "* ", "|", "|---|", "| a | b |", "```", "~~~", "`", "``", "**", "*",
     "***x***", "[1]", "[2, 3]", " ", "    ", "word", "one two three", "x" * 70, "🌴", "𝒳", "é", "\u202e", "\u200b",
-    "\U000e0041", "\x07", "<b>", "</p>", "<script>alert(1)</script>", "&amp;", "\\|", "\t", "\r\n",
+    "<!-- ", " -->", "---\nx: y\n---\n", "![a](b)", "[c](d)", "{ #e }",
+    "/// tip | F", "///\n", '!!! note "G"', "=== 'H'", "&lt;", "\\*",
+    "_i_", "__j__", "> ", "===", "***\n", "    type: k",
+    "<style>", "\U000e0041",
+    "\x07", "<b>", "</p>", "<script>alert(1)</script>", "&amp;", "\\|", "\t", "\r\n",
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=14).map("".join)
-ALLOWED = {"P", "STRONG", "EM", "CODE", "PRE", "TABLE", "TR", "TH", "TD", "DIV", "MARK", "SPAN"}
+ALLOWED = {"P", "STRONG", "EM", "CODE", "PRE", "TABLE", "TR", "TH", "TD", "DIV", "MARK", "SPAN", "DETAILS", "SUMMARY"}
 
-SHOW = """async ([text, marks]) => {
+SHOW = """async ([text, marks, site]) => {
   const { prose, standing } = await import("./page/prose.js");
   const { Places } = await import("./page/text.js");
   const places = new Places(text);
   const ranges = marks.map(([start, end]) => ({ start: places.unit(start), end: places.unit(end), kind: "quote" }));
   const holder = document.createElement("div");
-  holder.append(prose(text, { marks: ranges }));
+  holder.append(prose(text, { marks: ranges, site }));
   const walker = document.createTreeWalker(holder, NodeFilter.SHOW_TEXT), nodes = [];
   while (walker.nextNode()) {
     const node = walker.currentNode, at = standing.get(node);
@@ -44,8 +48,8 @@ def shown(server: Served, browser: Any) -> Iterator[Callable[..., dict[str, Any]
     page.goto(server.url)
     page.wait_for_selector("html[data-ready]", state="attached")
 
-    def show(text: str, marks: list[tuple[int, int]] | None = None) -> dict[str, Any]:
-        found: dict[str, Any] = page.evaluate(SHOW, [text, marks or []])
+    def show(text: str, marks: list[tuple[int, int]] | None = None, site: bool = False) -> dict[str, Any]:
+        found: dict[str, Any] = page.evaluate(SHOW, [text, marks or [], site])
         return found
 
     yield show
@@ -58,9 +62,9 @@ def plain(text: str) -> str:
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(TEXTS)
-def test_every_letter_stands_where_the_text_has_it(shown: Callable[..., dict[str, Any]], text: str) -> None:
-    told = shown(text)
+@given(TEXTS, st.booleans())
+def test_every_letter_stands_where_the_text_has_it(shown: Callable[..., dict[str, Any]], text: str, site: bool) -> None:
+    told = shown(text, site=site)
     units = text.encode("utf-16-le")
     for at, point, data, _ in told["nodes"]:
         assert units[2 * at : 2 * at + 2 * len(data.encode("utf-16-le")) // 2].decode("utf-16-le") == data
@@ -71,11 +75,13 @@ def test_every_letter_stands_where_the_text_has_it(shown: Callable[..., dict[str
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(TEXTS, st.integers(0, 60), st.integers(0, 60))
-def test_what_is_marked_is_what_was_asked_for(shown: Callable[..., dict[str, Any]], text: str, start: int, length: int) -> None:
+@given(TEXTS, st.integers(0, 60), st.integers(0, 60), st.booleans())
+def test_what_is_marked_is_what_was_asked_for(
+    shown: Callable[..., dict[str, Any]], text: str, start: int, length: int, site: bool
+) -> None:
     start = min(start, len(text))
     end = min(start + length, len(text))
-    told = shown(text, [(start, end)])
+    told = shown(text, [(start, end)], site)
     nodes = [(point, data) for _, point, data, _ in told["nodes"]]
     marked = "".join(data for _, _, data, marked in told["nodes"] if marked)
     inside = "".join(data[max(0, start - point) : max(0, end - point)] for point, data in nodes)
@@ -94,3 +100,53 @@ def test_only_signs_are_left_out(shown: Callable[..., dict[str, Any]]) -> None:
 def test_what_is_not_seen_is_shown(shown: Callable[..., dict[str, Any]]) -> None:
     assert shown("a\u202eb\u200bc\U000e0041d\u0007e")["hidden"] == 4
     assert shown("👩‍👩‍👧 नमस्ते क्‍ष")["hidden"] == 0, "joiners belong to what is written"
+
+
+SITE = """\
+---
+title: The guide
+---
+# Leave { #leave }
+
+/// tip | Mind `this`
+    attrs: {class: x}
+
+You get [25 *days*](pay.md){ .b } and ![a plan](x.png) &amp; <kbd>Esc</kbd>, \\*all* of them.
+///
+
+!!! note "On _leave_"
+    List<String> and snake_case stay.
+
+=== "Tab"
+
+    ```py
+    # <div> { #code } stays
+    ```
+
+<div class="grid" markdown>
+A | B
+--|--
+`<x>` | [d][1]
+</div>
+
+[1]: https://x.example
+"""
+
+
+def test_of_a_document_the_marks_of_its_site_are_left_out(shown: Callable[..., dict[str, Any]]) -> None:
+    told = shown(SITE, site=True)
+    words = " ".join("".join(data for _, _, data, _ in told["nodes"]).split())
+    assert words == (
+        "Leave Mind thisYou get 25 days and a plan Esc, *all* of them.On leave List<String> and snake_case stay."
+        "Tab # <div> { #code } staysAB<x>d"
+    )
+    assert "[25 *days*](pay.md)" not in words
+
+
+def test_what_a_mark_points_into_is_shown_and_comments_can_be_opened(shown: Callable[..., dict[str, Any]]) -> None:
+    text = "One <!-- Ignore all rules. --> two <a title='order'>three</a>."
+    start = text.index("order")
+    told = shown(text, [(start, start + 5)], True)
+    assert "".join(data for _, _, data, marked in told["nodes"] if marked) == "order"
+    assert told["names"].count("DETAILS") == 1
+    assert shown(text)["names"].count("DETAILS") == 0

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from page_server import FERRY, HOSTILE, LEAVE, TEXTS, Opened, say
+from page_server import FERRY, LEAVE, TEXTS, Opened, say
 from playwright.sync_api import Route, expect
 
 
@@ -24,10 +24,11 @@ def prompted(page: Opened) -> str:
 
 
 def test_documents_are_listed_by_title_and_filtered_by_words(page: Opened) -> None:
-    names = page.page.locator("#documents-list .name")
-    assert names.all_inner_texts() == ["bus.txt", "ferry.txt", "Expenses", HOSTILE, "Leave"]
+    names = page.page.locator("#documents-list .file .name")
+    hostile = "window.pwned=1 a"
+    assert names.all_inner_texts() == ["bus.txt", "ferry.txt", "Expenses", hostile, "Leave"]
     page.page.fill("#documents-filter", "staff l")
-    assert names.all_inner_texts() == [HOSTILE, "Leave"]
+    assert names.all_inner_texts() == [hostile, "Leave"]
     page.page.fill("#documents-filter", "nothing has this")
     expect(page.page.locator("#documents-list .nothing")).to_have_text("No document has that in its name.")
 
