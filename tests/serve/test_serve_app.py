@@ -1,6 +1,9 @@
 """The routes of a server: what they answer, what they refuse, and that both are as the API describes it."""
 
+import json
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ from small import TEXTS
 from small_server import QUESTION, small_bundle
 
 from rag.bundle.opened import open_bundle
-from rag.serve import promised, promised_openai
+from rag.serve import promised, promised_openai, writing
+from rag.serve.routes import documents
 from rag.serve.served import Served
 
 
@@ -190,3 +194,35 @@ def test_the_model_is_picked_by_name(server: Live) -> None:
     listed = server.client.get("/v1/models").json()["data"]
     assert [one["id"] for one in listed] == [first.name, second.name]
     assert server.client.get("/documents", params={"model": second.name}).json()["model"] == second.name
+
+
+def test_a_model_says_what_it_is(server: Live) -> None:
+    listed = server.client.get("/v1/models").json()["data"]
+    assert [(one["title"], one["experiment"]) for one in listed] == [
+        ("recursive-800 · bm25s+dense · extractive", ""),
+        ("fixed-60 · bm25s+dense · extractive", ""),
+    ]
+    model = server.served.models[0]
+    manifest = replace(model.bundle.manifest, name="recursive-800 · dense · maxsim", experiment="quickstart")
+    assert replace(model, bundle=replace(model.bundle, manifest=manifest)).title == "recursive-800 · dense · maxsim"
+
+
+def test_a_long_document_is_written_in_pieces_off_the_loop(server: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces: list[tuple[str, int]] = []
+
+    def written(told: Any) -> bytes:
+        pieces.append((threading.current_thread().name, len(told)))
+        return writing.written(told)
+
+    monkeypatch.setattr(documents, "written", written)
+    monkeypatch.setattr(documents, "PIECE", 10)
+    text = server.client.get("/documents/ferry.md").json()["text"]
+    assert text == TEXTS["ferry.md"]
+    assert len(pieces) == 1 + -(-len(text) // 10)
+    assert all(name.startswith("AnyIO worker") and length <= 10 for name, length in pieces)
+
+
+@pytest.mark.parametrize("text", ["", 'a "quoted" \\ word\n', "🌴" * 9, "half \ud800 a pair", "\u2028 </script> \x00"])
+def test_a_document_in_pieces_is_the_document(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "PIECE", 3)
+    assert json.loads(documents._told({"id": "d"}, text)) == {"id": "d", "text": text}

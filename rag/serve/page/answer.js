@@ -7,11 +7,13 @@ import { thumbs } from "./feedback.js";
 import { peekAt } from "./peek.js";
 import { prose, words } from "./prose.js";
 import * as scope from "./scope.js";
-import { Places, several, told } from "./text.js";
+import { Places, count, several, told } from "./text.js";
 
 const MARKER = /\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()/g;
 
-const FRAME = 16;
+const FRAME = 16, MOST = 100_000;
+/** What is said of an answer whose end is not shown. */
+const rest = text => (text.length > MOST ? [make("p.hint.rest", {}, `… and ${count(text.length - MOST)} more characters. Copy the answer to read them.`)] : []);
 
 /** An answer that asks for itself: `ask(body, path)` streams into `element`. */
 export class AnswerView {
@@ -60,11 +62,12 @@ export class AnswerView {
   /** What has come so far; its markers lead to passages, their quotes are known at the end only. */
   write() {
     const began = performance.now();
-    const inserts = [...this.text.matchAll(MARKER)].map(found => {
+    const text = this.text.slice(0, MOST);
+    const inserts = [...text.matchAll(MARKER)].map(found => {
       const numbers = found[1].split(/[,;]/).map(Number).filter(number => this.contexts.some(one => one.number === number));
       return numbers.length ? { start: found.index, end: found.index + found[0].length, node: () => this.cites(numbers.map(number => ({ number }))) } : null;
     });
-    this.body.replaceChildren(prose(this.text, { inserts: inserts.filter(Boolean) }));
+    this.body.replaceChildren(prose(text, { inserts: inserts.filter(Boolean) }), ...rest(this.text));
     // A long text is written anew less often: the page answers its reader meanwhile.
     this.pause = Math.max(FRAME, 4 * (performance.now() - began));
   }
@@ -83,11 +86,11 @@ export class AnswerView {
     const { answer } = this, places = new Places(answer.answer);
     const markers = new Map();
     for (const one of answer.citations ?? []) markers.set(one.start, [...(markers.get(one.start) ?? []), one]);
-    const inserts = [...markers.values()].map(group => ({ start: places.unit(group[0].start), end: places.unit(group[0].end), node: () => this.cites(group) }));
+    const inserts = [...markers.values()].map(group => ({ start: places.unit(group[0].start), end: places.unit(group[0].end), node: () => this.cites(group) })).filter(one => one.end <= MOST);
     const marks = (answer.findings ?? []).filter(one => !one.context && !one.passage && one.action === "flag" && one.end > one.start)
       .map(one => ({ start: places.unit(one.start), end: places.unit(one.end), kind: "flagged", title: `${one.source}: ${one.what}` }));
     const said = answer.abstained ? [make("p.declined", {}, "It declined to answer")] : [];
-    if (answer.answer.trim()) said.push(prose(answer.answer, { inserts, marks }));
+    if (answer.answer.trim()) said.push(prose(answer.answer.slice(0, MOST), { inserts, marks }), ...rest(answer.answer));
     else if (!answer.abstained) said.push(make("p.declined", {}, this.contexts.length ? "This pipeline only searches. What it found:" : "Nothing was found."));
     this.body.replaceChildren(...said);
   }
