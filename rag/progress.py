@@ -2,12 +2,11 @@
 
 import time
 
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from rag.engine import Outcome
 from rag.plan import Plan
-from rag.terminal import err
+from rag.terminal.output import err, escape
 
 
 class SweepProgress:

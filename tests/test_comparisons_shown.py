@@ -130,11 +130,10 @@ def test_columns_are_left_out_whole_where_there_is_no_room(
         assert ("clus-" in said) == (width > 80)
 
 
-def test_long_names_keep_their_ends(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_names_take_several_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     long = replace(PLAIN, slice="doc=leave/policies/of/the/year/annual-leave.md")
     said = shown(capsys, monkeypatch, [PLAIN, long])
-    assert "annual-leave.md" in said
-    assert "…" in said
+    assert "leave/policies/of/the/year/annual-leave.md" in "".join(line[:22].strip() for line in said.splitlines())
     assert max(map(len, said.splitlines())) <= 80
 
 

@@ -82,12 +82,9 @@ def _code() -> int:
     try:
         # What a verb raises as typer.Exit, and Ctrl-C, come back as a number.
         code = app(standalone_mode=False, prog_name="rag")
-    except BudgetError as error:
-        _say(f"{error}\n")
-        return SPENT
     except UserError as error:
-        _say(f"{error}\n")
-        return BAD_INPUT
+        _say(f"{_visible(error)}\n")
+        return SPENT if isinstance(error, BudgetError) else BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:
@@ -107,9 +104,14 @@ def _warn(other: Callable[..., None], message: Warning | str, category: type[War
 
     if not issubclass(category, SkippedWarning):
         return other(message, category, *place, **more)
+    _say(f"{_visible(message)}\n")
+
+
+def _visible(said: Exception | str) -> str:
+    """A message without what its names and quotes would do to a terminal."""
     from rag.terminal.output import visible
 
-    _say(f"{visible(str(message))}\n")
+    return visible(str(said))
 
 
 def _lost_output(last: str = "") -> bool:

@@ -1,11 +1,9 @@
 """What stands around an answer: that it declines, what checks and guards noticed, what it was made from."""
 
-from rich.markup import escape
-
 from rag.citations import sections_of
 from rag.records import Answer, Finding
 from rag.roles import Generator, changes_nothing
-from rag.terminal.output import out, visible
+from rag.terminal.output import escape, out, visible
 
 DONE = {
     "quarantine": "taken out",

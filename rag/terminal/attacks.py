@@ -2,12 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.attacks import LINKS, SUCCESS, Arm, Attacked, Difference, Share
 from rag.paired import ALPHA
-from rag.terminal.output import number, out
+from rag.terminal.output import Table, escape, number, out
 
 Row = tuple[str, ...]
 Cells = Sequence[tuple[str, Callable[[Arm], str]]]
@@ -46,7 +43,7 @@ def attacks(found: Attacked) -> None:
     for head, rows in tables(found):
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
         for name in head:
-            table.add_column(name)
+            table.add_column(escape(name))
         for row in rows:
             table.add_row(*map(escape, row))
         out.print(table)

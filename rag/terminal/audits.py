@@ -3,11 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.audit import AT, Audit, Loss
-from rag.terminal.output import number, out
+from rag.terminal.output import Table, escape, number, out
 
 
 def audits(found: Sequence[Audit], names: Sequence[str] = ()) -> None:

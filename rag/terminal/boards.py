@@ -3,13 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag import windows
 from rag.leaderboard import Leaderboard, Row
 from rag.sweep import Sweep
-from rag.terminal.output import err, interval, number, out, tokens
+from rag.terminal.output import Table, err, escape, interval, number, out, tokens
 
 MEASURED = {
     "unread": ("unread", "{:.1%}", 9),
@@ -39,7 +36,7 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
     clocks, shown = ([column for column in part if column in fitting] for part in (clocks, others))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for title in ("#", *(["P(best)"] if marks else []), "trial", "id"):
-        table.add_column(title, justify="right" if title == "#" else "left", no_wrap=True)
+        table.add_column(title, justify="right" if title == "#" else "left", no_wrap=title != "trial")
     for title in (first, *shown, *(MEASURED[clock][0] for clock in clocks)):
         table.add_column(escape(title), justify="right", no_wrap=True)
     for rank, row in enumerate(board.rows[:limit], 1):

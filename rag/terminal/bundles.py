@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
 from rag.bundle.differences import Replay
 from rag.bundle.opened import Bundle
 from rag.bundle.proof import cases_of
 from rag.bundle.seal import Sealed
-from rag.terminal.output import out, visible
+from rag.terminal.output import escape, out, visible
 
 MOST = 10
 """Mismatches that are shown one by one."""

@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.agreement import Difference, Estimate
 from rag.calibration import Card
-from rag.terminal.output import interval, number, out
+from rag.terminal.output import Table, escape, interval, number, out
 
 
 def card(name: str, found: Card) -> None:

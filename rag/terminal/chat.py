@@ -7,9 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.answering import told
 from rag.build import TARGET
 from rag.citations import sections_of
@@ -18,7 +15,7 @@ from rag.redaction import plain
 from rag.roles import changes_nothing
 from rag.session import Exchange, Session
 from rag.terminal.answers import answered, remarks, sources
-from rag.terminal.output import err, out, visible
+from rag.terminal.output import Table, err, escape, out, visible
 from rag.terminal.passages import passages
 from rag.terminal.typed import PROMPT, Typed
 from rag.terminal.waiting import Waiting

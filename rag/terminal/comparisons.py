@@ -3,13 +3,10 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.compare import Comparison
 from rag.compare import Table as Differences
 from rag.paired import FEW, rough
-from rag.terminal.output import number, out
+from rag.terminal.output import Table, escape, number, out
 from rag.verdicts import Compared
 
 Cell = Callable[[Comparison], str]
@@ -73,7 +70,7 @@ def _listed(rows: Sequence[Comparison]) -> str:
 
 def _table(rows: Sequence[Comparison], columns: Mapping[str, Cell]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("", no_wrap=True)
+    table.add_column("")
     for title in columns:
         table.add_column(title, justify="left" if title == BRACKETS else "right", no_wrap=True, vertical="top")
     group = ""
@@ -91,25 +88,17 @@ def _group(row: Comparison) -> str:
 
 
 def _name(row: Comparison) -> str:
-    name = f"  {row.slice.partition('=')[2]}" if row.slice else row.column
-    most = _most()
-    # The end of a path says more than its beginning.
-    return name if len(name) <= most else f"  …{name[3 - most :]}"
-
-
-def _most() -> int:
-    """Characters that a name may have."""
-    return max(out.width // 4, 20)
+    return f"  {row.slice.partition('=')[2]}" if row.slice else row.column
 
 
 def _fitting(rows: Sequence[Comparison]) -> dict[str, Cell]:
-    """The columns for which there is room, in their order."""
+    """The columns for which there is room, in their order; a long name takes several lines."""
     idle = {
         BELIEVED: all(not row.slice for row in rows),
         CLUSTERS: all(row.clusters == row.n for row in rows),
     }
     wanted = [title for title in OPTIONAL if not idle.get(title)]
-    names = max(max(len(_name(row)), len(_group(row))) for row in rows)
+    names = min(max(max(len(_name(row)), len(_group(row))) for row in rows), max(out.width // 4, 20))
     shown = [title for title in COLUMNS if title not in OPTIONAL]
     room = out.width - names - sum(_width(title, rows) for title in shown)
     for title in wanted:

@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.controls import RETRIEVED, ControlResult
-from rag.terminal.output import err, interval, number, out
+from rag.terminal.output import Table, err, escape, interval, number, out
 
 SAID = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "another question's", "gold_contexts": "gold"}
 
@@ -15,7 +12,7 @@ def controls(found: Sequence[ControlResult]) -> None:
     """Per metric the trial's mean with its interval, then a row per control: its mean, and the difference to the trial."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("metric", "contexts", "mean", "difference"):
-        table.add_column(name, justify="left" if name in ("metric", "contexts") else "right", no_wrap=True)
+        table.add_column(name, justify="left" if name in ("metric", "contexts") else "right", no_wrap=name != "metric")
     for row in found:
         metric = escape(row.column) if row.name == RETRIEVED else ""
         table.add_row(metric, SAID.get(row.name, escape(row.name)), *_cells(row))

@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.dialogues import AtTurn, Dialogues
-from rag.terminal.output import number, out
+from rag.terminal.output import Table, escape, number, out
 
 FEW = 3
 """Carry-over errors that are told in words."""

@@ -1,11 +1,8 @@
 """What the choices of a sweep do, as a table."""
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.effects import Effect, Effects, Interaction
 from rag.paired import ALPHA
-from rag.terminal.output import number
+from rag.terminal.output import Table, escape, number
 
 MOST_INTERACTIONS = 3
 
@@ -17,7 +14,7 @@ def effects(found: Effects) -> Table:
     """
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for title, side in (("choice", "left"), ("over", "left"), ("effect", "right"), ("p", "right"), ("pairs", "right")):
-        table.add_column(title, justify="right" if side == "right" else "left", no_wrap=title != "choice")
+        table.add_column(title, justify="right" if side == "right" else "left", no_wrap=side == "right")
     for effect in found.effects:
         _row(table, effect, f"{effect.axis}={effect.choice}", effect.reference, str(effect.matched))
     known = [interaction for interaction in found.interactions if interaction.p_adjusted <= ALPHA]

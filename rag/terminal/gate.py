@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.baseline import Baseline
 from rag.gate.bounds import Kept
 from rag.gate.decide import INSIDE, PASS, Row
 from rag.gate.told import Told
-from rag.terminal.output import number, out
+from rag.terminal.output import Table, escape, number, out, stream
 
 EXCERPT = 100
 ROOMY = 100
@@ -57,7 +54,7 @@ def _rows(rows: Sequence[Row]) -> Table:
     roomy = out.width >= ROOMY
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
     for title in ("", "metric", *(("was", "is") if roomy else ()), "difference", "may lose", "n"):
-        table.add_column(title, justify="left" if title in ("", "metric") else "right", no_wrap=True)
+        table.add_column(title, justify="left" if title in ("", "metric") else "right", no_wrap=title != "metric")
     for row in rows:
         ends = "" if row.low is None else f" [dim]\\[{number(row.low)}, {number(row.high)}][/dim]"
         means = (number(row.base), number(row.candidate)) if roomy else ()
@@ -99,7 +96,8 @@ def baseline(kept: Baseline, path: Path, whole: bool) -> None:
         out.print(f"[yellow]{failed} of them failed.[/yellow] They count as 0.")
     if whole:
         out.print("The golden set has no holdout: the gate asks all questions, those that chose the trial among them.")
-    out.print(f"{path}\n[dim]Commit it: `rag gate {escape(kept.experiment)}` compares with it.[/dim]", soft_wrap=True)
+    stream(f"{path}\n")
+    out.print(f"[dim]Commit it: `rag gate {escape(kept.experiment)}` compares with it.[/dim]", soft_wrap=True)
 
 
 def baseline_json(kept: Baseline, path: Path) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from rich.markup import escape
 from rich.padding import Padding
 
 from rag.health import Finding, Health
 from rag.health.findings import counted
 from rag.terminal.audits import audits
-from rag.terminal.output import out
+from rag.terminal.output import escape, out
 
 SHOWN = 8
 """Questions of a list that a terminal shows; all of them are in the JSON."""

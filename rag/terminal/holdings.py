@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.dataset_check import DatasetCheck
 from rag.loaders.tree import Skipped, tally
-from rag.terminal.output import number, out, visible
+from rag.terminal.output import Table, escape, number, out, stream
 from rag.terminal.typed import Typed
 
 FEWEST = 6
@@ -21,7 +18,7 @@ def spaces(found: Mapping[str, Any]) -> None:
     for name in ("space", "entries", "MB"):
         table.add_column(name, justify="left" if name == "space" else "right")
     for space, held in found["spaces"].items():
-        table.add_row(space, f"{held['entries']:,}", f"{held['bytes'] / 1e6:,.1f}")
+        table.add_row(escape(space), f"{held['entries']:,}", f"{held['bytes'] / 1e6:,.1f}")
     out.print(table)
 
 
@@ -33,7 +30,7 @@ def skipped(files: Sequence[Skipped]) -> None:
 
 def accepted(diff: str, count: int) -> bool:
     """Show a diff and ask whether to write it; the end of input is a no."""
-    out.print(visible(diff), markup=False, emoji=False, soft_wrap=True)
+    stream(diff)
     out.print(f"Write {count} {'quote' if count == 1 else 'quotes'}? [bold]y[/bold] yes, [bold]n[/bold] no")
     return (Typed().read() or "n").strip().lower() in ("y", "yes")
 
@@ -47,13 +44,13 @@ def dataset(name: str, found: DatasetCheck) -> None:
     table.add_column("kind")
     splits = [split for split in found.splits if split != "all"]
     for split in (*splits, "all"):
-        table.add_column(split, justify="right")
+        table.add_column(escape(split), justify="right")
     for kind, counts in found.kinds.items():
         table.add_row(escape(kind or "–"), *(str(counts.get(split, 0)) for split in splits), str(sum(counts.values())))
     out.print(table)
     if found.dealing:
-        out.print(found.dealing)
-    for split, size in found.splits.items():
+        out.print(escape(found.dealing))
+    for split, size in zip(map(escape, found.splits), found.splits.values(), strict=True):
         least = "–" if size.smallest_difference is None else number(size.smallest_difference)
         out.print(f"{split}: {size.questions} questions, {size.clusters} clusters; smallest difference it can show: {least}")
         if size.clusters < FEWEST:

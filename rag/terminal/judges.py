@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from rich.markup import escape
-
 from rag.agreement import Estimate
 from rag.assessors import SHOWN, Assessor
 from rag.concordance import Concordance
-from rag.terminal.output import interval, out
+from rag.terminal.output import escape, interval, out
 
 
 def judges(found: Sequence[Assessor], agreements: Sequence[Concordance] = (), asking: Sequence[Assessor] = ()) -> None:

@@ -1,8 +1,6 @@
 """A new key."""
 
-from rich.markup import escape
-
-from rag.terminal.output import err, out
+from rag.terminal.output import err, escape, out
 
 
 def made(key: str, entry: str) -> None:

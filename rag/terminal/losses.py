@@ -3,11 +3,8 @@
 import shlex
 from collections.abc import Mapping, Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.headroom import Headroom, sentence
-from rag.terminal.output import number, out
+from rag.terminal.output import Table, escape, number, out
 from rag.why import Overview, Overviews
 
 MOST = 30
@@ -37,7 +34,7 @@ def losses(found: Overviews) -> None:
 
 def _listed(found: Overviews) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("lost", no_wrap=True)
+    table.add_column("lost")
     for one in found.trials:
         table.add_column("by" if len(found.trials) == 1 else "AB"[found.trials.index(one)])
     table.add_column("question")

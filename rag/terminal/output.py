@@ -2,27 +2,35 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.markup import escape
-from rich.segment import Segment
+from rich.segment import Segment, Segments
+from rich.table import Table as Columns
 
 from rag.claims import Spent
 
 CODES = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x202D, 0x202E])
-"""Characters by which a text could play with the terminal that shows it: they take no room, and are left out."""
+"""Characters that steer a terminal instead of being seen: control characters but for tab and newline, and the two overrides of
+the direction of writing. They are left out. A tab is shown as the blanks that it stands for, but streamed as it is."""
 
 
 class Plain(Console):
-    """Shows texts of documents and models as texts: codes in them that move a cursor or fill a clipboard are not played."""
+    """Shows texts of documents and models character by character, but for CODES: no emoji for `:100:`, no colours for figures.
+
+    Rich's markup is read in strings; a text from elsewhere stands in one through `escape`.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings | {"emoji": False, "highlight": False})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """What is shown; Rich's own codes are no text, and stay."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(segment.text.translate(CODES), segment.style)
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 class Output(Plain):
@@ -33,8 +41,37 @@ class Output(Plain):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-out = Output(soft_wrap=False, highlight=False)
-err = Plain(stderr=True, highlight=False)
+out = Output()
+err = Plain(stderr=True)
+
+
+class Table(Columns):
+    """A table that breaks a long word where its column has no room, instead of cutting it; `no_wrap` is for figures."""
+
+    def add_row(self, *cells: RenderableType | None, **settings: Any) -> None:
+        """Add a row."""
+        super().add_row(*cells, **settings)
+        for column in self.columns:
+            column.overflow = "ellipsis" if column.no_wrap else "fold"
+
+
+def visible(text: str) -> str:
+    """A text from elsewhere without CODES."""
+    return text.translate(CODES)
+
+
+def escape(text: str) -> str:
+    r"""A text from elsewhere within Rich's markup: all of its brackets and backslashes are shown.
+
+    Rich's own `escape` leaves `\[1]` and a backslash at the end wrong, and two escaped texts can make a tag between them.
+    """
+    # A backslash before a bracket is written as two before an empty tag: Rich then reads neither of them as an escape.
+    return re.sub(r"(?<!\\)(\\*)(\[|\Z)", _escaped, visible(text).expandtabs())
+
+
+def _escaped(found: re.Match[str]) -> str:
+    slashes, bracket = found.groups()
+    return (f"{2 * slashes}[none][/none]" if slashes else "") + ("\\[" if bracket else "")
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -70,15 +107,6 @@ def interval(found: Mapping[str, Any]) -> str:
     return number(found["mean"]) + shown
 
 
-CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-"""Characters that steer a terminal instead of being seen; documents and models may hold any."""
-
-
-def visible(text: str) -> str:
-    """A text from elsewhere without what would steer the terminal."""
-    return text.translate(CONTROLS)
-
-
 def stream(piece: str) -> None:
-    """A piece of an answer, as soon as it is there."""
-    out.print(escape(visible(piece)), end="", soft_wrap=True)
+    """A piece of an answer, as soon as it is there and as it is."""
+    out.print(Segments([Segment(piece)]), soft_wrap=True)

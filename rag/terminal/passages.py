@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.markup import escape
 from rich.padding import Padding
 
-from rag.terminal.output import out, visible
+from rag.terminal.output import escape, out, visible
 
 EXCERPT = 400
 BEFORE = 80

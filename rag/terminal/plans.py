@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag import windows
 from rag.experiment import Experiment
 from rag.leaderboard import objective_of
 from rag.plan import Plan
-from rag.terminal.output import out, tokens
+from rag.terminal.output import Table, escape, out, tokens
 
 
 def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
@@ -20,7 +17,7 @@ def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
     out.print(plan(made, shares))
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
     for said in filter(None, (_again(made), _dealing(made))):
-        out.print(said)
+        out.print(escape(said))
     if cut := windows.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
         out.print(escape(cut), soft_wrap=True)
     if any(trial.ends.generate for trial in made.trials):

@@ -3,16 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.markup import escape
-
-from rag.terminal.output import out
+from rag.terminal.output import escape, out, stream
 
 
 def prompt(told: Mapping[str, Any]) -> None:
     """Every message under a line with its role and tokens, then the passages in it, and those left out with the reason."""
     for message in told["messages"]:
         out.rule(f"[bold]{message['role']}[/bold] [dim]{message['tokens']} tokens[/dim]", align="left", style="dim")
-        out.print(escape(message["content"]), soft_wrap=True)
+        stream(f"{message['content']}\n")
     out.rule(style="dim")
     _asked(told)
     _passages("Passages in it", told["contexts"])
@@ -35,13 +33,13 @@ def _passages(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         return
     out.print(f"\n[bold]{title}[/bold]")
-    names = [escape(row["chunk"]) for row in rows]
     sizes = [_size(row) for row in rows]
-    wide, long = max(map(len, names)), max(map(len, sizes))
-    for row, name, size in zip(rows, names, sizes, strict=True):
+    wide, long = max(len(row["chunk"]) for row in rows), max(map(len, sizes))
+    for row, size in zip(rows, sizes, strict=True):
+        name = escape(row["chunk"].ljust(wide))
         number = f"\\[{row['number']}]" if "number" in row else f"#{row['rank']} "
         why = f"[yellow]{escape(row['why'])}[/yellow]" if "why" in row else f"[dim]{escape(row['section'])}[/dim]"
-        out.print(f"{number} {name:{wide}}  {size:>{long}}  {why}", soft_wrap=True)
+        out.print(f"{number} {name}  {size:>{long}}  {why}", soft_wrap=True)
 
 
 def _size(row: Mapping[str, Any]) -> str:

@@ -1,11 +1,9 @@
 """What became of a bundle in MLflow's model registry."""
 
-from rich.markup import escape
-
 from rag.registry.promote import Promotion
 from rag.registry.register import CHALLENGER, CHAMPION, Registered
 from rag.terminal.gate import COLOURS, judged
-from rag.terminal.output import out
+from rag.terminal.output import escape, out
 
 
 def registered(found: Registered) -> None:

@@ -9,13 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
 from rag.errors import ConfigError, UserError
 from rag.loaders.rows import parse_row
 from rag.review.drafts import Draft, Row
 from rag.review.reviewing import Review
-from rag.terminal.output import err, out, visible
+from rag.terminal.output import err, escape, out, visible
 from rag.terminal.typed import Typed
 
 CHOICES = "[bold]a[/bold] accept, [bold]e[/bold] edit, [bold]d[/bold] drop, [bold]s[/bold] skip, [bold]q[/bold] quit"

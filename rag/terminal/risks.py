@@ -1,11 +1,8 @@
 """Risk against coverage, a threshold, and what it does."""
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.abstention import Point, Told
 from rag.agreement import Estimate
-from rag.terminal.output import interval, number, out
+from rag.terminal.output import Table, escape, interval, number, out
 
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Where the curve is shown: it may have as many points as there are questions."""
@@ -69,7 +66,7 @@ def _at(found: Told) -> Table:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column)
+        table.add_column(escape(column))
     return table
 
 

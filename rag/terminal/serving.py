@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from rich.markup import escape
-
-from rag.terminal.output import out
+from rag.terminal.output import escape, out
 
 
 def serving(address: str, models: Iterable[tuple[str, str]]) -> None:

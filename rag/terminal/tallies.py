@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
 from rag.checked import Tally, in_words
-from rag.terminal.output import out
+from rag.terminal.output import Table, escape, out
 
 
 def tallies(found: Sequence[Tally]) -> None:

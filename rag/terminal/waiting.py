@@ -4,6 +4,7 @@ import re
 from types import TracebackType
 
 from rich.cells import cell_len
+from rich.text import Text
 
 from rag.terminal.output import err, out, stream, visible
 
@@ -16,7 +17,7 @@ class Waiting:
 
     def __init__(self, what: str = "…") -> None:
         self.heard = ""
-        self._status = err.status(f"[dim]{what}[/dim]", spinner="dots")
+        self._status = err.status(Text(what, "dim"), spinner="dots")
         self._word = ""
         self._column = 0
 

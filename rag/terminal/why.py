@@ -5,11 +5,9 @@ from itertools import zip_longest
 from typing import Any
 
 from rich.console import Group
-from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 
-from rag.terminal.output import number, out
+from rag.terminal.output import Table, escape, number, out
 from rag.terminal.passages import excerpt, heading
 from rag.terminal.passages import passages as print_passages
 from rag.why import Account, Why

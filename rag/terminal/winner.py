@@ -3,14 +3,12 @@
 import math
 from pathlib import Path
 
-from rich.markup import escape
-
 from rag.conclusion import Conclusion
 from rag.leaderboard import Row
 from rag.sweep import Sweep
 from rag.terminal.boards import counted, leaderboard
 from rag.terminal.controls import controls
-from rag.terminal.output import err, number, out
+from rag.terminal.output import err, escape, number, out
 from rag.winner import Mean, Standing, Winner
 
 LEGEND = "> recommended   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
