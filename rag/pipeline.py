@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rag import checking
 from rag.clock import Clock, Step
 from rag.corpus import Corpus
-from rag.finals import awaited
+from rag.finals import Announced, awaited
 from rag.packing import hits
 from rag.rankings import Rankings
 from rag.reading import Prepared, Reading
@@ -115,23 +115,36 @@ class Pipeline:
         hear: Callable[[str], None] | None = None,
         references: tuple[str, ...] = (),
         clock: Clock | None = None,
+        early: bool = False,
+        read: Callable[[Ranking], None] | None = None,
     ) -> Answer:
         """Answer one question from what was found for it; `references` are its gold answers, where they are known.
 
-        Where inspections could change a reply, it is heard when they are done: what a guard takes out is never shown, nor is
-        reasoning that a prompt asks for before the answer. It is streamed all the same: who listens can break it off.
+        `hear` gets the reply as it comes. Where inspections could change it, it is heard when they are done: what a guard takes
+        out is never shown. Nor is reasoning that a prompt asks for before the answer: the answer is heard at the end, or with
+        `early` as soon as it is announced. A model may announce another one, so a listener who sets `early` shows the answer
+        at the end where it differs from what was heard. Empty pieces tell that the model writes what is not heard, and that
+        it can be broken off. `read` gets the passages that the model is given, before it answers.
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("prompt"):
             prepared = self.prepare(query, trace, references)
-        late = bool(self.inspections or awaited(self.reading.prompt, self.generator))
+        if read and prepared.request:
+            read(_read(prepared, self.corpus))
+        listener = hear and self._listener(hear, early)
         with step("generate"):
-            checked = self._checked(prepared, (lambda piece: None) if hear and late else hear)
-        if hear and (late or prepared.request is None):
+            checked = self._checked(prepared, listener)
+        if hear and (prepared.request is None or (isinstance(listener, Announced) and not listener.end())):
             hear(checked.reply.text)
         return answered(query, prepared, checked, trace.sought, self.corpus)
+
+    def _listener(self, hear: Callable[[str], None], early: bool) -> Callable[[str], None]:
+        """What hears the pieces of a reply on behalf of `hear`."""
+        final = awaited(self.reading.prompt, self.generator)
+        late = any(getattr(inspection, "on_failure", "") != "flag" for inspection in self.inspections.values())
+        return Announced(final, hear, early and bool(final) and not late) if late or final else hear
 
     def _checked(self, prepared: Prepared, hear: Callable[[str], None] | None) -> checking.Checked:
         refusal = self.reading.prompt.refusal
@@ -161,6 +174,10 @@ def _heard(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
 def answered(query: Query, prepared: Prepared, checked: checking.Checked, sought: Sought | None, corpus: Corpus) -> Answer:
     """The answer that a person gets, with all that was noticed on the way."""
     findings = (*prepared.screened.findings, *checked.findings)
-    read = hits(corpus, prepared.read, [chunk.span.end for chunk in prepared.chunks])
     left_out = hits(corpus, prepared.left_out)
-    return Answer(query, read, checked.reply, findings, checked.abstained, sought, left_out)
+    return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out)
+
+
+def _read(prepared: Prepared, corpus: Corpus) -> Ranking:
+    """The passages as the model reads them: one may be cut at its end."""
+    return hits(corpus, prepared.read, [chunk.span.end for chunk in prepared.chunks])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rag.conversing import said
 from rag.pipeline import Pipeline, Trace
-from rag.records import Answer, Query, Turn
+from rag.records import Answer, Query, Ranking, Turn
 from rag.steps import embed_queries
 
 
@@ -39,15 +39,22 @@ class Session:
         if any(self.pipeline.uses_vectors.values()):
             embed_queries(self.pipeline.embedder, [""])
 
-    def ask(self, question: str, hear: Callable[[str], None] | None = None) -> Exchange:
-        """Answer a question; `hear` gets the answer in pieces as they come.
+    def ask(
+        self,
+        question: str,
+        hear: Callable[[str], None] | None = None,
+        read: Callable[[Ranking], None] | None = None,
+    ) -> Exchange:
+        """Answer a question; `read` gets the passages for it, `hear` then the answer in pieces as they come.
 
+        The answer may differ from its pieces, joined: a model may begin it again, and markers that cite nothing are dropped.
+        Pieces are empty while the model writes what is not shown.
         It is remembered when it is answered to the end: whatever breaks off before, Ctrl-C or a service that fails, leaves the
         conversation as it was.
         """
         query = Query(f"turn {len(self.exchanges) + 1}", question, self.history)
         trace = self.pipeline.trace(query)
-        exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear))
+        exchange = Exchange(trace, self.pipeline.answer_from(query, trace, hear, early=True, read=read))
         self.exchanges.append(exchange)
         return exchange
 

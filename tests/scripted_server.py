@@ -206,7 +206,7 @@ def cut(*pieces: str) -> Step:
         if exchange.streams:
             _begin(exchange, chunked=True)
             for piece in pieces or ("The ferry ", "leaves "):
-                _chunk(exchange, _event({"content": piece}))
+                _chunk(exchange, event({"content": piece}))
             exchange.wfile.write(b"80\r\ndata: {")
         else:
             send(200, b'{"choices": [{"mess', {"Content-Length": "999"})(exchange)
@@ -228,10 +228,10 @@ def stream(
         _begin(exchange)
         for piece in pieces:
             time.sleep(wait)
-            exchange.wfile.write(_event({"content": piece}))
+            exchange.wfile.write(event({"content": piece}))
             exchange.wfile.flush()
         counted = b"" if usage is None or not exchange.asked.get("stream_options") else _counted(usage)
-        exchange.wfile.write(ending if ending is not None else _event({}, finish) + counted + b"data: [DONE]\n\n")
+        exchange.wfile.write(ending if ending is not None else event({}, finish) + counted + b"data: [DONE]\n\n")
 
     return step
 
@@ -249,7 +249,8 @@ def _chunk(exchange: Exchange, data: bytes) -> None:
     exchange.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
 
-def _event(delta: dict[str, str], finish_reason: str | None = None) -> bytes:
+def event(delta: dict[str, str], finish_reason: str | None = None) -> bytes:
+    """A piece of a stream."""
     return b"data: " + json.dumps({"choices": [{"delta": delta, "finish_reason": finish_reason}]}).encode() + b"\n\n"
 
 

@@ -10,13 +10,14 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from scripted_server import Script, cut, error, say, serving, stream
+from scripted_server import Exchange, Script, cut, error, event, say, serving, stream
 from small import write_golden
 
 OVERRIDES = ("dataset=native", "dataset.path=golden", "embedder=hashing", "index=[bm25s]", "fusion=single", "k=2")
@@ -152,6 +153,43 @@ def test_a_conversation_outlives_whatever_befalls_a_turn(opened: list[Terminal])
         assert at.end() == 0
 
 
+def test_chat_says_what_it_does_and_shows_sources_before_the_answer(opened: list[Terminal]) -> None:
+    turns = [threading.Event() for _ in range(3)]
+
+    def play(exchange: Exchange) -> None:
+        for turn, piece in zip(turns, ("Kind: question\nFinal answer:", " It leaves ", "at seven [1]."), strict=True):
+            assert turn.wait(SECONDS)
+            stream(piece, ending=b"")(exchange) if piece.startswith("Kind") else exchange.wfile.write(event({"content": piece}))
+            exchange.wfile.flush()
+        exchange.wfile.write(event({}, "stop") + b"data: [DONE]\n\n")
+
+    with serving(play) as script:
+        at = talk(opened, script, "prompt=grounded_study")
+        at.type("When does the ferry to Holm leave?\n")
+        at.expect("searching …")
+        at.expect("[1] winter.md:0-95  Winter", 30)
+        at.expect("[2] ferry.md:0-100  Ferry", 5)
+        at.expect("reading 2 passages …", 5)
+        turns[0].set()
+        at.expect("writing …", 20)
+        turns[1].set()
+        assert "Kind" not in at.expect("It ", 20)
+        turns[2].set()
+        at.expect("leaves at seven [1].", 20)
+        assert at.end() == 0
+
+
+def test_an_answer_that_is_begun_again_is_shown_as_it_ends(opened: list[Terminal]) -> None:
+    twice = "Final answer: It leaves at six [1].\nNo.\nFinal answer: It leaves at seven [1]."
+    with serving(say(twice)) as script:
+        at = talk(opened, script, "prompt=grounded_study")
+        at.type("When?\n")
+        at.expect("It leaves at six [1].")
+        at.expect("This was a draft. The answer:")
+        at.expect("It leaves at seven [1].")
+        assert at.end() == 0
+
+
 def test_commands_tell_what_there_is(opened: list[Terminal]) -> None:
     with serving(say("It leaves at seven [1].")) as script:
         at = talk(opened, script)
@@ -221,12 +259,14 @@ def test_questions_come_through_a_pipe(folder: Path) -> None:
 
 
 def test_a_pipe_is_told_by_the_exit_code_that_a_question_failed(folder: Path) -> None:
-    with serving(error(400, "no"), say("Seven [1].")) as script:
-        done = piped(b"When?\n/nothing\nAnd now?\n", *MODEL, f"generator.base_url={script.url}")
+    twice = say("Final answer: Six [1].\nNo.\nFinal answer: Seven [1].")
+    with serving(error(400, "no"), twice) as script:
+        asked = b"When?\n/nothing\nAnd the ferry?\n"
+        done = piped(asked, *MODEL, "prompt=grounded_study", f"generator.base_url={script.url}")
     assert done.returncode == 1
     assert b"answered 400: no" in done.stderr
     assert b"is no command" in done.stderr
-    assert b"Seven [1]." in done.stdout
+    assert b"> And the ferry?\nSeven [1].\n[1] " in done.stdout  # the answer that --json holds, and no draft of it
 
 
 @pytest.mark.parametrize(("overrides", "sought"), [((), "bus ticket cost winter"), (("queries=none",), "And in winter?")])

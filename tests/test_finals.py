@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rag.checking import check
 from rag.corpus import Corpus
-from rag.finals import awaited, concluded
+from rag.finals import Announced, awaited, concluded
 from rag.generators.extractive import ExtractiveGenerator
 from rag.generators.openai import OpenAiGenerator
 from rag.memories.none import NoMemory
@@ -119,3 +119,43 @@ def test_reasoning_is_not_heard(instruction: str, heard: str) -> None:
     pieces: list[str] = []
     answer = pipeline.answer_from(Query("q", "?"), Trace(Sought("?", ("?",)), {}, found, found, found), pieces.append)
     assert "".join(pieces) == answer.reply.text == heard
+
+
+MARKED = ("Final answer:", "**Final answer:**", "> final ANSWER:", "*", "Fin")
+WORDS = st.sampled_from(["Think.", "\n", "\n\n", " ", "Seven [1].", "ok", "日", *MARKED])
+
+
+@given(st.lists(WORDS, max_size=12), st.data())
+def test_pieces_behind_an_announcement_are_the_answer_however_they_are_cut(words: list[str], data: st.DataObject) -> None:
+    text, pieces, heard = "".join(words), list[str](), list[str]()
+    while len(text) > len("".join(pieces)):
+        at = len("".join(pieces))
+        pieces.append(text[at : at + data.draw(st.integers(1, 20))])
+    announced = Announced(FINAL, heard.append)
+    for piece in pieces:
+        announced(piece)
+    ((reply,), _) = concluded([Reply(text)], FINAL)
+    times = len(re.findall(rf"^[ \t>#*_]*{FINAL}", text, re.MULTILINE | re.IGNORECASE))
+    assert announced.end() == (times > 0)
+    if times == 1:
+        assert "".join(heard) == reply.text
+    if times == 0:
+        assert "".join(heard) == ""
+    if times > 1:  # A draft: what stands between the first two announcements.
+        first = re.split(rf"^[ \t>#*_]*{FINAL}[*_]*", text, flags=re.MULTILINE | re.IGNORECASE)[1]
+        assert "".join(heard) == first.strip()
+
+
+def test_an_answer_is_passed_on_before_its_line_ends_and_what_is_not_shown_is_a_sign_of_life() -> None:
+    heard: list[str] = []
+    announced = Announced(FINAL, heard.append)
+    for piece in ("Kind: ", "question\n", "Final", " answer: It lea", "ves at", " seven"):
+        announced(piece)
+    assert heard == ["", "", "", "It lea", "ves at", " seven"]
+
+
+def test_a_reply_of_one_long_line_of_marks_takes_no_time() -> None:
+    announced = Announced(FINAL, lambda piece: None)
+    for _ in range(20_000):
+        announced("*")
+    assert not announced.end()

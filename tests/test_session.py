@@ -150,8 +150,8 @@ def test_what_inspections_may_change_is_streamed_and_heard_at_the_end(pipeline: 
     session = Session(replace(scripted, inspections={"cutting": Cutting()}))
     heard: list[str] = []
     assert session.ask("When?", heard.append).answer.reply.text == "seven."
-    assert heard == ["seven."]
+    assert [piece for piece in heard if piece] == ["seven."]
     with pytest.raises(KeyboardInterrupt):
         session.ask("And in winter?", heard.append)
-    assert heard == ["seven."]
+    assert [piece for piece in heard if piece] == ["seven."]
     assert len(session.exchanges) == 1

@@ -33,15 +33,16 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
     from rag.answering import asked, config_of, open_config, told
 
     query = asked(question)
-    with terminal.Waiting("looking …") as hear:
+    with terminal.Waiting("opening …") as hear:
         pipeline = open_config(config_of(overrides or ()))
+        hear.now("searching …")
         trace = pipeline.trace(query)
-        answer = pipeline.answer_from(query, trace, None if as_json else hear)
+        answer = pipeline.answer_from(query, trace, None if as_json else hear, early=True, read=hear.reading)
     shown = told(pipeline, trace, answer)
     if as_json:
         terminal.print_json(shown)
         return
-    terminal.answered(answer, pipeline.generator, bool(hear.heard))
+    terminal.answered(answer, pipeline.generator, hear.heard)
     terminal.out.print()
     terminal.passages(shown["passages"])
 

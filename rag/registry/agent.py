@@ -111,7 +111,8 @@ class _Hearing:
             while not isinstance(said := self._said.get(), Answer):
                 if isinstance(said, BaseException):
                     raise said
-                yield said
+                if said:
+                    yield said
             self.answer = said
         finally:
             self._gone = True

@@ -91,8 +91,11 @@ class Asking:
         tell(told)
         return told
 
-    async def pieces(self, pool: ThreadPoolExecutor) -> AsyncIterator[str]:
-        """The answer as it comes, and `answer` at the end; who stops asking for the next piece breaks it off."""
+    async def pieces(self, pool: ThreadPoolExecutor, early: bool = False) -> AsyncIterator[str]:
+        """The answer as it comes, and `answer` at the end; who stops asking for the next piece breaks it off.
+
+        `early`: a listener gets `answer` too, and shows it instead of the pieces (`Pipeline.answer_from`).
+        """
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | None]()
         pipeline = replace(self.found.pipeline, generator=self.speaker)
 
@@ -100,7 +103,7 @@ class Asking:
             loop.call_soon_threadsafe(queue.put_nowait, piece)
 
         def answer() -> Answer:
-            return pipeline.answer_from(self.query, self.found.trace, hear, clock=self.clock)
+            return pipeline.answer_from(self.query, self.found.trace, hear, clock=self.clock, early=early)
 
         work = loop.run_in_executor(pool, copy_context().run, answer)
         work.add_done_callback(lambda _: queue.put_nowait(None))

@@ -84,7 +84,7 @@ class Desk:
         try:
             known = asking.passages()
             yield event("passages", known)
-            async for piece in asking.pieces(self.pool):
+            async for piece in asking.pieces(self.pool, early=True):
                 # Guards and the budget of tokens may have left some out, and then the numbers are others.
                 if asking.speaker.said and (read := asking.passages_read()) != known:
                     yield event("passages", known := read)

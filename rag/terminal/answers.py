@@ -3,7 +3,7 @@
 from rag.citations import sections_of
 from rag.records import Answer, Finding
 from rag.roles import Generator, changes_nothing
-from rag.terminal.output import escape, out, visible
+from rag.terminal.output import escape, out, stream, visible
 
 DONE = {
     "quarantine": "taken out",
@@ -15,11 +15,16 @@ DONE = {
 """What became of it, by the action that a finding asks for; of a flag nothing."""
 
 
-def answered(answer: Answer, generator: Generator, heard: bool) -> None:
-    """The end of an answer whose pieces were `heard`: a line that says so where there is none, and remarks."""
+def answered(answer: Answer, generator: Generator, heard: str) -> None:
+    """The end of an answer of which `heard` was shown, the answer itself where it differs, and remarks."""
+    text = answer.reply.text
     if heard:
         out.print()
-    if not answer.reply.text.strip():
+    if heard.strip() != text.strip():
+        if heard:
+            out.print("[yellow]This was a draft. The answer:[/yellow]")
+        out.print(escape(text.strip())) if out.is_terminal else stream(f"{text}\n")
+    if not text.strip():
         out.print(
             f"No answer: {'generator=none gives none' if changes_nothing(generator) else 'nothing in the passages fits'}."
         )
@@ -42,11 +47,15 @@ def _said(finding: Finding) -> str:
 
 def sources(answer: Answer) -> None:
     """The cited contexts, a line each, with the sections of the words that are cited."""
-    cited = [number for number in answer.reply.citations if 1 <= number <= len(answer.contexts)]
-    if answer.contexts and not cited:
+    numbers = [number for number in answer.reply.citations if 1 <= number <= len(answer.contexts)]
+    if answer.contexts and not numbers:
         out.print("[dim]It cites none of the passages that were read.[/dim]")
     sections = sections_of(answer)
-    for number in cited:
-        where = f"\\[{number}] {escape(visible(answer.contexts[number - 1].chunk.chunk_id))}"
-        section = f"  {escape(visible(sections[number - 1]))}" if sections[number - 1] else ""
-        out.print(f"[dim][cyan]{where}[/cyan]{section}[/dim]", soft_wrap=not out.is_terminal)
+    for number in numbers:
+        cited(number, answer.contexts[number - 1].chunk.chunk_id, sections[number - 1])
+
+
+def cited(number: int, chunk_id: str, section: str) -> None:
+    """A passage by its number, on one line."""
+    where = f"[cyan]{escape(f'[{number}] {chunk_id}')}[/cyan]"
+    out.print(f"[dim]{where}{f'  {escape(section)}' if section else ''}[/dim]", soft_wrap=not out.is_terminal)

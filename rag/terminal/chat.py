@@ -95,10 +95,10 @@ class Chat:
             err.print(f"[red]{escape(visible(str(error)))}[/red]", soft_wrap=True)
 
     def _ask(self, question: str) -> None:
-        waiting = Waiting("looking …")
+        waiting = Waiting("searching …")
         try:
             with self.typed.unseen(), waiting as hear:
-                exchange = self.session.ask(question, hear)
+                exchange = self.session.ask(question, hear, lambda passages: hear.reading(passages, listed=True))
         except (KeyboardInterrupt, UserError):
             if waiting.heard:
                 out.print()
@@ -107,7 +107,7 @@ class Chat:
         self._show(exchange, waiting.heard)
 
     def _show(self, exchange: Exchange, heard: str) -> None:
-        answered(exchange.answer, self.session.pipeline.generator, bool(heard))
+        answered(exchange.answer, self.session.pipeline.generator, heard)
         if not exchange.answer.abstained:
             sources(exchange.answer)
         elif exchange.answer.contexts:

@@ -1,4 +1,4 @@
-"""An answer as it comes: a sign of life until its first piece is there, then the pieces, broken between words."""
+"""An answer as it comes: what is being done until its first piece is there, then the pieces, broken between words."""
 
 import re
 from types import TracebackType
@@ -6,6 +6,8 @@ from types import TracebackType
 from rich.cells import cell_len
 from rich.text import Text
 
+from rag.records import Ranking
+from rag.terminal.answers import cited
 from rag.terminal.output import err, out, stream, visible
 
 LONGEST = 24
@@ -13,7 +15,10 @@ LONGEST = 24
 
 
 class Waiting:
-    """Shows that something is being waited for, on standard error and on terminals only, until it hears something."""
+    """Shows what is being done, on standard error and on terminals only, until there is something to read.
+
+    Pieces of an answer are shown on terminals only: a pipe gets the whole answer, as it was checked. `heard` is what was shown.
+    """
 
     def __init__(self, what: str = "…") -> None:
         self.heard = ""
@@ -30,15 +35,26 @@ class Waiting:
         self._put(self._word)
         self._word = ""
 
+    def now(self, what: str) -> None:
+        """Say what is being done."""
+        self._status.update(Text(what, "dim"))
+
+    def reading(self, passages: Ranking, listed: bool = False) -> None:
+        """Say that passages are read; `listed` shows which, on a terminal."""
+        if listed and out.is_terminal:
+            self._status.stop()
+            for number, hit in enumerate(passages, 1):
+                cited(number, hit.chunk.chunk_id, hit.chunk.section)
+            self._status.start()
+        self.now(f"reading {len(passages)} {'passage' if len(passages) == 1 else 'passages'} …")
+
     def __call__(self, piece: str) -> None:
-        """Print a piece of an answer."""
-        if not piece:
+        """Print a piece of an answer on a terminal; an empty one tells that a model writes what is not shown."""
+        if not piece or not out.is_terminal:
+            self.now("writing …")
             return
         self._status.stop()
         self.heard += piece
-        if not out.is_terminal:
-            stream(piece)
-            return
         # A word may come in several pieces: whether it fits into its line is known at its end.
         *whole, self._word = re.split(r"(?<=\s)", self._word + visible(piece))
         if len(self._word) > LONGEST:

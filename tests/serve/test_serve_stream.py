@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -31,8 +31,8 @@ class Halting:
 
     costly = True
 
-    def __init__(self, fails: bool = False) -> None:
-        self.let, self.fails = threading.Semaphore(0), fails
+    def __init__(self, fails: bool = False, words: Sequence[str] = WORDS) -> None:
+        self.let, self.fails, self.words = threading.Semaphore(0), fails, words
         self.said: list[str] = []
         self.left = threading.Event()
 
@@ -41,13 +41,13 @@ class Halting:
 
     def stream(self, request: Request) -> Iterator[str]:
         try:
-            for word in WORDS:
+            for word in self.words:
                 assert self.let.acquire(timeout=PATIENT)
                 if self.fails and self.said:
                     raise ServiceError("model", "went away", "start it again")
                 self.said.append(word)
                 yield word
-            return Reply("".join(WORDS), (1,), 30, 4, 0.5)
+            return Reply("".join(self.words), (1,), 30, 4, 0.5)
         finally:
             self.left.set()
 
@@ -99,6 +99,28 @@ def test_passages_come_first_then_pieces_then_the_answer(bundle: Path, tmp_path:
         assert (name, answer["answer"], answer["tokens"]) == ("answer", "At seven [1].", {"prompt": 30, "completion": 4})
         assert answer["cost_usd"] == 0.5
         assert list(found) == []
+
+
+def test_an_announced_answer_is_streamed_to_who_gets_the_answer_too(tmp_path: Path) -> None:
+    study = small_bundle(tmp_path / "study", "generator=extractive", "prompt=grounded_study")
+    words = ["Kind: question [9].\n", "Final answer: At", " seven", " [1]."]
+    generator = Halting(words=words)
+    with halting(study, tmp_path / "serve.db", generator) as server:
+        with server.client.stream("POST", "/ask", json=asked("/ask")) as response:
+            found = events(response.iter_lines())
+            assert next(found)[0] == "passages"
+            generator.go_on(2)  # the model has two more words to say
+            assert next(found) == ("piece", {"text": "At"})
+            generator.go_on(2)
+            rest = list(found)
+        assert [told["text"] for name, told in rest if name == "piece"] == [" seven", " [1]."]
+        assert rest[-1][1]["answer"] == "At seven [1]."
+        # Clients of OpenAI's interface take the pieces for the answer: they get it when no other can follow.
+        generator.go_on(4)
+        lines = server.post("/v1/chat/completions", **asked("/v1")).text.splitlines()
+        told = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+        deltas = [choice["delta"].get("content") for one in told for choice in one["choices"]]
+        assert list(filter(None, deltas)) == ["At seven [1]."]
 
 
 def test_passages_that_had_no_room_are_taken_back_before_the_first_piece(tmp_path: Path) -> None:
