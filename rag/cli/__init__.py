@@ -61,6 +61,9 @@ __all__ = [
     "verdicts",
 ]
 
+NO_BARS = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
+"""What tqdm (model2vec, bm25s, sentence-transformers, transformers, ragas), the hub of models and MLflow read when imported."""
+
 
 def main() -> None:
     """Run the command line; what a user can fix ends with exit code 2 and without a traceback, a crash with CRASHED."""
@@ -72,6 +75,9 @@ def main() -> None:
     except OSError as error:
         _say(f"working folder: cannot be reached ({error.strerror})\n  → cd to a folder that is there\n")
         sys.exit(BAD_INPUT)
+    if sys.stderr is None or not sys.stderr.isatty():
+        # Libraries draw bars wherever they run: in a file each of their steps would be a line.
+        os.environ.update(NO_BARS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal cannot show is written as its number: no result is lost over a dash.
