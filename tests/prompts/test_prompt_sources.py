@@ -117,7 +117,7 @@ def test_a_prompt_of_a_plugin_may_show_texts_alone() -> None:
     reading = Reading(Bare(), NoMemory(), 1)
     (prepared,) = reading.prepare([Query("q", "Why?")], [Screened(((0, 1.0),))], corpus)
     assert prepared.request is not None
-    assert prepared.request.messages == ("Text",)
+    assert list(prepared.request.messages) == ["Text"]
 
 
 def test_the_config_reaches_the_messages_that_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
