@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.checks.failing import action_of
-from rag.checks.nearness import distinct, nearest
+from rag.checks.nearness import similarity
 from rag.errors import ConfigError
 from rag.records import Finding, Query, Ranking
 from rag.roles import Embedder
@@ -37,22 +37,8 @@ class RetrievalFloorCheck:
 
     def similarity(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
         """The cosine of the passage nearest to each question, -1 where none was found."""
-        asked, passages = [_asked(query) for query in queries], [[hit.chunk.text for hit in row] for row in contexts]
-        question, passage = distinct(asked), distinct(passages)
-        if not passage:
-            return [-1.0] * len(queries)
-        ours, theirs = self.embedder.embed_queries(list(question)), self.embedder.embed_documents(list(passage))
-        rows = zip(asked, passages, strict=True)
-        return [
-            float(nearest(ours[[question[text] for text in texts]], theirs[[passage[text] for text in found]]).max())
-            for texts, found in rows
-        ]
+        return similarity(self.embedder, queries, contexts)
 
     def _finding(self, value: float) -> Finding:
         what = f"the nearest passage has a cosine of {value:.3f}, below {self.floor}" if value > -1 else "nothing was found"
         return Finding("retrieval_floor", what, "flag" if self.on_failure == "flag" else "abstain")
-
-
-def _asked(query: Query) -> list[str]:
-    before = [turn.text for turn in query.history if turn.role == "user"]
-    return [query.text, *(f"{text}\n{query.text}" for text in before[-1:])]

@@ -72,6 +72,24 @@ def test_the_shipped_floor_stops_questions_about_other_things(bench: Path) -> No
     assert stopped["SQuAD 2.0"] >= 0.5
 
 
+def test_the_default_pipeline_declines_what_is_off_topic_at_the_cost_of_few_questions(bench: Path) -> None:
+    asked = {"with gold": [one for one in golden_of().examples if one.evidence]}
+    asked["off topic"] = list(golden_of("dataset=handbook", "dataset.questions=off_topic.jsonl").examples)
+    without, default = (open_config(config_of(list(overrides))) for overrides in (["check=none"], []))
+    report = Report("Declined by the default pipeline, on handbook", ("questions", "n", "without off_topic", "with it"))
+    lost = {}
+    for name, examples in asked.items():
+        for split in ("tune", "holdout"):
+            queries = [example.query for example in examples if example.split == split]
+            before, after = (sum(one.answer(query).abstained for query in queries) for one in (without, default))
+            report.row(f"{name}, {split}", len(queries), before / len(queries), after / len(queries))
+            lost[name, split] = (after - before) / len(queries)
+    report.show()
+    assert lost["with gold", "tune"] <= 0.01
+    assert lost["with gold", "holdout"] <= 0.01
+    assert lost["off topic", "holdout"] >= 0.3
+
+
 def golden_of(*overrides: str) -> Golden:
     config, components = config_of(list(overrides)), Components()
     return golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))

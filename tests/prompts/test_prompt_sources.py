@@ -19,7 +19,7 @@ from rag.memories.none import NoMemory
 from rag.prompted import prompted
 from rag.prompts.sections import SectionPrompt
 from rag.reading import Reading, Screened
-from rag.records import Document, Query, Reply, Request, Span
+from rag.records import Document, Material, Message, Query, Reply, Request, Span
 from rag.roles import Framing
 
 LABELLED = "[{number}] {title} ({document}), {section}:\n{text}"
@@ -110,14 +110,14 @@ def test_a_prompt_of_a_plugin_may_show_texts_alone() -> None:
     class Bare:
         refusal = ""
 
-        def render(self, material: Any) -> tuple[Any, ...]:
-            return tuple(material.contexts)
+        def render(self, material: Material) -> tuple[Message, ...]:
+            return tuple(Message("user", text) for text in material.contexts)
 
     corpus = Corpus.of([Document("d", "Text")], [Span("d", 0, 4)])
     reading = Reading(Bare(), NoMemory(), 1)
     (prepared,) = reading.prepare([Query("q", "Why?")], [Screened(((0, 1.0),))], corpus)
     assert prepared.request is not None
-    assert prepared.request.messages == ("Text",)
+    assert prepared.request.messages == (Message("user", "Text"),)
 
 
 def test_the_config_reaches_the_messages_that_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
