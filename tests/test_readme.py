@@ -9,7 +9,7 @@ from pathlib import Path
 
 from small import write_golden
 
-from rag.compose import PLUGINS
+from rag.catalog import PLUGINS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
