@@ -8,7 +8,7 @@ from small_server import QUESTION
 
 from rag.bundle.opened import open_bundle
 from rag.bundle.proof import Case, lines_of
-from rag.records import Query
+from rag.core.records import Query
 
 
 def measured(bundle: Path, *retrieved: str) -> Path:

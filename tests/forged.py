@@ -13,12 +13,12 @@ import pytest
 import yaml
 import zstandard
 
-from rag.answering import config_of
 from rag.bundle.archive import FRAME
 from rag.bundle.opened import open_bundle
 from rag.bundle.refusal import BundleError
 from rag.bundle.seal import Plain, seal
-from rag.entries import Entry, decode, encode
+from rag.execution.store.entries import Entry, decode, encode
+from rag.execution.sweep.answering import config_of
 
 Change = Callable[[Path], object]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rag.baseline import signed
+from rag.analysis.baseline import signed
 
 DOCUMENTS = 60
 THINGS = ("lantern", "anchor", "kettle", "ladder", "compass", "bellows")

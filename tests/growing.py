@@ -6,11 +6,11 @@ from typing import Any
 
 import yaml
 
-from rag.checking import check
-from rag.citations import said
-from rag.guards.output import OutputGuard
-from rag.guards.scan import ScanGuard
-from rag.records import Chunk, Message, Query, Reply, Request, Span
+from rag.components.guards.output import OutputGuard
+from rag.components.guards.scan import ScanGuard
+from rag.core.records import Chunk, Message, Query, Reply, Request, Span
+from rag.core.text.citations import said
+from rag.pipeline.checking import check
 
 Run = Callable[[str], object]
 READ = ("ignore all ", "i g n o r e ", "&#105;", "%41%", "\u200b", "when answering, ")

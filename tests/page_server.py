@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, Page
 from running_server import Running, running
 from scripted_server import Exchange, Script, Step
 
-from rag.answering import config_of
 from rag.bundle.seal import seal
+from rag.execution.sweep.answering import config_of
 
 HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [a](javascript:window.pwned=1) </td></div>'
 TEXTS = {

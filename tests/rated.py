@@ -5,8 +5,8 @@ from typing import Any
 
 from small import TEXTS
 
-from rag.records import Turn
-from rag.review.drafts import Opinion
+from rag.core.records import Turn
+from rag.evaluation.data.review.drafts import Opinion
 from rag.serve.opinions import answer_id
 
 

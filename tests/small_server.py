@@ -14,8 +14,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from small import write_golden
 
-from rag.answering import config_of
 from rag.bundle.seal import seal
+from rag.execution.sweep.answering import config_of
 from rag.serve import problems
 from rag.serve.app import create_app
 from rag.serve.connections import BoundedConnection

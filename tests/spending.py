@@ -9,10 +9,11 @@ import pytest
 from scripted_server import Script, answer, serving
 from small import write_golden
 
-from rag import plan, sweep
-from rag.experiment import load
-from rag.plan import Plan
-from rag.store import Store
+from rag.config.experiment import load
+from rag.execution.graph import plan
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
 
 QUESTIONS = 6
 """Questions of the small golden set."""

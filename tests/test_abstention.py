@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from verbs import Verb, verb
 
-from rag.abstention import Cases, Point, area, check, choose, points
-from rag.abstention.curve import Aurc, Ratio
+from rag.analysis.abstention import Cases, Point, area, check, choose, points
+from rag.analysis.abstention.curve import Aurc, Ratio
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from typing import Any
 
 from small import write_golden
 
-from rag.answering import answered, asked, config_of, open_config
-from rag.records import Query
-from rag.store import Store
-from rag.terminal.passages import excerpt
+from rag.core.records import Query
+from rag.execution.store.store import Store
+from rag.execution.sweep.answering import answered, asked, config_of, open_config
+from rag.reporting.terminal.passages import excerpt
 
 OVERRIDES = ("dataset=native", "embedder=hashing", "chunker.size=60", "reranker=mmr", "index=[dense]", "fusion=single")
 

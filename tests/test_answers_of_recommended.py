@@ -10,15 +10,17 @@ import pytest
 from gated import AXES, write_gated, write_many
 from verbs import Verb, verb
 
-from rag import conclusion, controls, report, runs, sweep
-from rag.conclusion import Conclusion
-from rag.controls import RETRIEVED
-from rag.errors import ConfigError
-from rag.execute import Outcome
-from rag.experiment import load
-from rag.store import Store
-from rag.sweep import Sweep
-from rag.wiring import OF_READING
+from rag.config.experiment import load
+from rag.config.wiring import OF_READING
+from rag.core.errors import ConfigError
+from rag.execution.graph.execute import Outcome
+from rag.execution.store.store import Store
+from rag.execution.sweep import conclusion, controls, sweep
+from rag.execution.sweep.conclusion import Conclusion
+from rag.execution.sweep.controls import RETRIEVED
+from rag.execution.sweep.sweep import Sweep
+from rag.reporting import report
+from rag.tracking import runs
 
 rag = pytest.fixture(verb)
 WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=judges.texts.WordEncoder")
@@ -38,7 +40,7 @@ def write(folder: Path, more: str = ANSWERS, fixed: tuple[str, ...] = WORDS) -> 
 
 @pytest.fixture(autouse=True)
 def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.plan.plugins", lambda: ("judges",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("judges",))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the experiment ran."""
     folder = tmp_path_factory.mktemp("ran")
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
-        patch.setattr("rag.plan.plugins", lambda: ("judges",))
+        patch.setattr("rag.execution.graph.plan.plugins", lambda: ("judges",))
         ready = sweep.prepare(load(write(folder)))
         conclude(sweep.run(ready.plan, ready.store, ready.settings, quiet), ready.store, ready.settings)
     return folder

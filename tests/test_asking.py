@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag.asking import ask, spent
-from rag.errors import ReplayError, ServiceError
-from rag.records import Query, Reply, Request
+from rag.core.errors import ReplayError, ServiceError
+from rag.core.models.asking import ask, spent
+from rag.core.records import Query, Reply, Request
 
 
 class Fails:

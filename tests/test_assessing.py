@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from rag.assessing import Counted, assess, counted
-from rag.claims import PARTS, Assessment, Case, Cited, Claim, Spent, Verdict
-from rag.kept import assessment_of, plain
-from rag.metrics.answer_relevance import AnswerRelevance
-from rag.metrics.citation_support import CitationSupport
-from rag.metrics.citation_support_precision import CitationSupportPrecision
-from rag.metrics.context_relevance import ContextRelevance
-from rag.metrics.faithfulness import Faithfulness
-from rag.records import Answer, Chunk, Hit, Query, Reply, Sought, Span
-from rag.refusals import claims
+from rag.components.metrics.answer_relevance import AnswerRelevance
+from rag.components.metrics.citation_support import CitationSupport
+from rag.components.metrics.citation_support_precision import CitationSupportPrecision
+from rag.components.metrics.context_relevance import ContextRelevance
+from rag.components.metrics.faithfulness import Faithfulness
+from rag.core.claims import PARTS, Assessment, Case, Cited, Claim, Spent, Verdict
+from rag.core.records import Answer, Chunk, Hit, Query, Reply, Sought, Span
+from rag.core.text.refusals import claims
+from rag.evaluation.assessing import Counted, assess, counted
+from rag.execution.store.kept import assessment_of, plain
 
 CONTEXTS = ("red blue", "green", "red", "lost")
 

@@ -8,12 +8,15 @@ from gated import write_gated, write_many
 from judges.texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 from verbs import Verb, verb
 
-from rag import controls, report, runs, sweep, upkeep
-from rag.assessors import assessors
-from rag.experiment import load
-from rag.report.judged import judges
-from rag.report.page import board
-from rag.store import Store
+from rag.config.experiment import load
+from rag.execution.judges.assessors import assessors
+from rag.execution.store import upkeep
+from rag.execution.store.store import Store
+from rag.execution.sweep import controls, sweep
+from rag.reporting import report
+from rag.reporting.report.judged import judges
+from rag.reporting.report.page import board
+from rag.tracking import runs
 
 rag = pytest.fixture(verb)
 WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=judges.texts.WordEncoder")
@@ -28,7 +31,7 @@ AXES = """\
 
 @pytest.fixture(autouse=True)
 def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.plan.plugins", lambda: ("judges",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("judges",))
 
 
 @pytest.fixture
@@ -227,7 +230,7 @@ def test_a_judge_reads_nothing_where_nobody_asks(study: str) -> None:
 
 
 def test_an_empty_store_has_no_cards(here: Path) -> None:
-    from rag.calibration import cards
+    from rag.execution.judges.calibration import cards
 
     assert cards(upkeep.at(".rag/store"), "x") == []
 

@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from scripted_server import answer, serving
 from verbs import Verb, verb
 
-from rag.attacks import Arm, Attacked, Share
+from rag.analysis.attacks import Arm, Attacked, Share
 
 REPOSITORY = Path(__file__).parents[1]
 SHIPPED = REPOSITORY / "datasets" / "injection"

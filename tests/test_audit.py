@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag import audit, results, sweep
-from rag.errors import DataError
-from rag.experiment import ad_hoc
-from rag.indexes.faiss_flat import FlatSearcher
-from rag.rankings import Rankings
-from rag.terminal import audits
+from rag.analysis import audit
+from rag.components.indexes.faiss_flat import FlatSearcher
+from rag.config.experiment import ad_hoc
+from rag.core.errors import DataError
+from rag.core.rankings import Rankings
+from rag.execution.sweep import results, sweep
+from rag.reporting.terminal import audits
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=40")
 LOSSY = ("index.faiss_ivf.lists=5", "index.faiss_ivf.probes=1")

@@ -222,11 +222,15 @@ def test_all_mistakes_of_all_trials_stand_in_one_list(rag: Verb) -> None:
         ("", "{conf}/chunker/mine.yaml:1", ["_target_"]),
         ("a: [\n", "{conf}/chunker/mine.yaml:2", ["is no YAML"]),
         ("_target_: os.system\n", "chunker._target_", ["outside the trusted packages", "rag.plugins"]),
-        ("_target_: rag.store.Store\nroot: x\n", "chunker._target_", ["outside the trusted packages"]),
-        ("_target_: rag.chunkers.fixd.FixedChunker\n", "chunker._target_", ["no module 'rag.chunkers.fixd'"]),
-        ("_target_: rag.chunkers.fixed.FixedChunkr\n", "chunker._target_", ["did you mean 'FixedChunker'"]),
-        ("_target_: rag.embedders.hashing.HashingEmbedder\n", "chunker", ["is no Chunker"]),
-        ("_target_: rag.chunkers.sentence.SentenceChunker\nstep: [1]\n", "chunker.step", ["[1]", "a whole number"]),
+        ("_target_: rag.execution.store.store.Store\nroot: x\n", "chunker._target_", ["outside the trusted packages"]),
+        (
+            "_target_: rag.components.chunkers.fixd.FixedChunker\n",
+            "chunker._target_",
+            ["no module 'rag.components.chunkers.fixd'"],
+        ),
+        ("_target_: rag.components.chunkers.fixed.FixedChunkr\n", "chunker._target_", ["did you mean 'FixedChunker'"]),
+        ("_target_: rag.components.embedders.hashing.HashingEmbedder\n", "chunker", ["is no Chunker"]),
+        ("_target_: rag.components.chunkers.sentence.SentenceChunker\nstep: [1]\n", "chunker.step", ["[1]", "a whole number"]),
     ],
 )
 def test_a_choice_of_ones_own_that_is_none(
@@ -425,11 +429,11 @@ def test_a_key_that_is_not_set(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_an_extra_that_is_not_installed(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.embedders import openai
+    from rag.components.embedders import openai
 
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     monkeypatch.setattr(openai, "_encoding", openai._encoding.__wrapped__)  # type: ignore[attr-defined]
-    given = ("chunker=token", "chunker.embedder={_target_: rag.embedders.openai.OpenAiEmbedder, model: m}")
+    given = ("chunker=token", "chunker.embedder={_target_: rag.components.embedders.openai.OpenAiEmbedder, model: m}")
     assert_failed_by_stage(rag(*RUN, *given), "embedder", "'tiktoken'", "pip install 'tiktoken>=0.14'")
     assert_said(rag("search", "Why?", *RUN[2:], *given), "embedder", "'tiktoken'", "pip install 'tiktoken>=0.14'")
 
@@ -497,7 +501,7 @@ def broken(conf: Callable[[str, str], Path], here: Path, monkeypatch: pytest.Mon
     (here / "broken_plugin" / "__init__.py").touch()
     (here / "broken_plugin" / "embedders.py").write_text(BROKEN, "utf-8")
     monkeypatch.syspath_prepend(str(here))
-    monkeypatch.setattr("rag.plan.plugins", lambda: ("broken_plugin",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("broken_plugin",))
     yield
     for name in ("broken_plugin", "broken_plugin.embedders"):
         sys.modules.pop(name, None)
@@ -532,7 +536,7 @@ def test_a_stage_that_takes_more_memory_than_there_is(rag: Verb, monkeypatch: py
     def short(*_: object) -> None:
         raise MemoryError("Unable to allocate 74.5 GiB for an array")
 
-    monkeypatch.setattr("rag.embedders.hashing.HashingEmbedder.embed_documents", short)
+    monkeypatch.setattr("rag.components.embedders.hashing.HashingEmbedder.embed_documents", short)
     said = rag(*RUN, "-m", "fusion=single", "index=[bm25s],[dense]")
     assert said.code == 1
     assert "takes more memory than there is (Unable to allocate 74.5 GiB for an array)\n" in said.err
@@ -597,7 +601,7 @@ def test_a_report_that_cannot_be_written_loses_nothing(rag: Verb) -> None:
 
 
 def test_a_scheduler_that_does_not_answer(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.workers.PATIENCE", 0.5)
+    monkeypatch.setattr("rag.execution.graph.workers.PATIENCE", 0.5)
     said = rag(*RUN, "execute=cluster", "execute.address=tcp://127.0.0.1:9")
     assert_refused(said, "execute.address", "no scheduler answers at tcp://127.0.0.1:9", "dask scheduler")
 
@@ -621,7 +625,7 @@ def test_nothing_heavy_is_loaded_before_a_mistake_is_told(here: Path, golden: Pa
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     imported = {line.split("|")[2].strip() for line in done.stderr.splitlines() if line.count("|") == 2}
-    assert "rag.plan" in imported
+    assert "rag.execution.graph.plan" in imported
     assert imported & {"torch", "transformers", "sentence_transformers", "mlflow", "distributed", "openai"} == set()
     assert "k: is 0\n  → a whole number from 1" in done.stderr
     assert "Traceback" not in done.stderr

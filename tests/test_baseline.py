@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import baseline
-from rag.baseline import Baseline
-from rag.errors import DataError, StoreError
-from rag.evaluate import Scores
-from rag.results import Result
+from rag.analysis import baseline
+from rag.analysis.baseline import Baseline
+from rag.core.errors import DataError, StoreError
+from rag.evaluation.evaluate import Scores
+from rag.execution.sweep.results import Result
 
-CONFIG = {"chunker": {"_target_": "rag.chunkers.fixed.FixedChunker", "size": 40}, "k": 5}
+CONFIG = {"chunker": {"_target_": "rag.components.chunkers.fixed.FixedChunker", "size": 40}, "k": 5}
 
 
 def kept(**given: Any) -> Baseline:

@@ -12,17 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import write_experiment, write_golden
 
-from rag import blame, sweep
-from rag.blame import STAGES, Ground, Steps, fallen
-from rag.corpus import Corpus
-from rag.errors import ConfigError, DataError
-from rag.evaluate import Scores, gold_table, judge
-from rag.experiment import load
-from rag.jobs import replies_of
-from rag.plan import Plan
-from rag.rankings import Rankings
-from rag.records import Document, Evidence, Example, Query, Reply, Span
-from rag.store import Entry, Store
+from rag.analysis import blame
+from rag.analysis.blame import STAGES, Ground, Steps, fallen
+from rag.config.experiment import load
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError, DataError
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Evidence, Example, Query, Reply, Span
+from rag.evaluation.evaluate import Scores, gold_table, judge
+from rag.execution.graph.jobs import replies_of
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Entry, Store
+from rag.execution.sweep import sweep
 
 (MISSING, CHUNKER, CANDIDATES, LOW, FUSION, RERANKING, SELECTOR, PROMPT, ANSWER) = STAGES
 
@@ -66,7 +67,7 @@ def packed(row: Sequence[int]) -> Rankings:
 
 
 class Reference:
-    """The definition in the docstring of rag.blame, word for word, one question and one group at a time, in sets."""
+    """The definition in the docstring of rag.analysis.blame, word for word, one question and one group at a time, in sets."""
 
     def __init__(self, case: Case, group: Evidence) -> None:
         self.case, self.group, self.corpus = case, group, case.corpus

@@ -13,12 +13,13 @@ import pytest
 from scripted_server import Exchange, serving
 from verbs import Verb, verb
 
-from rag import compose, endpoint, experiment
-from rag.bounds import MOST_VALUES, check_axis, check_size
-from rag.errors import ConfigError, ServiceError, StoreError
-from rag.generators.openai import OpenAiGenerator
-from rag.records import Message, Query, Request
-from rag.store import Entry, Store
+from rag.components.generators.openai import OpenAiGenerator
+from rag.config import compose, experiment
+from rag.config.bounds import MOST_VALUES, check_axis, check_size
+from rag.core.errors import ConfigError, ServiceError, StoreError
+from rag.core.models import endpoint
+from rag.core.records import Message, Query, Request
+from rag.execution.store.store import Entry, Store
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]\n" for number in range(1, 7)
@@ -68,7 +69,7 @@ def test_ranges_and_lists_up_to_the_bound_are_listed() -> None:
 def test_an_axis_of_too_many_choices(here: Path, monkeypatch: pytest.MonkeyPatch, axis: str) -> None:
     (here / "study.yaml").write_text(f"question: q?\naxes:\n  k: {axis}\n", "utf-8")
     assert len(experiment.load("study.yaml").axes["k"]) == 4
-    monkeypatch.setattr("rag.bounds.MOST_VALUES", 3)
+    monkeypatch.setattr("rag.config.bounds.MOST_VALUES", 3)
     with pytest.raises(ConfigError, match="at most 3"):
         experiment.load("study.yaml")
 
@@ -83,7 +84,7 @@ def test_aliases_that_multiply(here: Path, rag: Verb, place: str) -> None:
     texts = {
         "experiment": ("study.yaml", f"question: q?\n{BOMB}"),
         "axes": ("study.yaml", "question: q?\naxes:\n" + "".join(f"  {line}\n" for line in BOMB.splitlines())),
-        "conf": ("conf/chunker/bomb.yaml", f"_target_: rag.chunkers.fixed.FixedChunker\n{BOMB}"),
+        "conf": ("conf/chunker/bomb.yaml", f"_target_: rag.components.chunkers.fixed.FixedChunker\n{BOMB}"),
     }
     name, text = texts[place]
     path = here / name
@@ -129,7 +130,7 @@ def test_a_store_that_cannot_be_opened(url: str) -> None:
 
 
 def test_a_pipe_in_place_of_an_entry_is_not_waited_for(tmp_path: Path) -> None:
-    code = f"from rag.store import Store; Store({str(tmp_path)!r}).read({KEY!r})"
+    code = f"from rag.execution.store.store import Store; Store({str(tmp_path)!r}).read({KEY!r})"
     path = Path(Store(str(tmp_path)).path(KEY))
     path.parent.mkdir(parents=True)
     os.mkfifo(path)

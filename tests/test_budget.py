@@ -12,11 +12,15 @@ import pytest
 from scripted_server import Script, say, too_long
 from spending import QUESTIONS, answering, planned, replies, swept, write_study
 
-from rag import runs, sweep, terminal, upkeep, verdicts
-from rag.budget import Ledger, Terms
-from rag.claims import Spent
-from rag.errors import BudgetError, ConfigError, ProblemsError
-from rag.store import Store
+from rag.analysis.compare import verdicts
+from rag.core.claims import Spent
+from rag.core.errors import BudgetError, ConfigError, ProblemsError
+from rag.execution.store import upkeep
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
+from rag.reporting import terminal
+from rag.tracking import runs
 
 PRICE = ", 'generator.runtime.price={prompt: 1000, completion: 1000}'"
 TWO = "  k: k=1,2"
@@ -105,10 +109,10 @@ def test_an_unknown_price_fits_no_budget_in_money(store: Store) -> None:
 ENTERING = """
 import sys, time
 from pathlib import Path
-from rag.budget import Ledger, Terms
-from rag.claims import Spent
-from rag.errors import BudgetError
-from rag.store import Store
+from rag.execution.store.budget import Ledger, Terms
+from rag.core.claims import Spent
+from rag.core.errors import BudgetError
+from rag.execution.store.store import Store
 store = Store(sys.argv[1])
 ledger = Ledger(store, Terms(tokens=100))
 ledger.space = "ledger/shared"
@@ -149,7 +153,7 @@ def test_many_processes_enter_no_more_than_fits(store: Store) -> None:
 
 
 def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.store.LOCKS", 1)
+    monkeypatch.setattr("rag.execution.store.store.LOCKS", 1)
     entered = Event()
 
     def run() -> None:

@@ -14,21 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.build import Components
-from rag.chunkers.fixed import FixedChunker
-from rag.errors import ConfigError, MissingExtraError, UserError
-from rag.parameters import called, fits, shown
-from rag.roles import Embedder
+from rag.components.chunkers.fixed import FixedChunker
+from rag.config.build import Components
+from rag.config.parameters import called, fits, shown
+from rag.core.errors import ConfigError, MissingExtraError, UserError
+from rag.core.roles import Embedder
 
-FIXED = "rag.chunkers.fixed.FixedChunker"
-MINILM = "rag.embedders.minilm.MiniLmEmbedder"
+FIXED = "rag.components.chunkers.fixed.FixedChunker"
+MINILM = "rag.components.embedders.minilm.MiniLmEmbedder"
 PARTS = """\
 import os
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
-from rag.errors import MissingExtraError
-from rag.records import Span
+from rag.core.errors import MissingExtraError
+from rag.core.records import Span
 
 class Part:
     runtime = ("x",)
@@ -129,38 +129,41 @@ HOSTILE: list[Any] = [
     "hydra.utils.instantiate",
     "hydra._internal.utils._locate",
     "omegaconf.OmegaConf.load",
-    "rag.golden.json.loads",
-    "rag.build.importlib.import_module",
-    "rag.build.importlib",
-    "rag.errors.closest",
-    "rag.errors.UserError",
-    "rag.store.Path",
-    "rag.store.Store",
-    "rag.store.fsspec.open",
-    "rag.execute.ClusterExecutor",
-    "rag.build.Components",
+    "rag.evaluation.data.golden.json.loads",
+    "rag.config.build.importlib.import_module",
+    "rag.config.build.importlib",
+    "rag.core.errors.closest",
+    "rag.core.errors.UserError",
+    "rag.execution.store.store.Path",
+    "rag.execution.store.store.Store",
+    "rag.execution.store.store.fsspec.open",
+    "rag.execution.graph.execute.ClusterExecutor",
+    "rag.config.build.Components",
     "rag.cli.main",
     "rag.__main__.main",
-    "rag.chunkers.__main__.X",
-    "rag.chunkers.fixed.Span",
-    "rag.chunkers.fixed.Document",
-    "rag.chunkers.fixed.check_at_least",
-    "rag.chunkers.fixed.FixedChunker.chunk",
-    "rag.chunkers.fixed.FixedChunker.__init__",
-    "rag.chunkers.fixed.FixedChunker.__class__",
-    "rag.chunkers.fixed.__loader__",
-    "rag.chunkers.fixed.__builtins__",
-    "rag.chunkers.fixed.__name__",
-    "rag.chunkers.fixed",
-    "rag.chunkers.fixed.",
-    "rag.loaders.folder.Path",
-    "rag.loaders.folder.re.compile",
+    "rag.components.chunkers.__main__.X",
+    "rag.components.chunkers.fixed.Span",
+    "rag.components.chunkers.fixed.Document",
+    "rag.components.chunkers.fixed.check_at_least",
+    "rag.components.chunkers.fixed.FixedChunker.chunk",
+    "rag.components.chunkers.own.fixed.FixedChunker",
+    "rag.components.fixed.FixedChunker",
+    "rag.execution.store.store.Store",
+    "rag.components.chunkers.fixed.FixedChunker.__init__",
+    "rag.components.chunkers.fixed.FixedChunker.__class__",
+    "rag.components.chunkers.fixed.__loader__",
+    "rag.components.chunkers.fixed.__builtins__",
+    "rag.components.chunkers.fixed.__name__",
+    "rag.components.chunkers.fixed",
+    "rag.components.chunkers.fixed.",
+    "rag.components.loaders.folder.Path",
+    "rag.components.loaders.folder.re.compile",
     "rag.nope.X",
-    "rag.chunkers.nope.X",
-    "rag.chunkers..fixed.FixedChunker",
-    "rag/chunkers/fixed.FixedChunker",
-    "rag.chunkers.fixed\0.FixedChunker",
-    " rag.chunkers.fixed.FixedChunker",
+    "rag.components.chunkers.nope.X",
+    "rag.components.chunkers..fixed.FixedChunker",
+    "rag/components/chunkers/fixed.FixedChunker",
+    "rag.components.chunkers.fixed\0.FixedChunker",
+    " rag.components.chunkers.fixed.FixedChunker",
     "ragged.chunkers.fixed.FixedChunker",
     "ragas.evaluate",
     "rag",
@@ -181,14 +184,14 @@ HOSTILE: list[Any] = [
     [FIXED],
     {},
     {"_target_": FIXED},
-    b"rag.chunkers.fixed.FixedChunker",
+    b"rag.components.chunkers.fixed.FixedChunker",
 ]
 
 WATCHED = """
 import builtins, json, os, sys
 events = []
-from rag.build import Components
-from rag.errors import ConfigError
+from rag.config.build import Components
+from rag.core.errors import ConfigError
 components = Components()
 targets = json.loads(sys.argv[1])
 loud = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.mkdir",
@@ -197,7 +200,8 @@ sys.addaudithook(lambda event, arguments: events.append(event) if event in loud 
 before = sorted(os.listdir("."))
 outside = set(sys.modules)
 for target in targets:
-    for node in ({"_target_": target}, {"_target_": "rag.rerankers.mmr.MmrReranker", "embedder": {"_target_": target}}):
+    node = {"_target_": target}
+    for node in (node, {"_target_": "rag.components.rerankers.mmr.MmrReranker", "embedder": node}):
         try:
             components.build(node, "chunker")
             events.append(f"built {target}")
@@ -238,7 +242,9 @@ def test_what_hydra_would_obey_is_refused(shout: Components, key: str, value: An
     assert refused({"_target_": "shout.parts.Part", key: value}, shout).where == f"chunker.{key}"
 
 
-@pytest.mark.parametrize("node", [None, 5, "rag.chunkers.fixed.FixedChunker", [], {}, {"size": 5}, {"target": FIXED}, ()])
+@pytest.mark.parametrize(
+    "node", [None, 5, "rag.components.chunkers.fixed.FixedChunker", [], {}, {"size": 5}, {"target": FIXED}, ()]
+)
 def test_what_is_no_component_is_said(node: Any) -> None:
     assert "not a component" in refused(node).what
 
@@ -267,9 +273,9 @@ def test_a_module_that_lacks_something_keeps_its_traceback(shout: Components) ->
 
 
 def test_misspelt_classes_and_modules_name_the_right_ones() -> None:
-    error = refused({"_target_": "rag.chunkers.fixed.FixedChunkr"})
+    error = refused({"_target_": "rag.components.chunkers.fixed.FixedChunkr"})
     assert error.remedy == "did you mean 'FixedChunker'? There is: FixedChunker"
-    assert "no module 'rag.chunkers.fixd'" in refused({"_target_": "rag.chunkers.fixd.FixedChunker"}).what
+    assert "no module 'rag.components.chunkers.fixd'" in refused({"_target_": "rag.components.chunkers.fixd.FixedChunker"}).what
 
 
 # Parameters
@@ -285,7 +291,7 @@ def test_an_unknown_parameter_names_its_closest() -> None:
 
 
 def test_a_missing_parameter_is_named() -> None:
-    error = refused({"_target_": "rag.loaders.folder.FolderLoader"}, where="loader")
+    error = refused({"_target_": "rag.components.loaders.folder.FolderLoader"}, where="loader")
     assert (error.where, error.remedy) == ("loader.path", "set loader.path=<value>")
 
 
@@ -493,12 +499,12 @@ def test_other_processes_build_their_own(shout: Components) -> None:
 
 def test_a_component_must_fit_its_role() -> None:
     assert Components().role("chunker", {"_target_": FIXED}).size == 800
-    with pytest.raises(ConfigError, match=r"embedder: rag.chunkers.fixed.FixedChunker is no Embedder"):
+    with pytest.raises(ConfigError, match=r"embedder: rag.components.chunkers.fixed.FixedChunker is no Embedder"):
         Components().role("embedder", {"_target_": FIXED})
     with pytest.raises(ConfigError, match=r"metric.recall: .* is no RankingMetric or AnswerMetric"):
         Components().role("metric", {"_target_": FIXED}, "metric.recall")
-    Components().role("metric", {"_target_": "rag.metrics.recall.Recall"})
-    Components().role("metric", {"_target_": "rag.metrics.exact_match.ExactMatch"})
+    Components().role("metric", {"_target_": "rag.components.metrics.recall.Recall"})
+    Components().role("metric", {"_target_": "rag.components.metrics.exact_match.ExactMatch"})
 
 
 def test_every_refusal_is_a_user_error() -> None:

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from verbs import Verb, verb
 
-from rag.build import ROOMS, Components
-from rag.errors import ConfigError
-from rag.roles import ROLES, SEVERAL, has_methods, protocols
+from rag.config.build import ROOMS, Components
+from rag.core.errors import ConfigError
+from rag.core.roles import ROLES, SEVERAL, has_methods, protocols
 
-FIXED = {"_target_": "rag.chunkers.fixed.FixedChunker"}
+FIXED = {"_target_": "rag.components.chunkers.fixed.FixedChunker"}
 DATABASE = "rag.serve.database.Database"
 MODULE = """\
 from pathlib import Path
 
-from rag.roles import Embedder
+from rag.core.roles import Embedder
 
 
 class Touch:
@@ -91,7 +91,9 @@ def test_a_config_connects_to_nothing(wrapped: bool) -> None:
             server.accept()
 
 
-@pytest.mark.parametrize("module", ["rag.serve.database.Database", "rag.registry.versions.Version", "rag.bundle.proof.X"])
+@pytest.mark.parametrize(
+    "module", ["rag.serve.database.Database", "rag.tracking.registry.versions.Version", "rag.bundle.proof.X"]
+)
 def test_only_packages_of_components_are_imported(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))
     assert refused(Components(), {"_target_": module}).where == "chunker._target_"
@@ -131,7 +133,7 @@ def test_a_mistake_beside_a_component_is_found_before_that_is_built(plugin: Comp
 def test_a_plug_in_may_hand_its_own_helper_to_its_component(plugin: Components) -> None:
     built = plugin.role("chunker", {"_target_": "touching.Helped", "helper": {"_target_": "touching.Helper"}})
     assert type(built.helper).__name__ == "Helper"
-    nested = {"_target_": "touching.Outer", "several": [{"_target_": "rag.embedders.hashing.HashingEmbedder"}]}
+    nested = {"_target_": "touching.Outer", "several": [{"_target_": "rag.components.embedders.hashing.HashingEmbedder"}]}
     assert plugin.role("chunker", nested).size == 1
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from verbs import Verb, verb
 
-from rag import runs, sweep
-from rag.checked import Fired, Tally, in_words
-from rag.experiment import ad_hoc
-from rag.report import markdown, page
-from rag.report.gather import gather
+from rag.analysis.checked import Fired, Tally, in_words
+from rag.config.experiment import ad_hoc
+from rag.execution.sweep import sweep
+from rag.reporting.report import markdown, page
+from rag.reporting.report.gather import gather
+from rag.tracking import runs
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.checking import MARKERS, Checked, check
-from rag.edits import Cut, Edited
-from rag.records import Chunk, Finding, Message, Query, Reply, Request, Span
+from rag.core.records import Chunk, Finding, Message, Query, Reply, Request, Span
+from rag.core.text.edits import Cut, Edited
+from rag.pipeline.checking import MARKERS, Checked, check
 
 REFUSAL = "I cannot say."
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rag.citations
-from rag.citations import Marker, citations, cited, markers, said, to_nothing, unmarked, without_markers
-from rag.records import Chunk, Hit, Span
+import rag.core.text.citations
+from rag.core.records import Chunk, Hit, Span
+from rag.core.text.citations import Marker, citations, cited, markers, said, to_nothing, unmarked, without_markers
 
 MARKED = st.text(alphabet="[]12, ;x.A\n`(")
 
@@ -126,8 +126,8 @@ def test_markers_take_room_by_their_length_and_not_by_their_ranges() -> None:
 
 def test_the_words_of_a_citation_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
-    found = rag.citations.quoted
-    monkeypatch.setattr(rag.citations, "quoted", lambda plain, chunk: looked.append(plain) or found(plain, chunk))
+    found = rag.core.text.citations.quoted
+    monkeypatch.setattr(rag.core.text.citations, "quoted", lambda plain, chunk: looked.append(plain) or found(plain, chunk))
     contexts = tuple(Hit(Chunk(Span("d", start, start + 5), "12345"), 1.0) for start in (0, 10, 20))
     assert len(citations("Yes " + "[1-3]" * 100 + ". No [2].", contexts)) == 301
     assert len(looked) == 4

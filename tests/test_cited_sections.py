@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from rag.chunkers.fixed import FixedChunker
-from rag.chunkers.recursive import RecursiveChunker
-from rag.citations import citations
-from rag.files import shipped
-from rag.golden import Golden, load
-from rag.headings import sections
-from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.records import Hit, Span
-from rag.roles import Chunker
-from rag.steps import chunk
+from rag.components.chunkers.fixed import FixedChunker
+from rag.components.chunkers.recursive import RecursiveChunker
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core.files import shipped
+from rag.core.headings import sections
+from rag.core.records import Hit, Span
+from rag.core.roles import Chunker
+from rag.core.text.citations import citations
+from rag.evaluation.data.golden import Golden, load
+from rag.pipeline.steps import chunk
 
 QUOTES = 338
 

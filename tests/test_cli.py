@@ -18,7 +18,7 @@ import pytest
 from small import AXES, TEXTS, write_experiment
 from verbs import Verb, verb
 
-from rag import sweep
+from rag.execution.sweep import sweep
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
 RUN = ("run", "--no-track", *GIVEN)
@@ -220,7 +220,7 @@ def test_the_shipped_study_is_found_from_any_folder(rag: Verb) -> None:
 
 
 def test_ones_own_conf_comes_first(rag: Verb, conf: Callable[[str, str], Path]) -> None:
-    conf("chunker/fixed.yaml", "_target_: rag.chunkers.fixed.FixedChunker\nsize: 7\noverlap: 0\n")
+    conf("chunker/fixed.yaml", "_target_: rag.components.chunkers.fixed.FixedChunker\nsize: 7\noverlap: 0\n")
     found = rag("search", "ferry", *GIVEN, "chunker=fixed", "--json").json["passages"]
     assert {len(passage["text"]) for passage in found} <= {*range(1, 8)}
     assert rag(*RUN, "chunker=fixed").code == 0

@@ -13,10 +13,13 @@ import pytest
 from small import write_experiment, write_golden
 from verbs import Verb, verb
 
-from rag import baseline, plan, results, sweep, upkeep
+from rag.analysis import baseline
+from rag.analysis.compare import Comparison, Table
 from rag.cli import verdicts
-from rag.compare import Comparison, Table
-from rag.experiment import load
+from rag.config.experiment import load
+from rag.execution.graph import plan
+from rag.execution.store import upkeep
+from rag.execution.sweep import results, sweep
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
 METRICS = ', "metrics=[recall@k,ndcg@10,hit@1,exact_match]"'
@@ -124,7 +127,7 @@ def test_same_comparison_same_bytes(rag: Verb, ids: dict[str, str]) -> None:
 def test_the_tables_of_several_candidates(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     base, *others = ids
     for width in (80, 120):
-        monkeypatch.setattr("rag.terminal.output.out._width", width)
+        monkeypatch.setattr("rag.reporting.terminal.output.out._width", width)
         said = rag("compare", *ids.values())
         assert said.code == 0
         lines = said.out.splitlines()
@@ -342,7 +345,7 @@ def test_a_store_that_was_cleared(rag: Verb, ids: dict[str, str]) -> None:
 
 
 def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rag.chunkers.fixed import FixedChunker
+    from rag.components.chunkers.fixed import FixedChunker
 
     def broken(*_: Any) -> Any:
         raise RuntimeError("no scissors")

@@ -15,18 +15,22 @@ import pytest
 from small import write_experiment, write_golden
 
 import rag
-from rag import identity, plan, redaction, steps, sweep
-from rag.answering import config_of
-from rag.build import Components
 from rag.bundle.presets import components_in
-from rag.engine import Runner
-from rag.errors import ConfigError
-from rag.experiment import Experiment, load
-from rag.graph import CODE, Graph
-from rag.identity import closure, code_identity
-from rag.runners import RUNNERS
-from rag.space import Trial
-from rag.store import Store
+from rag.config import identity
+from rag.config.build import Components
+from rag.config.experiment import Experiment, load
+from rag.config.identity import closure, code_identity
+from rag.config.space import Trial
+from rag.core import redaction
+from rag.core.errors import ConfigError
+from rag.execution.graph import plan
+from rag.execution.graph.engine import Runner
+from rag.execution.graph.graph import CODE, Graph
+from rag.execution.graph.runners import RUNNERS
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
+from rag.execution.sweep.answering import config_of
+from rag.pipeline import steps
 
 TRUSTED = ("scripted_generator", "judges")
 TALK = [
@@ -43,7 +47,7 @@ EVERYTHING = (
     "guard=[scan,rules,spotlight,output]",
     "guard.scan.stranger=null",
     "~guard.scan.embedder.runtime",
-    "guard.scan.embedder._target_=rag.embedders.hashing.HashingEmbedder",
+    "guard.scan.embedder._target_=rag.components.embedders.hashing.HashingEmbedder",
     "check=[citations,grounded,numbers,quotes,retrieval_floor]",
     "judge=local",
     "~judge.encoder.runtime",
@@ -67,7 +71,7 @@ Ran = dict[str, set[str]]
 @pytest.fixture(autouse=True)
 def _talk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A golden set with a conversation."""
-    monkeypatch.setattr("rag.plan.plugins", lambda: TRUSTED)
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: TRUSTED)
     folder, history = write_golden(here / "golden"), list[Mapping[str, str]]()
     with (folder / "talk.jsonl").open("w", encoding="utf-8") as file:
         for turn in TALK:
@@ -153,7 +157,13 @@ def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
     assert keys(made.graph) == list(made.graph.stages)
     run(made)
     assert {made.stages[key].name for key in ran} == set(RUNNERS)
-    assert {"rag.jobs", "rag.kept", "rag.items", "rag.replies", "scripted_generator"} <= set().union(*ran.values())
+    assert {
+        "rag.execution.graph.jobs",
+        "rag.execution.store.kept",
+        "rag.execution.store.items",
+        "rag.execution.store.replies",
+        "scripted_generator",
+    } <= set().union(*ran.values())
     assert unkeyed(made.graph, ran) == set()
 
 
@@ -167,7 +177,7 @@ def test_code_outside_of_a_key_is_noticed(ran: Ran, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(steps, "fuse", detour)
     run(made)
-    assert unkeyed(made.graph, ran) == {("fuse", "rag.redaction")}
+    assert unkeyed(made.graph, ran) == {("fuse", "rag.core.redaction")}
 
 
 ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})\n'
@@ -184,7 +194,7 @@ def test_an_installation_with_other_code_reuses_nothing(tmp_path: Path) -> None:
     place = Path(rag.__file__).parent
     shutil.copytree(place, tmp_path / "other" / "rag", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(place.parent / "conf", tmp_path / "other" / "conf")
-    jobs = tmp_path / "other" / "rag" / "jobs.py"
+    jobs = tmp_path / "other" / "rag/execution/graph/jobs.py"
     text = jobs.read_text("utf-8")
     assert ENTRY in text
     jobs.write_text(text.replace(ENTRY, ROLLED), "utf-8")
@@ -212,11 +222,11 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
     components = set(targets())
     assert not components & shared()
     needed = {
-        "rag.chunkers.recursive": {"rag.chunkers.fixed"},
-        "rag.chunkers.sentence": {"rag.chunkers.fixed"},
-        "rag.embedders.static": {"rag.embedders.minilm"},
-        "rag.memories.summary_buffer": {"rag.memories.summaries"},
-        "rag.memories.two_layer": {"rag.memories.summaries"},
+        "rag.components.chunkers.recursive": {"rag.components.chunkers.fixed"},
+        "rag.components.chunkers.sentence": {"rag.components.chunkers.fixed"},
+        "rag.components.embedders.static": {"rag.components.embedders.minilm"},
+        "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
+        "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
     }
     for module in components:
         assert (closure(module) & components) - {module} == needed.get(module, set()), module
@@ -227,7 +237,10 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
     known = shared() | set().union(*map(closure, targets()))
     for module in known:
         source = Path(str(sys.modules[module].__file__ if module in sys.modules else _place(module)))
-        if module not in ("rag.build", "rag.identity"):  # these find classes, whose own code is keyed, and this hash
+        if module not in (
+            "rag.config.build",
+            "rag.config.identity",
+        ):  # these find classes, whose own code is keyed, and this hash
             assert not any(word in source.read_text("utf-8") for word in ("import_module", "__import__(", "runpy")), module
         others = [path.name for path in source.parent.iterdir() if path.is_file() and path.suffix != ".py"]
         assert source.parent == Path(rag.__file__).parent or not others, f"{module}: {others}"
@@ -239,16 +252,16 @@ def _place(module: str) -> str:
 
 
 def test_a_stage_whose_code_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.graph.CODE", ("rag.engines",))
+    monkeypatch.setattr("rag.execution.graph.graph.CODE", ("rag.engines",))
     with pytest.raises(ConfigError, match=r"imports 'rag\.engines', and there is no such module"):
         Graph(Components()).add("chunk", {}, {}, {})
 
 
 def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None:
-    from rag.embedders.hashing import HashingEmbedder
-    from rag.items import StoredEmbedder, StoredReranker
-    from rag.judgements import StoredJudge
-    from rag.rerankers.mmr import MmrReranker
+    from rag.components.embedders.hashing import HashingEmbedder
+    from rag.components.rerankers.mmr import MmrReranker
+    from rag.execution.store.items import StoredEmbedder, StoredReranker
+    from rag.execution.store.judgements import StoredJudge
 
     def spaces() -> list[str]:
         embedder, store = HashingEmbedder(), Store("store")
@@ -260,7 +273,11 @@ def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None
 
     def changed(name: str) -> identity.Source | None:
         found = known(name)
-        return replace(found, code="edited") if found and name in ("rag.items", "rag.attribution") else found
+        return (
+            replace(found, code="edited")
+            if found and name in ("rag.execution.store.items", "rag.evaluation.attribution")
+            else found
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "_source", changed)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rag import slices
-from rag.compare import Comparison, Table, common_columns, comparable, compare
-from rag.errors import ConfigError, DataError
-from rag.evaluate import Scores
-from rag.golden import Golden
-from rag.paired import family
-from rag.records import Document, Evidence, Example, Query
-from rag.resampling import cluster_numbers
-from rag.results import Result, question_digest
+from rag.analysis.compare import Comparison, Table, common_columns, comparable, compare
+from rag.core.errors import ConfigError, DataError
+from rag.core.records import Document, Evidence, Example, Query
+from rag.evaluation.data import slices
+from rag.evaluation.data.golden import Golden
+from rag.evaluation.evaluate import Scores
+from rag.evaluation.statistics.paired import family
+from rag.evaluation.statistics.resampling import cluster_numbers
+from rag.execution.sweep.results import Result, question_digest
 
 COLUMNS = ("ndcg@10", "recall@5")
 FINGERPRINTS = {"golden": "g", "corpus": "c", "coverage": "0.5", "metric ndcg": "n", "metric recall": "r"}

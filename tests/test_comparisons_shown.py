@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import terminal
-from rag.compare import Comparison, Table
-from rag.evaluate import Scores
-from rag.results import Result
-from rag.terminal import output
-from rag.verdicts import Compared
+from rag.analysis.compare import Comparison, Table
+from rag.analysis.compare.verdicts import Compared
+from rag.evaluation.evaluate import Scores
+from rag.execution.sweep.results import Result
+from rag.reporting import terminal
+from rag.reporting.terminal import output
 
 NAN = float("nan")
 PLAIN = Comparison(

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from rag import compose as composing
-from rag.compose import choices, compose, expanded, hydra_ready, parsed, plugins, resolve, search_folders, shipped
-from rag.errors import ConfigError
+from rag.config import compose as composing
+from rag.config.compose import choices, compose, expanded, hydra_ready, parsed, plugins, resolve, search_folders, shipped
+from rag.core.errors import ConfigError
 
 Conf = Callable[[str, str], Path]
-FIXED = "_target_: rag.chunkers.fixed.FixedChunker\n"
+FIXED = "_target_: rag.components.chunkers.fixed.FixedChunker\n"
 
 
 def composed(*overrides: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def refused(*overrides: str) -> ConfigError:
 
 def test_the_wiring_holds_every_role_and_resolves(here: Path) -> None:
     config = composed()
-    assert config["chunker"]["_target_"] == "rag.chunkers.recursive.RecursiveChunker"
+    assert config["chunker"]["_target_"] == "rag.components.chunkers.recursive.RecursiveChunker"
     assert list(config["index"]) == ["bm25s", "dense"]
     assert set(composing._wiring()) <= set(config)
     assert "hydra" not in config
@@ -48,7 +48,7 @@ def test_the_wiring_holds_every_role_and_resolves(here: Path) -> None:
 def test_overrides_choose_set_add_and_take_away(here: Path) -> None:
     config = composed("chunker=fixed", "chunker.size=7", "index=[bm25]", "k=3", "+chunker.runtime.fast=true", "~index.bm25.b")
     assert config["chunker"] == {
-        "_target_": "rag.chunkers.fixed.FixedChunker",
+        "_target_": "rag.components.chunkers.fixed.FixedChunker",
         "size": 7,
         "overlap": 0,
         "runtime": {"fast": True},
@@ -61,9 +61,9 @@ def test_overrides_choose_set_add_and_take_away(here: Path) -> None:
 
 def test_a_dataset_brings_its_loader_unless_another_is_asked_for(here: Path) -> None:
     config = composed("dataset=beir", "dataset.path=x")
-    assert (config["loader"]["_target_"], config["loader"]["path"]) == ("rag.loaders.beir.BeirLoader", "x")
+    assert (config["loader"]["_target_"], config["loader"]["path"]) == ("rag.components.loaders.beir.BeirLoader", "x")
     other = composed("dataset=beir", "dataset.path=x", "loader=folder")
-    assert other["loader"]["_target_"] == "rag.loaders.folder.FolderLoader"
+    assert other["loader"]["_target_"] == "rag.components.loaders.folder.FolderLoader"
 
 
 def test_several_compositions_share_one_hydra_and_none_is_left_over(here: Path) -> None:
@@ -312,7 +312,7 @@ def test_a_file_that_is_no_text_is_named(conf: Conf) -> None:
 
 @pytest.mark.parametrize("text", ["- a\n- b", "just text", "", "5", "null", "[]", "a: 1"])
 def test_a_file_that_is_no_component_is_said(conf: Conf, text: str) -> None:
-    from rag.build import Components
+    from rag.config.build import Components
 
     conf("chunker/mine.yaml", text)
     with pytest.raises(ConfigError, match="chunker"):

@@ -11,16 +11,20 @@ import pytest
 from small import AXES, QUESTIONS, write_experiment, write_golden
 from verbs import Verb, verb
 
-from rag import conclusion, looks, plan, runs, sweep, terminal, winner
-from rag.conclusion import Conclusion
-from rag.errors import DataError
-from rag.execute import Listener
-from rag.experiment import load
-from rag.plan import Plan
-from rag.report import page
-from rag.report.gather import gather
-from rag.store import Store
-from rag.sweep import Sweep
+from rag.config.experiment import load
+from rag.core.errors import DataError
+from rag.execution.graph import plan
+from rag.execution.graph.execute import Listener
+from rag.execution.graph.plan import Plan
+from rag.execution.store import looks
+from rag.execution.store.store import Store
+from rag.execution.sweep import conclusion, sweep, winner
+from rag.execution.sweep.conclusion import Conclusion
+from rag.execution.sweep.sweep import Sweep
+from rag.reporting import terminal
+from rag.reporting.report import page
+from rag.reporting.report.gather import gather
+from rag.tracking import runs
 
 SEARCHES = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single", "index=[bm25s,dense]"]'
 CHUNKS = '  chunker: ["chunker=fixed chunker.size=12", chunker=whole]'
@@ -237,7 +241,7 @@ def test_what_fails_on_the_holdout_is_told_and_the_rest_is_kept(tmp_path: Path, 
 
 
 def break_fusion(monkeypatch: pytest.MonkeyPatch, when: Any) -> None:
-    from rag.fusion.rrf import ReciprocalRankFusion
+    from rag.components.fusion.rrf import ReciprocalRankFusion
 
     def fuse(self: Any, rankings: Any, depth: int) -> Any:
         if when(len(next(iter(rankings.values())))):

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 from verbs import Verb, verb
 
-from rag.agreement import Decisions, RankCorrelation, Resampled
+from rag.evaluation.statistics.agreement import Decisions, RankCorrelation, Resampled
 
 rag = pytest.fixture(verb)
 ONCE = np.ones((1, 60))
@@ -72,7 +72,7 @@ def write(golden: Path, more: str = "") -> None:
 
 
 def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.plan.plugins", lambda: ("judges",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("judges",))
     write(golden)
     swept = rag("sweep", "study.yaml", "--no-track")
     assert swept.code == 0

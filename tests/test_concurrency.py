@@ -21,10 +21,15 @@ AXES = """\
 START = """
 import os, sys
 import faiss, mlflow.store.db.utils, mlflow.store.model_registry.sqlalchemy_store, mlflow.store.tracking.sqlalchemy_store
-from rag import cli, identity, plan, runs, sweep, terminal, tracking
-from rag.compose import compose, hydra_ready
-from rag.embedders import hashing
-from rag.indexes import bm25s, faiss_flat
+from rag import cli
+from rag.config import identity
+from rag.execution.graph import plan
+from rag.tracking import runs, tracking
+from rag.execution.sweep import sweep
+from rag.reporting import terminal
+from rag.config.compose import compose, hydra_ready
+from rag.components.embedders import hashing
+from rag.components.indexes import bm25s, faiss_flat
 
 identity.library_version("faiss")
 with hydra_ready():

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.build import RUNTIME, TARGET
-from rag.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
-from rag.errors import ProblemsError
-from rag.execute import executor_of
-from rag.experiment import load
-from rag.plan import components_for
-from rag.roles import ROLES, SEVERAL
-from rag.store import Store
-from rag.wiring import check
+from rag.config.build import RUNTIME, TARGET
+from rag.config.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
+from rag.config.experiment import load
+from rag.config.wiring import check
+from rag.core.errors import ProblemsError
+from rag.core.roles import ROLES, SEVERAL
+from rag.execution.graph.execute import executor_of
+from rag.execution.graph.plan import components_for
+from rag.execution.store.store import Store
 
 CONF = shipped("conf")
 FILES = sorted(path.relative_to(CONF).with_suffix("").as_posix() for path in CONF.glob("*/**/*.yaml"))

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rag.corpus import Corpus
-from rag.evaluate import document_rankings, gold_table, judge, parse_column
-from rag.metrics.hit import Hit
-from rag.metrics.map import AveragePrecision
-from rag.metrics.mrr import ReciprocalRank
-from rag.metrics.ndcg import DiscountedGain
-from rag.metrics.precision import Precision
-from rag.metrics.recall import Recall
-from rag.rankings import Rankings
-from rag.records import Document, Evidence, Example, Query, Span
-from rag.roles import RankingMetric
+from rag.components.metrics.hit import Hit
+from rag.components.metrics.map import AveragePrecision
+from rag.components.metrics.mrr import ReciprocalRank
+from rag.components.metrics.ndcg import DiscountedGain
+from rag.components.metrics.precision import Precision
+from rag.components.metrics.recall import Recall
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.roles import RankingMetric
+from rag.evaluation.evaluate import document_rankings, gold_table, judge, parse_column
 
 CUTS = (1, 2, 3, 5, 10, 30)
 SEEDS = range(24)

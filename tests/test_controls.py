@@ -14,18 +14,19 @@ from scipy import stats
 from small import write_experiment
 from verbs import verb
 
-from rag import controls, results, sweep, terminal
-from rag.conclusion import Conclusion
-from rag.controls import RETRIEVED, Controlled, ControlResult
-from rag.engine import Outcome
-from rag.errors import ConfigError, DataError, StoreError
-from rag.evaluate import Scores
-from rag.experiment import ad_hoc, load
-from rag.plan import Plan
-from rag.records import Example, Query
-from rag.store import Store
-from rag.summary import interval
-from rag.wiring import OF_READING
+from rag.config.experiment import ad_hoc, load
+from rag.config.wiring import OF_READING
+from rag.core.errors import ConfigError, DataError, StoreError
+from rag.core.records import Example, Query
+from rag.evaluation.evaluate import Scores
+from rag.evaluation.statistics.summary import interval
+from rag.execution.graph.engine import Outcome
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import controls, results, sweep
+from rag.execution.sweep.conclusion import Conclusion
+from rag.execution.sweep.controls import RETRIEVED, Controlled, ControlResult
+from rag.reporting import terminal
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=60")
 
@@ -102,7 +103,7 @@ def test_a_trial_that_did_not_run_has_no_controls(prepare: Any) -> None:
 
 
 def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    from rag import standins
+    from rag.execution.graph import standins
 
     made, store, settings = run(prepare("generator=extractive"))
     monkeypatch.setattr(standins, "gold_contexts", lambda *given: 1 / 0)

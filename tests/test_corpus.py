@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.corpus import Corpus
-from rag.headings import Section, holds
-from rag.records import Chunk, Document, Span
+from rag.core.corpus import Corpus
+from rag.core.headings import Section, holds
+from rag.core.records import Chunk, Document, Span
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 

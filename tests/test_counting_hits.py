@@ -10,21 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from verbs import Verb, verb
 
-from rag import sweep
-from rag.answering import config_of, open_config
-from rag.corpus import Corpus
-from rag.errors import ConfigError
-from rag.experiment import ad_hoc
-from rag.jobs import rankings_of
-from rag.judging import judge
-from rag.plan import PlannedTrial
-from rag.rankings import Rankings
-from rag.records import Document, Evidence, Example, Query, Span
-from rag.relevance import gold_table
-from rag.selectors.neighbours import NeighboursSelector
+from rag.components.selectors.neighbours import NeighboursSelector
+from rag.config.experiment import ad_hoc
+from rag.config.wiring import check
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.evaluation.judging import judge
+from rag.evaluation.relevance import gold_table
+from rag.execution.graph.jobs import rankings_of
+from rag.execution.graph.plan import PlannedTrial
+from rag.execution.sweep import sweep
+from rag.execution.sweep.answering import config_of, open_config
+from rag.pipeline.steps import select
 from rag.serve.fates import fates
-from rag.steps import select
-from rag.wiring import check
 
 GIVEN = [
     "dataset=native",
@@ -164,7 +164,7 @@ def test_no_selector_is_no_stage() -> None:
         assert "select" not in {stage.name for stage in ready.plan.stages.values()}
 
 
-@pytest.mark.parametrize("selector", [{"_target_": "rag.selectors.none.NoSelector"}, None, []])
+@pytest.mark.parametrize("selector", [{"_target_": "rag.components.selectors.none.NoSelector"}, None, []])
 def test_a_selector_without_a_name_says_what_to_write(here: Path, golden: Path, selector: Any) -> None:
     config = {**config_of(GIVEN), "selector": selector}
     with pytest.raises(ConfigError) as caught:

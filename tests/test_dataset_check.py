@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import terminal
-from rag.dataset_check import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
-from rag.golden import Golden
-from rag.loaders.gold import WORD
-from rag.records import Document, Evidence, Example, Query, Span, Turn
+from rag.components.loaders.gold import WORD
+from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.evaluation.data.dataset_check import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
+from rag.evaluation.data.golden import Golden
+from rag.reporting import terminal
 
 A = Document("a.md", "Leave is 25 days. Crew: 28 days.")
 B = Document("b.md", "Notice is 25 days.")

@@ -9,12 +9,12 @@ from scripted_server import answer, serving
 from small import write_golden
 from verbs import Verb, verb
 
-from rag import plan
-from rag.answering import config_of
-from rag.errors import ConfigError, ProblemsError
-from rag.experiment import Experiment
-from rag.space import Trial
-from rag.store import Store
+from rag.config.experiment import Experiment
+from rag.config.space import Trial
+from rag.core.errors import ConfigError, ProblemsError
+from rag.execution.graph import plan
+from rag.execution.store.store import Store
+from rag.execution.sweep.answering import config_of
 
 TURNS: list[dict[str, Any]] = [
     {"id": "f-1", "text": "Do dogs travel to Holm?", "turn": 1, "quote": ["ferry.md", "Dogs travel free"]},

@@ -19,8 +19,8 @@ from databases import postgres
 from ports import free_port
 from small import write_golden
 
-from rag.answering import config_of
 from rag.bundle.seal import seal
+from rag.execution.sweep.answering import config_of
 from rag.serve.keys import hashed, new_key
 from rag.serve.settings import Settings
 

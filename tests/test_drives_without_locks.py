@@ -15,14 +15,15 @@ from small import write_experiment, write_golden
 from test_budget import ENTERING
 from verbs import Verb, verb
 
-from rag import files, tracking
-from rag.budget import Ledger, Terms
-from rag.claims import Spent
-from rag.embedders.static import StaticEmbedder
-from rag.errors import BudgetError, ConfigError, DataError, ServiceError, StoreError
-from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.review.question_file import QuestionFile
-from rag.store import Store
+from rag.components.embedders.static import StaticEmbedder
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core import files
+from rag.core.claims import Spent
+from rag.core.errors import BudgetError, ConfigError, DataError, ServiceError, StoreError
+from rag.evaluation.data.review.question_file import QuestionFile
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.store.store import Store
+from rag.tracking import tracking
 
 rag = pytest.fixture(verb)
 AXES = '  search: ["index=[bm25s] fusion=single"]\n  k: k=1,2'

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rich.console import Console
 
-from rag import effects, terminal
-from rag.effects import Effects, Interaction
+from rag.evaluation.statistics import effects
+from rag.evaluation.statistics.effects import Effects, Interaction
+from rag.reporting import terminal
 
 Floats = NDArray[np.float64]
 Trials = list[tuple[Mapping[str, str], Floats]]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from rag import endpoint
-from rag.embedders import openai
-from rag.embedders.openai import OpenAiEmbedder
-from rag.errors import ServiceError
-from rag.generators.openai import OpenAiGenerator
-from rag.records import Message, Query, Request
+from rag.components.embedders import openai
+from rag.components.embedders.openai import OpenAiEmbedder
+from rag.components.generators.openai import OpenAiGenerator
+from rag.core.errors import ServiceError
+from rag.core.models import endpoint
+from rag.core.records import Message, Query, Request
 
 ASKED = Request(Query("q", "When?"), (), (Message("user", "When?"),))
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import errors
-from rag.errors import (
+from rag.core import errors
+from rag.core.errors import (
     BudgetError,
     ConfigError,
     DataError,

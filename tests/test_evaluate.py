@@ -5,9 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rag.corpus import Corpus
-from rag.errors import ConfigError
-from rag.evaluate import (
+from rag.components.metrics.char_recall import CharRecall
+from rag.components.metrics.exact_match import ExactMatch
+from rag.components.metrics.judged import JudgedShare
+from rag.components.metrics.recall import Recall
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
+from rag.core.records import Answer, Document, Evidence, Example, Query, Reply, Span
+from rag.core.roles import Judgements
+from rag.evaluation.evaluate import (
     Column,
     Judged,
     Metric,
@@ -19,13 +26,6 @@ from rag.evaluate import (
     parse_column,
     score,
 )
-from rag.metrics.char_recall import CharRecall
-from rag.metrics.exact_match import ExactMatch
-from rag.metrics.judged import JudgedShare
-from rag.metrics.recall import Recall
-from rag.rankings import Rankings
-from rag.records import Answer, Document, Evidence, Example, Query, Reply, Span
-from rag.roles import Judgements
 
 CORPUS = Corpus.of(
     [Document("d", "x" * 100), Document("e", "x" * 100)], [Span(d, s, s + 10) for d in "de" for s in range(0, 100, 10)]

@@ -7,11 +7,12 @@ import numpy as np
 import pytrec_eval
 from small import TEXTS
 
-from rag import plan, sweep
-from rag.exchange import write_trec
-from rag.experiment import load
-from rag.store import Store
-from rag.trec import read_qrels, read_run
+from rag.analysis.compare.exchange import write_trec
+from rag.config.experiment import load
+from rag.evaluation.data.trec import read_qrels, read_run
+from rag.execution.graph import plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
 
 
 def write_beir(folder: Path) -> Path:

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from small import AXES, write_experiment, write_golden
 
-from rag import plan, sweep, workers
-from rag.engine import Outcome
-from rag.execute import InlineExecutor, executor_of
-from rag.experiment import load
-from rag.plan import Plan
-from rag.store import Store
+from rag.config.experiment import load
+from rag.execution.graph import plan, workers
+from rag.execution.graph.engine import Outcome
+from rag.execution.graph.execute import InlineExecutor, executor_of
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
 
 
 def made(tmp_path: Path, store: Store, axes: str = AXES, fixed: str = "", *overrides: str) -> Plan:
@@ -157,8 +158,9 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
 KILLER = """
 # Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
 import os, random, signal, sys
-from rag import engine, entries, execute, plan, store as storing, sweep
-from rag.experiment import load
+from rag.execution.graph import engine, execute, plan
+from rag.execution.store import entries, store as storing, sweep
+from rag.config.experiment import load
 
 kills, steps, rng = int(sys.argv[1]), int(sys.argv[2]), random.Random(7)
 store = storing.Store("store")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from verbs import verb
 
-from rag import experiment
-from rag.errors import BudgetError
+from rag.config import experiment
+from rag.core.errors import BudgetError
 
 FULL = Path("/dev/full")
 

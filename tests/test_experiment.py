@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag import experiment, space
-from rag.compose import compose, hydra_ready, resolve, shipped
-from rag.errors import ConfigError, ProblemsError, UserError
-from rag.experiment import Choice, Experiment, ad_hoc, label, load, locate
-from rag.space import Resolver
+from rag.config import experiment, space
+from rag.config.compose import compose, hydra_ready, resolve, shipped
+from rag.config.experiment import Choice, Experiment, ad_hoc, label, load, locate
+from rag.config.space import Resolver
+from rag.core.errors import ConfigError, ProblemsError, UserError
 
 EXPERIMENTS = sorted(path.stem for path in shipped("experiments").glob("*.yaml"))
 

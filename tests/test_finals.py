@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.checking import check
-from rag.corpus import Corpus
-from rag.finals import Announced, awaited, concluded
-from rag.generators.extractive import ExtractiveGenerator
-from rag.generators.openai import OpenAiGenerator
-from rag.memories.none import NoMemory
-from rag.pipeline import Pipeline, Trace
-from rag.prompts.sections import SectionPrompt
-from rag.rankings import Rankings
-from rag.reading import Reading
-from rag.records import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
+from rag.components.generators.extractive import ExtractiveGenerator
+from rag.components.generators.openai import OpenAiGenerator
+from rag.components.memories.none import NoMemory
+from rag.components.prompts.sections import SectionPrompt
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
+from rag.core.text.finals import Announced, awaited, concluded
+from rag.pipeline.checking import check
+from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.reading import Reading
 
 FINAL = "Final answer:"
 REQUEST = Request(Query("q", "?"), (Chunk(Span("d", 0, 1), "a"), Chunk(Span("d", 2, 3), "b")), ())

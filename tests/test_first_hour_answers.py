@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering import asked, config_of, open_config
-from rag.pipeline import Pipeline
-from rag.records import Answer
+from rag.core.records import Answer
+from rag.execution.sweep.answering import asked, config_of, open_config
+from rag.pipeline.pipeline import Pipeline
 
 HOME = Path(__file__).parents[1]
 HANDBOOK = HOME / "datasets" / "handbook"

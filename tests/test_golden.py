@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import DataError
-from rag.golden import Golden, dealt_split, load
-from rag.records import Document, Evidence, Example, Query, Span, Turn
+from rag.core.errors import DataError
+from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.evaluation.data.golden import Golden, dealt_split, load
 
 A, B = Document("a.md", "Leave is 25 days.", {"title": "Leave"}), Document("b.md", "Pay day is the 25th.")
 LEAVE = Example(Query("q1", "How long?"), (Evidence((Span("a.md", 9, 16),)),), split="tune", cluster="leave")

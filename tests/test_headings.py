@@ -9,7 +9,7 @@ from growing import HEADED, Run, growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.headings import sections, title, words
+from rag.core.headings import sections, title, words
 
 
 def paths(text: str) -> list[str]:

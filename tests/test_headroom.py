@@ -11,22 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import write_experiment, write_golden
 
-from rag import headroom, results, sweep
-from rag.build import Components
-from rag.corpus import Corpus
-from rag.errors import ConfigError, DataError
-from rag.evaluate import gold_table, judge, score
-from rag.experiment import load
-from rag.headroom import CHUNKER, ORDER, READER, Headroom, perfect_order, pool, sentence
-from rag.metrics.hit import Hit
-from rag.metrics.map import AveragePrecision
-from rag.metrics.mrr import ReciprocalRank
-from rag.metrics.ndcg import DiscountedGain
-from rag.metrics.recall import Recall
-from rag.plan import Plan
-from rag.rankings import Rankings
-from rag.records import Document, Evidence, Example, Query, Span
-from rag.store import Store
+from rag.analysis import headroom
+from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom, perfect_order, pool, sentence
+from rag.components.metrics.hit import Hit
+from rag.components.metrics.map import AveragePrecision
+from rag.components.metrics.mrr import ReciprocalRank
+from rag.components.metrics.ndcg import DiscountedGain
+from rag.components.metrics.recall import Recall
+from rag.config.build import Components
+from rag.config.experiment import load
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError, DataError
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.evaluation.evaluate import gold_table, judge, score
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import results, sweep
 
 METRICS = {"recall": Recall(), "hit": Hit(), "map": AveragePrecision(), "mrr": ReciprocalRank(), "ndcg": DiscountedGain()}
 COLUMNS = [f"{name}@{cut}" for name in METRICS for cut in range(1, 6)]
@@ -229,7 +230,7 @@ def test_the_second_time_runs_nothing(ran: tuple[Plan, Store], monkeypatch: pyte
 
 def test_replies_that_cost_are_not_asked_for(ran: tuple[Plan, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, store = ran[0], Store(str(shutil.copytree(ran[1].root, tmp_path / "copy")))
-    monkeypatch.setattr("rag.generators.extractive.ExtractiveGenerator.costly", True, raising=False)
+    monkeypatch.setattr("rag.components.generators.extractive.ExtractiveGenerator.costly", True, raising=False)
     assert set(headroom.differences(made.trials[0], made, store, "ndcg@10")) == {ORDER, CHUNKER}
     for gone in (made.trials[1].ends.generate, made.trials[1].ends.check):
         store.remove(made.stages[str(gone)].entry)

@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from small import AXES, TEXTS, write_experiment
 from verbs import Verb, verb
 
-from rag import golden as golden_sets
-from rag import health, leaderboard, sweep
-from rag.dataset_check import candidates
-from rag.experiment import load
-from rag.golden import Golden
-from rag.health.questions import _Gold, give_aways, near_duplicates
-from rag.health.trials import Asked, Record
-from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.records import Document, Evidence, Example, Query, Span, Turn
+from rag.analysis import health
+from rag.analysis.health.questions import _Gold, give_aways, near_duplicates
+from rag.analysis.health.trials import Asked, Record
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.config.experiment import load
+from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.dataset_check import candidates
+from rag.evaluation.data.golden import Golden
+from rag.execution.sweep import leaderboard, sweep
 
 HANDBOOK = Path(__file__).parents[1] / "datasets" / "handbook"
 

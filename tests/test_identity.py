@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import identity
-from rag.build import Components
-from rag.errors import ConfigError
-from rag.identity import Digests, closure, code_identity, digest, library_version, without_runtime
+from rag.config import identity
+from rag.config.build import Components
+from rag.config.identity import Digests, closure, code_identity, digest, library_version, without_runtime
+from rag.core.errors import ConfigError
 
 CHUNKER = '''\
 """Chunks."""
-from rag.records import Document, Span
+from rag.core.records import Document, Span
 
 class Whole:
     """One chunk."""
@@ -238,7 +238,7 @@ def test_an_import_of_a_module_that_does_not_exist_is_an_error(package: Write, s
     assert "'shout.nowhere" in caught.value.what
 
 
-@pytest.mark.parametrize("name", ["shout.nowhere", "rag.jbos", "rag.jobs.Job", "nowhere"])
+@pytest.mark.parametrize("name", ["shout.nowhere", "rag.jbos", "rag.execution.graph.jobs.Job", "nowhere"])
 def test_a_module_that_does_not_exist_has_no_hash(package: Write, name: str) -> None:
     with pytest.raises(ConfigError, match="no such module"):
         code(name)
@@ -305,20 +305,19 @@ def test_the_modules_of_a_closure(package: Write) -> None:
     )
     found = closure("shout.chunker", ("rag", "shout"))
     assert {name for name in found if name.startswith("shout")} == {"shout", "shout.chunker", "shout.words"}
-    assert found - {"shout", "shout.chunker", "shout.words"} == closure("rag.records")
+    assert found - {"shout", "shout.chunker", "shout.words"} == closure("rag.core.records")
 
 
 def test_every_component_of_ours_is_known_by_its_own_code_and_only_what_it_imports() -> None:
-    fixed, recursive = code_identity("rag.chunkers.fixed"), code_identity("rag.chunkers.recursive")
+    fixed, recursive = code_identity("rag.components.chunkers.fixed"), code_identity("rag.components.chunkers.recursive")
     assert fixed != recursive
-    assert code_identity("rag.chunkers.fixed", ("rag", "shout")) == fixed
+    assert code_identity("rag.components.chunkers.fixed", ("rag", "shout")) == fixed
 
 
 def test_an_identity_is_the_same_in_another_process_in_another_folder(tmp_path: Path) -> None:
-    node = {"_target_": "rag.chunkers.fixed.FixedChunker", "size": 300}
-    told = (
-        "import json, sys; from rag.build import Components; print(Components().identity(json.loads(sys.argv[1]), 'chunker'))"
-    )
+    node = {"_target_": "rag.components.chunkers.fixed.FixedChunker", "size": 300}
+    told = "import json, sys; from rag.config.build import Components\n"
+    told += "print(Components().identity(json.loads(sys.argv[1]), 'chunker'))"
     command = [sys.executable, "-c", told, json.dumps(node)]
     env = {"PYTHONHASHSEED": "7", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env=env)

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.errors import ConfigError
-from rag.items import BLOCK, ItemStore, StoredEmbedder, StoredReranker, item_id
-from rag.records import Vectors
-from rag.roles import Embedder, Reranker, fingerprint
-from rag.store import Store
+from rag.core.errors import ConfigError
+from rag.core.records import Vectors
+from rag.core.roles import Embedder, Reranker, fingerprint
+from rag.execution.store.items import BLOCK, ItemStore, StoredEmbedder, StoredReranker, item_id
+from rag.execution.store.store import Store
 
 
 class CountingEmbedder:
@@ -212,8 +212,8 @@ PROCESS = """
 import random, sys
 import numpy as np
 from test_items import CountingEmbedder
-from rag.items import StoredEmbedder
-from rag.store import Store
+from rag.execution.store.items import StoredEmbedder
+from rag.execution.store.store import Store
 texts = [f"text {number}" for number in range(700)]
 rng = random.Random(sys.argv[2])
 stored = StoredEmbedder(CountingEmbedder(), Store(sys.argv[1]), "one")

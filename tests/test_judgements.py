@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rag.claims import Case, Claim, Passage, Spent, Verdict
-from rag.judgements import BLOCK, StoredJudge
-from rag.store import Store
+from rag.core.claims import Case, Claim, Passage, Spent, Verdict
+from rag.execution.store.judgements import BLOCK, StoredJudge
+from rag.execution.store.store import Store
 
 
 class Counting:

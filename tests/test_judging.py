@@ -12,24 +12,24 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rag import judging
-from rag.corpus import Corpus
-from rag.errors import ConfigError, DataError
-from rag.judging import Judged, judge
-from rag.metrics.char_precision import CharPrecision
-from rag.metrics.char_recall import CharRecall
-from rag.metrics.hit import Hit
-from rag.metrics.iou import IntersectionOverUnion
-from rag.metrics.judged import JudgedShare
-from rag.metrics.map import AveragePrecision
-from rag.metrics.mrr import ReciprocalRank
-from rag.metrics.ndcg import DiscountedGain
-from rag.metrics.precision import Precision
-from rag.metrics.recall import Recall
-from rag.rankings import Rankings
-from rag.records import Document, Evidence, Example, Query, Span
-from rag.relevance import Gold, gold_table
-from rag.roles import RankingMetric
+from rag.components.metrics.char_precision import CharPrecision
+from rag.components.metrics.char_recall import CharRecall
+from rag.components.metrics.hit import Hit
+from rag.components.metrics.iou import IntersectionOverUnion
+from rag.components.metrics.judged import JudgedShare
+from rag.components.metrics.map import AveragePrecision
+from rag.components.metrics.mrr import ReciprocalRank
+from rag.components.metrics.ndcg import DiscountedGain
+from rag.components.metrics.precision import Precision
+from rag.components.metrics.recall import Recall
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError, DataError
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.core.roles import RankingMetric
+from rag.evaluation import judging
+from rag.evaluation.judging import Judged, judge
+from rag.evaluation.relevance import Gold, gold_table
 
 METRICS: tuple[RankingMetric, ...] = (
     Recall(),

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import DictConfig, OmegaConf
 
-from rag.compose import compose, hydra_ready
-from rag.errors import UserError
-from rag.leaves import Composer
+from rag.config.compose import compose, hydra_ready
+from rag.config.leaves import Composer
+from rag.core.errors import UserError
 
 GROUPS = [
     "chunker=fixed",

@@ -13,10 +13,10 @@ import yaml
 from verbs import Verb, verb
 
 import rag as package
-from rag import catalog, listing
 from rag.cli.app import PANELS
-from rag.errors import MissingExtraError
-from rag.files import shipped
+from rag.config import catalog, listing
+from rag.core.errors import MissingExtraError
+from rag.core.files import shipped
 
 Conf = Callable[[str, str], Path]
 FILES = sorted(path.relative_to(shipped("conf")).with_suffix("") for path in shipped("conf").glob("*/*.yaml"))
@@ -153,7 +153,8 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
 
 def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> None:
     conf(
-        "chunker/tiny.yaml", "# For tweets. Nothing else.\n_target_: rag.chunkers.fixed.FixedChunker\nsize: 7   # characters\n"
+        "chunker/tiny.yaml",
+        "# For tweets. Nothing else.\n_target_: rag.components.chunkers.fixed.FixedChunker\nsize: 7   # characters\n",
     )
     conf("odd/one.yaml", "_target_: nowhere.Thing\n")
     conf("config.yaml", (shipped("conf") / "config.yaml").read_text("utf-8").replace("chunker: recursive", "chunker: tiny"))

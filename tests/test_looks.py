@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from rag import looks, upkeep
-from rag.store import Entry, Store
+from rag.execution.store import looks, upkeep
+from rag.execution.store.store import Entry, Store
 
 GOLDEN = "ab" * 32
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import ConfigError
-from rag.models import PinnedModel, readable, sha256
+from rag.core.errors import ConfigError
+from rag.core.models.models import PinnedModel, readable, sha256
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rag.errors import ConfigError
-from rag.evaluate import Scores
-from rag.objective import Bound, Objective, Term
+from rag.core.errors import ConfigError
+from rag.evaluation.evaluate import Scores
+from rag.execution.sweep.objective import Bound, Objective, Term
 
 COLUMNS = ["ndcg@10", "recall@5"]
 

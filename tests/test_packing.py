@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.corpus import Corpus
-from rag.packing import cut, hits, pack
-from rag.records import Document, Span
-from rag.tokens import borders, count
+from rag.core.corpus import Corpus
+from rag.core.records import Document, Span
+from rag.core.text.tokens import borders, count
+from rag.pipeline.packing import cut, hits, pack
 
 WORDS = "one two three four five six"
 """Six tokens."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from rag import pareto, resampling
-from rag.paired import Family, family
+from rag.evaluation.statistics import pareto, resampling
+from rag.evaluation.statistics.paired import Family, family
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

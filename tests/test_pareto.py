@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rag.pareto import Candidate, differences, dominated, front, not_slower
+from rag.evaluation.statistics.pareto import Candidate, differences, dominated, front, not_slower
 
 N = 80
 ALONE = np.arange(N)
@@ -134,7 +134,7 @@ def test_pairs_that_are_compared_a_piece_at_a_time_give_the_same(monkeypatch: py
     whole = dominated(field, ALONE)
     assert whole
     for at_once in (1, 2, 3):
-        monkeypatch.setattr("rag.pareto.AT_ONCE", at_once)
+        monkeypatch.setattr("rag.evaluation.statistics.pareto.AT_ONCE", at_once)
         assert dominated(field, ALONE) == whole
 
 

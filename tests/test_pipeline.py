@@ -13,15 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rag import steps, sweep
-from rag.answering import open_config
-from rag.corpus import Corpus
-from rag.errors import ConfigError
-from rag.experiment import ad_hoc
-from rag.jobs import answers_of, corpus_of, rankings_of
-from rag.rankings import Rankings
-from rag.records import Document, Hit, Query, Reply, Sought, Span
-from rag.rerankers.none import NoReranker
+from rag.components.rerankers.none import NoReranker
+from rag.config.experiment import ad_hoc
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Hit, Query, Reply, Sought, Span
+from rag.execution.graph.jobs import answers_of, corpus_of, rankings_of
+from rag.execution.sweep import sweep
+from rag.execution.sweep.answering import open_config
+from rag.pipeline import steps
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "chunker.size=60", "k=3")
 OVERLAP = '''
@@ -47,7 +48,7 @@ def plugin(here: Path, conf: Callable[[str, str], Path], monkeypatch: pytest.Mon
     (here / "overlap_plugin" / "__init__.py").touch()
     (here / "overlap_plugin" / "rerankers.py").write_text(OVERLAP, "utf-8")
     monkeypatch.syspath_prepend(str(here))
-    monkeypatch.setattr("rag.plan.plugins", lambda: ("overlap_plugin",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("overlap_plugin",))
     yield
     for name in ("overlap_plugin", "overlap_plugin.rerankers"):
         sys.modules.pop(name, None)

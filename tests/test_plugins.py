@@ -12,8 +12,8 @@ import pytest
 CHUNKER = '''\
 """Chunks for people who shout."""
 
-from rag.errors import ConfigError
-from rag.records import Document, Span
+from rag.core.errors import ConfigError
+from rag.core.records import Document, Span
 
 from .limits import LEAST
 
@@ -55,10 +55,10 @@ shout = ["conf/**/*.yaml"]
 """
 USE = """
 import json, sys
-from rag.compose import choices, compose, hydra_ready, plugins, resolve
-from rag.build import Components
-from rag.errors import UserError
-from rag.records import Document
+from rag.config.compose import choices, compose, hydra_ready, plugins, resolve
+from rag.config.build import Components
+from rag.core.errors import UserError
+from rag.core.records import Document
 
 def used(overrides):
     told = {"plugins": plugins(), "choices": choices("chunker")}

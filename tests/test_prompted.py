@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from verbs import Verb, verb
 
-from rag import sweep
-from rag.answering import open_config
-from rag.blame import STAGES
-from rag.blame.reader import Reader
-from rag.experiment import ad_hoc
-from rag.jobs import answers_of, corpus_of
-from rag.tokens import count
+from rag.analysis.blame import STAGES
+from rag.analysis.blame.reader import Reader
+from rag.config.experiment import ad_hoc
+from rag.core.text.tokens import count
+from rag.execution.graph.jobs import answers_of, corpus_of
+from rag.execution.sweep import sweep
+from rag.execution.sweep.answering import open_config
 
 GIVEN = [
     "dataset=native",
@@ -26,7 +26,7 @@ GIVEN = [
     "latency=0",
 ]
 FERRY = "When does the ferry to Holm leave?"
-TARGET = "rag.prompts.sections.SectionPrompt"
+TARGET = "rag.components.prompts.sections.SectionPrompt"
 
 
 @pytest.fixture

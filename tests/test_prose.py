@@ -15,9 +15,19 @@ import pytest
 import rag
 
 ROOT = Path(rag.__file__).parent
-FILES = sorted(path for path in ROOT.rglob("*.py") if not {"conf", "experiments", "datasets"} & set(path.parts))
-ROOMS = ("prompts", "generators", "queries", "memories", "guards", "checks", "judges")
-TALKING = {f"rag/{name}.py" for name in ("reading", "checking", "pipeline", "conversing", "session", "finals", "packing")}
+FILES = sorted(path for path in ROOT.rglob("*.py") if "_shipped" not in path.parts)
+ROOMS = tuple(
+    f"rag/components/{name}/" for name in ("prompts", "generators", "queries", "memories", "guards", "checks", "judges")
+)
+TALKING = {
+    "rag/pipeline/reading.py",
+    "rag/pipeline/checking.py",
+    "rag/pipeline/pipeline.py",
+    "rag/pipeline/conversing.py",
+    "rag/pipeline/session.py",
+    "rag/pipeline/packing.py",
+    "rag/core/text/finals.py",
+}
 """Whatever else handles messages."""
 MESSAGES = {"Message", "Framed", "Material", "Recalled", "Turn"}
 """What a model reads is made of these, and of the advice in a Finding."""
@@ -127,10 +137,16 @@ def spoken(tree: ast.Module) -> Iterator[ast.Constant]:
 def prose(name: str, source: str) -> list[str]:
     """Every instruction in a source, with its place."""
     tree = ast.parse(source)
-    talks = name in TALKING or name.split("/")[1] in ROOMS
+    talks = name in TALKING or name.startswith(ROOMS)
     found = [*in_messages(tree), *spoken(tree), *(in_rooms(tree) if talks else ())]
     places = {(part.lineno, part.col_offset): part.value for part in found}
     return [f"{name}:{line}: {text[:90]!r}" for (line, _), text in sorted(places.items())]
+
+
+@pytest.mark.parametrize("name", [*ROOMS, *sorted(TALKING)])
+def test_what_talks_to_models_is_where_this_test_looks(name: str) -> None:
+    place = ROOT.parent / name
+    assert place.is_dir() if name.endswith("/") else place.is_file()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT.parent).as_posix())
@@ -141,23 +157,23 @@ def test_no_instruction_stands_in_python(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("rag/report/page.py", 'TEXT = "You are a careful assistant for questions about leave."'),
-        ("rag/report/page.py", 'def f(x):\n    return f"Answer only from these contexts: {x}"'),
-        ("rag/why.py", 'text = ("Think about it " "step by step, then decide.")'),
-        ("rag/plan.py", 'Message("system", "Be brief")'),
-        ("rag/plan.py", 'RULES = "Be brief"\nmessages = [records.Message("system", RULES)]'),
-        ("rag/plan.py", 'def f(q):\n    told = f"Be brief: {q}"\n    return Message("user", told + q)'),
-        ("rag/guards/own.py", 'Framed(texts, before="Mind the marks below")'),
-        ("rag/checks/own.py", 'Finding("own", "lacks a source", "regenerate", advice="Name your sources")'),
+        ("rag/reporting/report/page.py", 'TEXT = "You are a careful assistant for questions about leave."'),
+        ("rag/reporting/report/page.py", 'def f(x):\n    return f"Answer only from these contexts: {x}"'),
+        ("rag/analysis/why/own.py", 'text = ("Think about it " "step by step, then decide.")'),
+        ("rag/execution/graph/plan.py", 'Message("system", "Be brief")'),
+        ("rag/execution/graph/plan.py", 'RULES = "Be brief"\nmessages = [records.Message("system", RULES)]'),
+        ("rag/execution/graph/plan.py", 'def f(q):\n    told = f"Be brief: {q}"\n    return Message("user", told + q)'),
+        ("rag/components/guards/own.py", 'Framed(texts, before="Mind the marks below")'),
+        ("rag/components/checks/own.py", 'Finding("own", "lacks a source", "regenerate", advice="Name your sources")'),
         (
-            "rag/queries/own.py",
+            "rag/components/queries/own.py",
             'PROMPT = """Here is a conversation. Give its last message a form that stands alone."""',
         ),
         (
-            "rag/judges/own.py",
+            "rag/components/judges/own.py",
             'def ask(claim):\n    return "Is the claim below true? Say yes or no: " + claim',
         ),
-        ("rag/memories/own.py", 'parts = ["Summarize the conversation so far"]'),
+        ("rag/components/memories/own.py", 'parts = ["Summarize the conversation so far"]'),
     ],
 )
 def test_an_instruction_in_python_is_found(name: str, source: str) -> None:
@@ -176,4 +192,4 @@ def test_an_instruction_in_python_is_found(name: str, source: str) -> None:
     ],
 )
 def test_what_people_read_is_none(source: str) -> None:
-    assert prose("rag/guards/own.py", source) == []
+    assert prose("rag/components/guards/own.py", source) == []

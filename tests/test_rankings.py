@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rag.rankings import DIGITS, NOTHING, Rankings, merged
+from rag.core.rankings import DIGITS, NOTHING, Rankings, merged
 
 LAW = settings(max_examples=80, deadline=None)  # a busy machine is no failure
 

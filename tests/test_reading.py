@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.corpus import Corpus
-from rag.rankings import Rankings
-from rag.reading import Reading
-from rag.records import Document, Finding, Material, Message, Query, Ranking, Recalled, Span
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Finding, Material, Message, Query, Ranking, Recalled, Span
+from rag.pipeline.reading import Reading
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from small import write_golden
 
-from rag.catalog import PLUGINS
+from rag.config.catalog import PLUGINS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -24,7 +24,7 @@ def test_a_chunker_is_one_file_one_yaml_and_one_test(tmp_path: Path) -> None:
     for folder in ("rag", "conf", "tests/chunkers"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     files = shown_files()
-    assert sorted(files) == ["conf/chunker/line.yaml", "rag/chunkers/line.py", "tests/chunkers/test_chunker_line.py"]
+    assert sorted(files) == ["conf/chunker/line.yaml", "rag/components/chunkers/line.py", "tests/chunkers/test_chunker_line.py"]
     for name, text in files.items():
         assert not (tmp_path / name).exists()
         (tmp_path / name).write_text(text, "utf-8")
@@ -61,7 +61,7 @@ def test_the_make_targets_that_the_readme_names_exist() -> None:
 def test_a_wheel_holds_everything_that_lies_beside_the_code() -> None:
     sources = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
     beside = ["conf", "experiments", *(f"datasets/{path.name}" for path in (ROOT / "datasets").iterdir())]
-    assert sources["force-include"] == {name: f"rag/{name}" for name in beside}
+    assert sources["force-include"] == {name: f"rag/_shipped/{name}" for name in beside}
 
 
 def test_the_package_that_the_readme_shows_declares_plugins() -> None:

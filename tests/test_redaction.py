@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from rag.redaction import HIDDEN, plain, shown
+from rag.core.redaction import HIDDEN, plain, shown
 
 
 @pytest.mark.parametrize(

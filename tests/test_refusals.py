@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import ConfigError
-from rag.refusals import refusals, refused
+from rag.core.errors import ConfigError
+from rag.core.text.refusals import refusals, refused
 
 REFUSAL = "That is not in this book. Ask the harbour."
 

@@ -8,7 +8,7 @@ import pytest
 from scripted_server import Script, answer, say, serving, too_long
 from spending import KEY, QUESTIONS, ask_of, planned, replies, swept, write_study
 
-from rag.store import Store
+from rag.execution.store.store import Store
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_another_code_of_the_client_does_not_forget_what_was_said(
     swept(planned(study, store), store)
     asked = len(script.asked)
     # Identities of components change with the code behind them; what goes to a server does not.
-    monkeypatch.setattr("rag.build.code_identity", lambda module, trusted=(): f"other {module}")
+    monkeypatch.setattr("rag.config.build.code_identity", lambda module, trusted=(): f"other {module}")
     made = planned(study, store)
     assert made.to_run
     swept(made, store)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rag.budget import Ledger, Terms
-from rag.errors import BudgetError, ConfigError, ReplayError, ServiceError
-from rag.records import Message, Query, Reply, Request
-from rag.replies import REPLIES, StoredGenerator
-from rag.roles import Generator
-from rag.store import Store
+from rag.core.errors import BudgetError, ConfigError, ReplayError, ServiceError
+from rag.core.records import Message, Query, Reply, Request
+from rag.core.roles import Generator
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.store.replies import REPLIES, StoredGenerator
+from rag.execution.store.store import Store
 
 
 @pytest.fixture

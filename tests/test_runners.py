@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from small import write_experiment, write_golden
 
-from rag import plan
-from rag.embedders.hashing import HashingEmbedder
-from rag.engine import Runner
-from rag.experiment import load
-from rag.records import Vectors
-from rag.store import Store
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.config.experiment import load
+from rag.core.records import Vectors
+from rag.execution.graph import plan
+from rag.execution.graph.engine import Runner
+from rag.execution.store.store import Store
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def test_latency_of_a_reranker_with_an_embedder_is_that_of_embedding(tmp_path: P
 def test_passages_of_a_nested_embedder_are_stored_where_results_are(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "store"))
     components = plan.components_for(store)
-    embedder = {"_target_": "rag.embedders.hashing.HashingEmbedder"}
-    node = {"_target_": "rag.rerankers.mmr.MmrReranker", "embedder": embedder}
+    embedder = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
+    node = {"_target_": "rag.components.rerankers.mmr.MmrReranker", "embedder": embedder}
     components.build(node, "reranker").score(["a"], [["b c", "d"]], [[1.0, 0.5]])
     stored = store.keys("vectors")
     assert len(stored) == 2

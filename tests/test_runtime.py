@@ -11,16 +11,16 @@ import yaml
 from small import write_golden
 from verbs import Verb, verb
 
-from rag import plan
-from rag.answering import config_of
-from rag.build import RUNTIME, TARGET, Components
 from rag.bundle.presets import components_in
-from rag.compose import shipped
-from rag.experiment import Experiment
-from rag.identity import without_runtime
-from rag.roles import runtime_names
-from rag.space import Trial
-from rag.store import Store
+from rag.config.build import RUNTIME, TARGET, Components
+from rag.config.compose import shipped
+from rag.config.experiment import Experiment
+from rag.config.identity import without_runtime
+from rag.config.space import Trial
+from rag.core.roles import runtime_names
+from rag.execution.graph import plan
+from rag.execution.store.store import Store
+from rag.execution.sweep.answering import config_of
 
 rag = pytest.fixture(verb)
 CONF = shipped("conf")
@@ -82,7 +82,7 @@ def test_a_parameter_that_was_moved_into_runtime_is_refused(
 
 
 def test_a_conf_of_the_working_folder_declares_nothing(rag: Verb, here_golden: Path, conf: Callable[[str, str], Path]) -> None:
-    conf("chunker/fixed.yaml", "_target_: rag.chunkers.fixed.FixedChunker\noverlap: 0\nruntime:\n  size: 10\n")
+    conf("chunker/fixed.yaml", "_target_: rag.components.chunkers.fixed.FixedChunker\noverlap: 0\nruntime:\n  size: 10\n")
     said = rag("run", *GIVEN, "chunker=fixed")
     assert said.code == 2
     assert "chunker.runtime.size: may change results" in said.err

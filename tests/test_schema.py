@@ -10,8 +10,8 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from rag.api import schema
-from rag.experiment import KEYS
-from rag.loaders.folder import ALTERNATIVE, GROUP, QUESTION, TURN
+from rag.components.loaders.folder import ALTERNATIVE, GROUP, QUESTION, TURN
+from rag.config.experiment import KEYS
 
 ROOT = Path(__file__).parent.parent
 EXPERIMENT = Draft202012Validator(schema.experiment())

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import write_golden
 
-from rag.answering import config_of, open_config
-from rag.corpus import Corpus
-from rag.errors import UserError
-from rag.pipeline import Pipeline, Trace
-from rag.queries.none import AsTyped
-from rag.queries.turns import TypedTurns
-from rag.records import Document, Query, Sought, Span, Turn
-from rag.scope import EVERYTHING, Scope, narrowed
-from rag.steps import chunk
+from rag.components.queries.none import AsTyped
+from rag.components.queries.turns import TypedTurns
+from rag.core.corpus import Corpus
+from rag.core.errors import UserError
+from rag.core.records import Document, Query, Sought, Span, Turn
+from rag.execution.sweep.answering import config_of, open_config
+from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.scope import EVERYTHING, Scope, narrowed
+from rag.pipeline.steps import chunk
 
 GIVEN = ("dataset=native", "dataset.path=golden", "embedder=hashing", "chunker.size=60", "k=3", "generator=extractive")
 CHOICES = {
@@ -130,9 +130,9 @@ def sectioned(opened: Opened) -> Pipeline:
 
 
 def over(pipeline: Pipeline, corpus: Corpus) -> Pipeline:
-    from rag.indexes.bm25 import Bm25Index
-    from rag.indexes.faiss_flat import FaissFlatIndex
-    from rag.steps import embed_documents
+    from rag.components.indexes.bm25 import Bm25Index
+    from rag.components.indexes.faiss_flat import FaissFlatIndex
+    from rag.pipeline.steps import embed_documents
 
     vectors = embed_documents(pipeline.embedder, corpus.texts)
     searchers = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.sentences import blocks, is_heading, sentences
+from rag.core.text.sentences import blocks, is_heading, sentences
 
 
 def lines(text: str) -> list[str]:

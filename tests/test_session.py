@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from small import write_golden
 
-from rag.answering import config_of, open_config
-from rag.conversing import UNSAID, lived, said
-from rag.errors import DataError, ServiceError
-from rag.pipeline import Pipeline
-from rag.records import Answer, Example, Finding, Query, Reply, Request, Turn
-from rag.session import Session
-from rag.transcript import save
+from rag.core.errors import DataError, ServiceError
+from rag.core.records import Answer, Example, Finding, Query, Reply, Request, Turn
+from rag.execution.sweep.answering import config_of, open_config
+from rag.pipeline.conversing import UNSAID, lived, said
+from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.session import Session
+from rag.reporting.terminal.transcript import save
 
 OVERRIDES = ("dataset=native", "embedder=hashing", "chunker=whole", "index=[bm25s]", "fusion=single", "k=2")
 

@@ -16,25 +16,26 @@ from test_comparisons_shown import PLAIN
 from verbs import verb
 
 import rag
-from rag import cli, terminal
-from rag.compare import Table as Differences
-from rag.dataset_check import DatasetCheck, SplitSize, Stray, Twins
-from rag.errors import DataError
-from rag.evaluate import Scores
-from rag.generators.extractive import ExtractiveGenerator
-from rag.health import Finding as Look
-from rag.leaderboard import Leaderboard, Row
-from rag.loaders.tree import Skipped
-from rag.objective import Objective
-from rag.records import Answer, Chunk, Finding, Hit, Query, Reply, Span
-from rag.results import Result
-from rag.terminal import holdings, output
-from rag.terminal.answers import answered, sources
-from rag.terminal.boards import leaderboard
-from rag.terminal.health import _listed
-from rag.terminal.output import Plain, Table, escape, out, visible
-from rag.verdicts import Compared
-from rag.why import Account, Why
+from rag import cli
+from rag.analysis.compare import Table as Differences
+from rag.analysis.compare.verdicts import Compared
+from rag.analysis.health import Finding as Look
+from rag.analysis.why import Account, Why
+from rag.components.generators.extractive import ExtractiveGenerator
+from rag.components.loaders.tree import Skipped
+from rag.core.errors import DataError
+from rag.core.records import Answer, Chunk, Finding, Hit, Query, Reply, Span
+from rag.evaluation.data.dataset_check import DatasetCheck, SplitSize, Stray, Twins
+from rag.evaluation.evaluate import Scores
+from rag.execution.sweep.leaderboard import Leaderboard, Row
+from rag.execution.sweep.objective import Objective
+from rag.execution.sweep.results import Result
+from rag.reporting import terminal
+from rag.reporting.terminal import holdings, output
+from rag.reporting.terminal.answers import answered, sources
+from rag.reporting.terminal.boards import leaderboard
+from rag.reporting.terminal.health import _listed
+from rag.reporting.terminal.output import Plain, Table, escape, out, visible
 
 PIECES = (
     *("10:100:1", ":smile:", "[bold]", "[/bold]", "[/]", "[link=file:///etc/passwd]x[/link]", "[@click=f()]", "[ ]", "[1, 2]"),

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import slices
-from rag.errors import ConfigError
-from rag.golden import Golden
-from rag.records import Document, Evidence, Example, Query, Span, Turn
+from rag.core.errors import ConfigError
+from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.evaluation.data import slices
+from rag.evaluation.data.golden import Golden
 
 DOCUMENTS = (
     Document("a.md", "ferry", {"section": "travel", "year": 2024, "open": True}),

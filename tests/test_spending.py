@@ -8,7 +8,7 @@ from scripted_server import Script
 from small import TEXTS
 from spending import QUESTIONS, answering, planned, swept, write_study
 
-from rag.store import Store
+from rag.execution.store.store import Store
 
 
 @pytest.fixture

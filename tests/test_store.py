@@ -25,10 +25,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from rag import upkeep
-from rag.entries import decode, encode
-from rag.errors import StoreError
-from rag.store import Entry, Store
+from rag.core.errors import StoreError
+from rag.execution.store import upkeep
+from rag.execution.store.entries import decode, encode
+from rag.execution.store.store import Entry, Store
 
 KEY = "stages/" + hashlib.sha256(b"key").hexdigest()
 
@@ -261,7 +261,7 @@ def test_a_pickle_with_a_true_checksum_is_not_opened(store: Store, tmp_path: Pat
 
 WRITER = """
 import sys, numpy as np
-from rag.store import Entry, Store
+from rag.execution.store.store import Entry, Store
 store, key = Store(sys.argv[1]), sys.argv[2]
 for turn in range(15):
     n = int(sys.argv[3]) * 1000 + turn
@@ -294,7 +294,7 @@ def test_threads_of_one_process_write_one_key_at_once(store: Store) -> None:
 
 KILLED = """
 import os, random, signal, sys, time, numpy as np
-from rag.store import Entry, Store
+from rag.execution.store.store import Entry, Store
 store = Store(sys.argv[1])
 rng = random.Random(3)
 for kill in range(25):
@@ -523,7 +523,7 @@ def test_a_service_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 CLAIMER = """
 import os, sys, time
 from pathlib import Path
-from rag.store import Store
+from rag.execution.store.store import Store
 store, inside = Store(sys.argv[1]), Path(sys.argv[2])
 for turn in range(15):
     with store.claim("stages/abc"):
@@ -539,7 +539,7 @@ def test_two_processes_are_never_inside_one_claim(store: Store, tmp_path: Path) 
 
 HOLDER = """
 import sys, time
-from rag.store import Store
+from rag.execution.store.store import Store
 with Store(sys.argv[1]).claim("stages/abc"):
     print("inside", flush=True)
     time.sleep(60)

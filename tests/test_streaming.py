@@ -11,11 +11,11 @@ from scripted_server import Exchange, serving, stream
 from small import write_golden
 
 import rag
-from rag.answering import config_of, open_config
-from rag.checks.citations import CitationsCheck
-from rag.pipeline import Pipeline
-from rag.records import Finding, Ranking, Reply, Request
-from rag.session import Session
+from rag.components.checks.citations import CitationsCheck
+from rag.core.records import Finding, Ranking, Reply, Request
+from rag.execution.sweep.answering import config_of, open_config
+from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.session import Session
 
 CONF = Path(rag.__file__).parent.parent / "conf"
 PROMPTS = sorted(path.stem for path in (CONF / "prompt").glob("*.yaml"))

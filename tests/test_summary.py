@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from rag.evaluate import Scores
-from rag.records import Example, Query
-from rag.summary import summarise
+from rag.core.records import Example, Query
+from rag.evaluation.evaluate import Scores
+from rag.evaluation.statistics.summary import summarise
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from io import StringIO
 from rich.table import Table
 from rich.text import Text
 
-from rag.terminal.output import Plain, err, out
+from rag.reporting.terminal.output import Plain, err, out
 
 HOSTILE = "a\x1b]52;c;cm0=\x07b\x1b[2Jc\x9b31md\u202ee\r\x00\x7f"
 CODES = ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\x07", "\x00", "\x7f", "\r")

@@ -10,18 +10,18 @@ import pytest
 import yaml
 
 from rag import testing
-from rag.build import Components
-from rag.chunkers.fixed import FixedChunker
-from rag.embedders.hashing import HashingEmbedder
-from rag.fusion.rrf import ReciprocalRankFusion
-from rag.indexes.bm25s import Bm25sIndex
-from rag.metrics.recall import Recall
-from rag.rankings import Rankings
-from rag.records import Document, Finding, Query, Recalled, Reply, Request, Sought, Span
-from rag.roles import ROLES, SEVERAL
+from rag.components.chunkers.fixed import FixedChunker
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.components.fusion.rrf import ReciprocalRankFusion
+from rag.components.indexes.bm25s import Bm25sIndex
+from rag.components.metrics.recall import Recall
+from rag.config.build import Components
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Finding, Query, Recalled, Reply, Request, Sought, Span
+from rag.core.roles import ROLES, SEVERAL
 
 CONF = Path(__file__).parents[1] / "conf"
-HASHING = {"_target_": "rag.embedders.hashing.HashingEmbedder"}
+HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
 PLAIN = {
     "chunker": ("fixed", "recursive", "sentence", "token", "whole"),
     "embedder": ("hashing",),

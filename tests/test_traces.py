@@ -10,7 +10,7 @@ import pytest
 from gated import write_gated, write_many
 from verbs import Verb, verb
 
-from rag import runs, tracking
+from rag.tracking import runs, tracking
 
 rag = pytest.fixture(verb)
 METRICS = ["ndcg@10", "recall@5", "token_f1"]

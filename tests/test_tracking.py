@@ -25,9 +25,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ports import free_port
 
-from rag import traces, tracked, tracking
-from rag.errors import ServiceError
-from rag.tracking import SweepRecord, Table, TrialRecord
+from rag.core.errors import ServiceError
+from rag.tracking import traces, tracked, tracking
+from rag.tracking.tracking import SweepRecord, Table, TrialRecord
 
 GONE = 2**22 + 7
 """A process id beyond what Linux gives out."""
@@ -92,7 +92,7 @@ def artifact(run: Any, name: str) -> str:
 
 
 def test_the_module_loads_without_mlflow() -> None:
-    code = "import sys, rag.tracking; sys.exit('mlflow' in sys.modules)"
+    code = "import sys, rag.tracking.tracking; sys.exit('mlflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -394,7 +394,7 @@ def test_a_trial_costs_less_than_sixty_milliseconds(folder: Path) -> None:
 COLD = """
 import sys
 from pathlib import Path
-from rag import tracking
+from rag.tracking import tracking
 folder, name = Path(sys.argv[1]), sys.argv[2]
 trials = [tracking.TrialRecord(f"{name}{n}", f"{name}{n}", {"n": str(n)}, {"m@5": 0.5}, {"n": n}) for n in range(3)]
 uri = tracking.prepare(None, folder)
@@ -437,7 +437,7 @@ def test_processes_that_send_the_same_sweep_at_once_send_it_once(folder: Path) -
 SENDER = """
 import json, sys
 from mlflow import MlflowClient
-from rag.tracking import SweepRecord, Table, TrialRecord, track
+from rag.tracking.tracking import SweepRecord, Table, TrialRecord, track
 
 MlflowClient(tracking_uri=sys.argv[2]).search_experiments()
 told = json.load(open(sys.argv[1], encoding="utf-8"))

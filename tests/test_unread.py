@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from verbs import Verb, verb
 
-from rag import runs, sweep, unread
-from rag.embedders.minilm import MiniLmEmbedder
-from rag.experiment import load
-from rag.report import markdown, wording
-from rag.report.gather import gather
+from rag.components.embedders.minilm import MiniLmEmbedder
+from rag.config.experiment import load
+from rag.execution.graph import unread
+from rag.execution.sweep import sweep
+from rag.reporting.report import markdown, wording
+from rag.reporting.report.gather import gather
+from rag.tracking import runs
 
 LONG = "The ferry to Holm leaves at seven. " * 60 + "Lost property is kept for thirty days at the harbour."
 SHORT = "Dogs travel free of charge."
@@ -106,7 +108,7 @@ def test_a_plan_says_it_before_anything_ran_and_without_a_model(
 def test_the_leaderboard_has_a_column_and_a_remark_only_where_something_is_not_read(
     study: Callable[[str], str], rag: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rag.terminal.output import out
+    from rag.reporting.terminal.output import out
 
     monkeypatch.setattr(out, "_width", 160)
     cut = rag("sweep", study('  embedder: ["embedder=minilm index=[dense]"]'), "--no-track").out

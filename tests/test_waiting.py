@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from rag.terminal import output, waiting
+from rag.reporting.terminal import output, waiting
 
 
 def shown(pieces: list[str], monkeypatch: pytest.MonkeyPatch, width: int = 20, terminal: bool = True) -> str:

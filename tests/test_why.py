@@ -12,15 +12,16 @@ import pytest
 from small import QUESTIONS, write_experiment, write_golden
 from verbs import Verb, verb
 
-from rag import sweep, terminal
-from rag.blame import STAGES
-from rag.experiment import load
-from rag.headroom import CHUNKER, ORDER, READER, Headroom
-from rag.store import Store
-from rag.terminal.losses import blame as blame_table
-from rag.terminal.losses import headroom as show_headroom
-from rag.terminal.passages import excerpt, heading
-from rag.why.words import Whereabouts, told
+from rag.analysis.blame import STAGES
+from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom
+from rag.analysis.why.words import Whereabouts, told
+from rag.config.experiment import load
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
+from rag.reporting import terminal
+from rag.reporting.terminal.losses import blame as blame_table
+from rag.reporting.terminal.losses import headroom as show_headroom
+from rag.reporting.terminal.passages import excerpt, heading
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "embedder.dimensions=64", "split=all")
 AXES = """\

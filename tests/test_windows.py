@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from rag import windows
-from rag.chunkers.fixed import FixedChunker
-from rag.errors import ConfigError
-from rag.records import Document
+from rag.components.chunkers.fixed import FixedChunker
+from rag.core.errors import ConfigError
+from rag.core.records import Document
+from rag.pipeline import windows
 
 
 class Words:

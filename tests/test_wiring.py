@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from small import AXES, write_experiment
 
-from rag import plan, results, sweep
-from rag.answering import open_config
-from rag.errors import UserError
-from rag.experiment import Trial, ad_hoc, load
-from rag.jobs import replies_of
-from rag.plan import Plan, PlannedTrial
-from rag.store import Store
-from rag.wiring import CONTROLS, OF_READING
+from rag.config.experiment import Trial, ad_hoc, load
+from rag.config.wiring import CONTROLS, OF_READING
+from rag.core.errors import UserError
+from rag.execution.graph import plan
+from rag.execution.graph.jobs import replies_of
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store.store import Store
+from rag.execution.sweep import results, sweep
+from rag.execution.sweep.answering import open_config
 
 GENERATING = ["embedder=hashing", "embedder.dimensions=64", "latency=2", "generator=extractive", "k=2", "chunker=fixed"]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from verbs import Verb, verb
 
-from rag.errors import DataError
-from rag.golden import Golden
-from rag.loaders.folder import NativeQuestions
-from rag.metrics.abstention import Abstention
-from rag.metrics.answered import Answered
-from rag.metrics.declined import Declined
-from rag.metrics.token_f1 import TokenF1
-from rag.records import Answer, Document, Evidence, Example, Query, Reply
-from rag.slices import DIMENSIONS
+from rag.components.loaders.folder import NativeQuestions
+from rag.components.metrics.abstention import Abstention
+from rag.components.metrics.answered import Answered
+from rag.components.metrics.declined import Declined
+from rag.components.metrics.token_f1 import TokenF1
+from rag.core.errors import DataError
+from rag.core.records import Answer, Document, Evidence, Example, Query, Reply
+from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.slices import DIMENSIONS
 
 GOLD = Example(Query("g", "?"), (Evidence(("a.md",)),), ("yes",))
 OPEN = Example(Query("o", "?"), answers=("yes",))

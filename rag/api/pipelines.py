@@ -6,11 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rag import answering
 from rag.api.tables import Table
 from rag.bundle import opened
-from rag.pipeline import Pipeline, Trace
-from rag.records import Answer, Query, Turn
+from rag.core.records import Answer, Query, Turn
+from rag.execution.sweep import answering
+from rag.pipeline.pipeline import Pipeline, Trace
 
 Said = Sequence[tuple[str, str]]
 """Earlier turns of a conversation: pairs of question and answer."""

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from rag.gate.spec import EXIT_CODES
-from rag.golden import SPLITS
+from rag.analysis.gate.spec import EXIT_CODES
+from rag.evaluation.data.golden import SPLITS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]

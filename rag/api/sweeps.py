@@ -8,17 +8,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rag import conclusion, experiment, progress, results, runs
-from rag import sweep as sweeps
 from rag.api.tables import Table
-from rag.conclusion import Conclusion
-from rag.controls import Watch
-from rag.errors import DataError, ServiceError
-from rag.experiment import Experiment
-from rag.leaderboard import Row
-from rag.plan import ends_of
-from rag.store import Store
-from rag.sweep import Prepared, Sweep
+from rag.config import experiment
+from rag.config.experiment import Experiment
+from rag.core.errors import DataError, ServiceError
+from rag.execution.graph.plan import ends_of
+from rag.execution.store.store import Store
+from rag.execution.sweep import conclusion, results
+from rag.execution.sweep import sweep as sweeps
+from rag.execution.sweep.conclusion import Conclusion
+from rag.execution.sweep.controls import Watch
+from rag.execution.sweep.leaderboard import Row
+from rag.execution.sweep.sweep import Prepared, Sweep
+from rag.reporting.terminal import progress
+from rag.tracking import runs
 
 Show = Callable[[Sweep, Conclusion], None]
 

@@ -6,10 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rag import baseline, experiment, gate, progress, verdicts
+from rag.analysis import baseline, gate
+from rag.analysis.compare import verdicts
+from rag.analysis.compare.verdicts import Compared
+from rag.analysis.gate import Told
 from rag.api.tables import Table
-from rag.gate import Told
-from rag.verdicts import Compared
+from rag.config import experiment
+from rag.reporting.terminal import progress
 
 
 @dataclass(frozen=True)

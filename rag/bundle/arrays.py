@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rag.bundle.plain import json_of
 from rag.bundle.refusal import refused
-from rag.entries import HEADER
-from rag.records import Arrays
+from rag.core.records import Arrays
+from rag.execution.store.entries import HEADER
 
 NPY = re.compile(
     rb"\x93NUMPY\x01\x00(?P<length>..)\{'descr': '(?P<type>[<|][biuf][1248])', 'fortran_order': False, "

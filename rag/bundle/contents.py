@@ -13,7 +13,7 @@ from typing import BinaryIO
 from rag.bundle.layout import MANIFEST, MODELS, SEAL, Limits, check_distinct, check_name, check_names
 from rag.bundle.manifest import Manifest, read_manifest
 from rag.bundle.refusal import refused
-from rag.errors import StoreError
+from rag.core.errors import StoreError
 
 BLOCK = 1 << 20
 DEEPEST = 8

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from rag.bundle.presets import origin_of, pairs
 from rag.bundle.refusal import refused
-from rag.generators.openai import OFFICIAL
+from rag.components.generators.openai import OFFICIAL
 
 URL = re.compile(r"https?://(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
 """Addresses that everybody reads alike: no user, no query, nothing escaped."""

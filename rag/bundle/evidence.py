@@ -8,14 +8,15 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from rag import baseline, calibration, gate
-from rag.assessors import identity
+from rag.analysis import baseline, gate
 from rag.bundle import leaks
 from rag.bundle.layout import SCORES
 from rag.bundle.measured import Measured
-from rag.errors import UserError
-from rag.experiment import load
-from rag.identity import digest
+from rag.config.experiment import load
+from rag.config.identity import digest
+from rag.core.errors import UserError
+from rag.execution.judges import calibration
+from rag.execution.judges.assessors import identity
 
 
 def metrics_of(found: Measured) -> dict[str, dict[str, float | None]]:

@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rag.bundle.tables import NAME_LENGTH, is_name
-from rag.errors import ConfigError, DataError
-from rag.records import Document
-from rag.redaction import SECRET_KEY, SECRET_VALUE
+from rag.core.errors import ConfigError, DataError
+from rag.core.records import Document
+from rag.core.redaction import SECRET_KEY, SECRET_VALUE
 
 SHORTEST, LONGER = 8, 16
 """Characters from which the value of a secret variable is looked for, with a digit in it and without.

@@ -14,7 +14,7 @@ from rag.bundle.layout import SEAL as SEAL
 from rag.bundle.plain import json_of
 from rag.bundle.refusal import refused
 from rag.bundle.tables import is_seen
-from rag.parameters import called, fits
+from rag.config.parameters import called, fits
 
 FORMAT = 1
 SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)

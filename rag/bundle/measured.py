@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag import plan, upkeep, winner
-from rag.budget import Ledger, Terms
-from rag.build import Components
-from rag.corpus import Corpus
-from rag.engine import Runner
-from rag.errors import ConfigError, DataError
-from rag.experiment import Experiment, locate
-from rag.golden import Golden
-from rag.graph import Stage
-from rag.jobs import Job, corpus_of
-from rag.plan import Plan, PlannedTrial
-from rag.store import Entry
-from rag.sweep import REPORTS, looked_up
-from rag.wiring import control_of
+from rag.config.build import Components
+from rag.config.experiment import Experiment, locate
+from rag.config.wiring import control_of
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError, DataError
+from rag.evaluation.data.golden import Golden
+from rag.execution.graph import plan
+from rag.execution.graph.engine import Runner
+from rag.execution.graph.graph import Stage
+from rag.execution.graph.jobs import Job, corpus_of
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store import upkeep
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.store.store import Entry
+from rag.execution.sweep import winner
+from rag.execution.sweep.sweep import REPORTS, looked_up
 
 AGAIN = "run its sweep again: what has not changed is reused"
 

@@ -8,8 +8,6 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
-from rag.answering import nodes_of, values_of
-from rag.build import Components
 from rag.bundle.archive import read_archive
 from rag.bundle.contents import Contents, read_folder
 from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, LIMITS, PROMPT, Limits
@@ -19,12 +17,14 @@ from rag.bundle.refusal import BundleError, refused
 from rag.bundle.tables import corpus_of, documents_of, index_of
 from rag.bundle.trust import check_config, check_roles
 from rag.bundle.weights import check_fingerprints, check_weights, placed
-from rag.compose import plugins
-from rag.corpus import Corpus
-from rag.entries import Entry
-from rag.errors import MissingExtraError, UserError
-from rag.opening import open_pipeline
-from rag.pipeline import Pipeline
+from rag.config.build import Components
+from rag.config.compose import plugins
+from rag.core.corpus import Corpus
+from rag.core.errors import MissingExtraError, UserError
+from rag.execution.graph.opening import open_pipeline
+from rag.execution.store.entries import Entry
+from rag.execution.sweep.answering import nodes_of, values_of
+from rag.pipeline.pipeline import Pipeline
 
 NONE: Mapping[str, Path] = MappingProxyType({})
 

@@ -9,10 +9,10 @@ from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.opened import Bundle
 from rag.bundle.proof import Case, cases_of
 from rag.bundle.remote import replayed_url
-from rag.errors import RefusalError
-from rag.pipeline import Pipeline, Trace
-from rag.records import Query, Recalled, Sought
-from rag.roles import Memory, Rewriter
+from rag.core.errors import RefusalError
+from rag.core.records import Query, Recalled, Sought
+from rag.core.roles import Memory, Rewriter
+from rag.pipeline.pipeline import Pipeline, Trace
 
 __all__ = ["Mismatch", "Replay", "replay", "replay_url", "replayed", "replayed_url"]
 

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from rag.build import RUNTIME, TARGET
-from rag.files import shipped
-from rag.generators.openai import OFFICIAL
-from rag.roles import runtime_names
+from rag.components.generators.openai import OFFICIAL
+from rag.config.build import RUNTIME, TARGET
+from rag.core.files import shipped
+from rag.core.roles import runtime_names
 
 FROM_ENVIRONMENT = re.compile(r"\$\{oc\.env:([A-Z_]+),'?([^'}]*)'?\}")
 

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rag.build import TARGET
 from rag.bundle.layout import GOLDEN
 from rag.bundle.measured import Measured
 from rag.bundle.opened import Bundle
 from rag.bundle.refusal import refused
-from rag.identity import digest
-from rag.jobs import lived_of, rankings_of
-from rag.kept import answer_parts, sought_of
-from rag.packing import hits
-from rag.reading import Prepared
-from rag.records import Message, Query, Recalled, Sought, Turn
+from rag.config.build import TARGET
+from rag.config.identity import digest
+from rag.core.records import Message, Query, Recalled, Sought, Turn
+from rag.execution.graph.jobs import lived_of, rankings_of
+from rag.execution.store.kept import answer_parts, sought_of
+from rag.pipeline.packing import hits
+from rag.pipeline.reading import Prepared
 
 MOST = 1000
 """Questions of a bundle: they are asked whenever a server starts."""

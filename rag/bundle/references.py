@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from rag.build import TARGET, Components
 from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
-from rag.errors import ConfigError
-from rag.identity import library_version
-from rag.models import PinnedModel, sha256
-from rag.roles import fingerprint
+from rag.config.build import TARGET, Components
+from rag.config.identity import library_version
+from rag.core.errors import ConfigError
+from rag.core.models.models import PinnedModel, sha256
+from rag.core.roles import fingerprint
 
 TAKEN = (".safetensors", ".json", ".txt", ".md")
 """What a model folder in a bundle is made of."""

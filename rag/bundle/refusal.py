@@ -1,6 +1,6 @@
 """Why a bundle is not opened."""
 
-from rag.errors import DataError
+from rag.core.errors import DataError
 
 AGAIN = "write it again with rag export, or get it again from where it comes"
 

@@ -12,9 +12,9 @@ from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.opened import Bundle
 from rag.bundle.proof import Case, cases_of
 from rag.bundle.tables import is_text
-from rag.citations import without_markers
-from rag.errors import ServiceError
-from rag.records import Message, Turn
+from rag.core.errors import ServiceError
+from rag.core.records import Message, Turn
+from rag.core.text.citations import without_markers
 
 TIMEOUT = 60.0
 """Seconds that a server has for one answer."""

@@ -10,8 +10,6 @@ from typing import Any
 
 import yaml
 
-from rag.answering import materials, values_of
-from rag.build import TARGET, Components
 from rag.bundle import leaks, proof
 from rag.bundle.archive import SUFFIX, pack
 from rag.bundle.contents import read_folder
@@ -23,14 +21,16 @@ from rag.bundle.references import files_of, referenced, versions
 from rag.bundle.refusal import BundleError
 from rag.bundle.trust import check_config
 from rag.bundle.writing import appearing
-from rag.compose import plugins
-from rag.corpus import Corpus
-from rag.entries import Entry, encode
-from rag.errors import ConfigError, StoreError
-from rag.identity import without_runtime
-from rag.models import sha256
-from rag.records import Arrays, Document
-from rag.wiring import check_typed
+from rag.config.build import TARGET, Components
+from rag.config.compose import plugins
+from rag.config.identity import without_runtime
+from rag.config.wiring import check_typed
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError, StoreError
+from rag.core.models.models import sha256
+from rag.core.records import Arrays, Document
+from rag.execution.store.entries import Entry, encode
+from rag.execution.sweep.answering import materials, values_of
 
 QUERIES = 32
 """Golden questions that a bundle carries unless told: enough to notice a change, few enough for every start of a server."""

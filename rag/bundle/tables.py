@@ -12,9 +12,9 @@ from rag.bundle.arrays import arrays_of
 from rag.bundle.layout import CHUNKS, DOCUMENTS
 from rag.bundle.plain import json_of, lines_of
 from rag.bundle.refusal import refused
-from rag.corpus import Corpus
-from rag.golden import Golden
-from rag.records import Arrays, Document
+from rag.core.corpus import Corpus
+from rag.core.records import Arrays, Document
+from rag.evaluation.data.golden import Golden
 
 NAME_LENGTH = 1024
 UNSEEN = ("Cc", "Cs", "Zl", "Zp")

@@ -10,19 +10,19 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag import build
-from rag.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.bundle.endpoints import check_endpoint
 from rag.bundle.layout import KEPT
 from rag.bundle.presets import components_in, runtime_of
 from rag.bundle.refusal import refused
-from rag.errors import UserError
-from rag.opening import SINGLE
-from rag.roles import has_methods, protocols
-from rag.wiring import check_fusion, check_typed
+from rag.config import build
+from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
+from rag.config.wiring import check_fusion, check_typed
+from rag.core.errors import UserError
+from rag.core.roles import has_methods, protocols
+from rag.execution.graph.opening import SINGLE
 
 ROOMS = {role: room for role, room in build.ROOMS.items() if role not in ("loader", "dataset", "metric", "judge")}
-"""Role of a bundle → the package of `rag` that its components live in."""
+"""Role of a bundle → the folder of `rag.components` that holds its components."""
 SEVERAL = ("index", "selector", "guard", "check")
 VALUES = ("k", "depth", "rerank_depth")
 DEEPEST = 10_000
@@ -114,13 +114,13 @@ def _components(config: Mapping[str, Any], where: str) -> Iterator[tuple[str, st
 
 def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tuple[str, ...], packages: tuple[str, ...]) -> None:
     target = node[TARGET]
-    known = f"a component of rag.{ROOMS.get(role, '<room>')}"
+    known = f"a component of rag.components.{ROOMS.get(role, '<folder>')}"
     if not isinstance(target, str) or not CLASS.fullmatch(target):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is no class", known)
-    package, room, *_ = target.split(".")
+    package, folder = target.partition(".")[0], build.folder_of(target.rpartition(".")[0])
     if package != "rag" and package not in packages:
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is outside of rag", known)
-    if package == "rag" and room not in ({ROOMS[role]} if role else ROOMS.values()):
+    if package == "rag" and folder not in ({ROOMS[role]} if role else ROOMS.values()):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is no component", known)
     try:
         found = Components(packages).resolve(target, where)

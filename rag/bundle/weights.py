@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rag.build import TARGET, Components
 from rag.bundle.contents import Contents
 from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
@@ -13,9 +12,10 @@ from rag.bundle.plain import json_of
 from rag.bundle.presets import components_in
 from rag.bundle.references import hub_or_folder, idle, weights
 from rag.bundle.refusal import refused
-from rag.errors import ConfigError, closest
-from rag.models import HUB_ID
-from rag.roles import fingerprint
+from rag.config.build import TARGET, Components
+from rag.core.errors import ConfigError, closest
+from rag.core.models.models import HUB_ID
+from rag.core.roles import fingerprint
 
 OWN_CODE = ("auto_map", "custom_pipelines")
 """What makes a library load code that lies beside a model."""

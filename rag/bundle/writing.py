@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rag.errors import StoreError
-from rag.files import is_running
+from rag.core.errors import StoreError
+from rag.core.files import is_running
 
 UNFINISHED = re.compile(r"\.(?P<name>.+)\.(?P<host>[^.]+)\.(?P<pid>\d+)\.[0-9a-f]{32}\.part")
 

@@ -35,7 +35,7 @@ from rag.cli import (
 )
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
-from rag.errors import CRASHED, BudgetError, UserError
+from rag.core.errors import CRASHED, BudgetError, UserError
 
 __all__ = [
     "abstention",
@@ -110,7 +110,7 @@ def _code() -> int:
 
 def _warn(other: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Say in one line that files of a corpus were not read; all other warnings are shown as Python does."""
-    from rag.loaders.tree import SkippedWarning
+    from rag.components.loaders.tree import SkippedWarning
 
     if not issubclass(category, SkippedWarning):
         return other(message, category, *place, **more)
@@ -119,7 +119,7 @@ def _warn(other: Callable[..., None], message: Warning | str, category: type[War
 
 def _visible(said: Exception | str) -> str:
     """A message without what its names and quotes would do to a terminal."""
-    from rag.terminal.output import visible
+    from rag.reporting.terminal.output import visible
 
     return visible(str(said))
 

@@ -33,10 +33,10 @@ def abstention(
     - best, chance: the least area there is, and that of no confidence
     - at_threshold: as above with intervals; gain over answering all
     """
-    from rag import abstention as declining
-    from rag import progress, terminal
-    from rag.errors import ConfigError
-    from rag.terminal import risks
+    from rag.analysis import abstention as declining
+    from rag.core.errors import ConfigError
+    from rag.reporting import terminal
+    from rag.reporting.terminal import progress, risks
 
     if risk is not None and not 0 <= risk <= 1:
         raise ConfigError("--risk", f"is {risk}", "a mean loss, from 0 to 1")

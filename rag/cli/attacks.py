@@ -21,11 +21,12 @@ def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides 
     - token_recall: the mean of attacked and of benign questions
     differences: arm minus base in column over n questions: mean, low, high and p_adjusted beside all others of the column
     """
-    from rag import attacks as attacked
-    from rag import sweep, terminal
-    from rag.experiment import load
-    from rag.files import replace_text
-    from rag.terminal import attacks as shown
+    from rag.analysis import attacks as attacked
+    from rag.config.experiment import load
+    from rag.core.files import replace_text
+    from rag.execution.sweep import sweep
+    from rag.reporting import terminal
+    from rag.reporting.terminal import attacks as shown
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     found = attacked.of(ready.plan, ready.store)

@@ -35,8 +35,8 @@ def export(
     name, revision, fingerprint, inside, weights: sha256 by file of one on the hub), those that stay outside too.
     """
     from rag.bundle import seal
-    from rag.terminal import bundles as shown
-    from rag.terminal import print_json
+    from rag.reporting.terminal import bundles as shown
+    from rag.reporting.terminal import print_json
 
     sealed = seal.export(what, to, queries, with_models)
     packed = seal.packed(sealed) if archive else None
@@ -62,8 +62,8 @@ def verify(
     """
     from rag.bundle import parity
     from rag.bundle.opened import open_bundle
-    from rag.terminal import bundles as shown
-    from rag.terminal import print_json
+    from rag.reporting.terminal import bundles as shown
+    from rag.reporting.terminal import print_json
 
     opened = open_bundle(bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
     found: dict[str, Any] = {"here": parity.replayed(opened)}
@@ -76,7 +76,7 @@ def verify(
 
 def folders(given: Sequence[str]) -> dict[str, Path]:
     """Model folders by role, from `role=PATH`."""
-    from rag.errors import ConfigError
+    from rag.core.errors import ConfigError
 
     for text in given:
         if not all(text.partition("=")[::2]):

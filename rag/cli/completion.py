@@ -5,14 +5,14 @@ from typing import Any
 
 def experiments(incomplete: str) -> list[str]:
     """Names of declared experiments."""
-    from rag import catalog
+    from rag.config import catalog
 
     return [name for name in catalog.experiments() if name.startswith(incomplete)]
 
 
 def listed(incomplete: str) -> list[str]:
     """What `rag list` takes first."""
-    from rag import catalog
+    from rag.config import catalog
 
     return [
         name for name in (*catalog.groups(), *catalog.experiments(), "experiments", "values") if name.startswith(incomplete)
@@ -21,14 +21,14 @@ def listed(incomplete: str) -> list[str]:
 
 def of_group(ctx: Any, incomplete: str) -> list[str]:
     """The choices of the group that stands before."""
-    from rag import catalog
+    from rag.config import catalog
 
     return [name for name in catalog.choices(ctx.params.get("what") or "") if name.startswith(incomplete)]
 
 
 def overrides(ctx: Any, incomplete: str) -> list[str]:
     """`group=` while several groups fit, then `group=choice`; the choice alone to bash, for which `=` ends a word."""
-    from rag import catalog
+    from rag.config import catalog
 
     before = [word for word in ctx.params.get("overrides") or () if word != "="]
     if before and before[-1] in catalog.groups():

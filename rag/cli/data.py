@@ -14,12 +14,12 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
 
     Exit code 2 where there is a problem. A file that should be read and cannot be is one; the set can be used without it.
     """
-    from rag import terminal
-    from rag.answering import config_of
-    from rag.build import Components
-    from rag.compose import plugins
-    from rag.dataset_check import look
-    from rag.errors import together
+    from rag.config.build import Components
+    from rag.config.compose import plugins
+    from rag.core.errors import together
+    from rag.evaluation.data.dataset_check import look
+    from rag.execution.sweep.answering import config_of
+    from rag.reporting import terminal
 
     config = config_of([f"dataset={name}", *(overrides or ())])
     components = Components(plugins())
@@ -45,8 +45,8 @@ def fix(
 
     The diff is written when it is accepted. --json asks no question. Exit code 2 where problems remain that need a person.
     """
-    from rag import terminal
     from rag.cli.review import question_file
+    from rag.reporting import terminal
 
     file = question_file(name, overrides or ())
     made = file.fixes()
@@ -69,9 +69,10 @@ def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = 
 
     The last three, and what approximate indexes lose, are read from the trials of its sweep that have run.
     """
-    from rag import health as findings
-    from rag import sweep, terminal
-    from rag.experiment import load
+    from rag.analysis import health as findings
+    from rag.config.experiment import load
+    from rag.execution.sweep import sweep
+    from rag.reporting import terminal
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     found = findings.of(ready.plan, ready.store)

@@ -22,8 +22,10 @@ def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
     - prompt_tokens counted in a request, tokens that models reported
     lost: question (id), text, rewrite, and what was sought instead
     """
-    from rag import dialogues as turns
-    from rag import progress, terminal, why
+    from rag.analysis import dialogues as turns
+    from rag.analysis import why
+    from rag.reporting import terminal
+    from rag.reporting.terminal import progress
 
     found = []
     for asked in why.prepare(overrides or ()):

@@ -27,12 +27,12 @@ def baseline(
 
     --json: experiment, path, split, questions and failed (how many), trial (its id) and name.
     """
-    from rag import baseline as baselines
-    from rag import gate, progress
-    from rag.errors import ConfigError, DataError
-    from rag.experiment import load
-    from rag.terminal import gate as shown
-    from rag.terminal import print_json
+    from rag.analysis import baseline as baselines
+    from rag.analysis import gate
+    from rag.config.experiment import load
+    from rag.core.errors import ConfigError, DataError
+    from rag.reporting.terminal import gate as shown
+    from rag.reporting.terminal import print_json, progress
 
     declared = load(experiment)
     if trial and not trial.startswith("trial="):
@@ -84,9 +84,10 @@ def gate_command(
     lost: query_id, text, kind, scores (was, is) by column, stage
     losses: how many questions lost by stage; error: why nothing ran; replaced: what became of the previous baseline
     """
-    from rag import gate, terminal
+    from rag.analysis import gate
     from rag.api.verdicts import hold_gate
-    from rag.errors import UserError
+    from rag.core.errors import UserError
+    from rag.reporting import terminal
 
     options = (bridge or (), inconclusive, previous)
     try:
@@ -103,10 +104,11 @@ def gate_command(
 
 
 def _show(told: Any, junit: Path | None, markdown: Path | None, as_json: bool) -> None:
-    from rag import gate, sweep
-    from rag.errors import StoreError
-    from rag.terminal import gate as shown
-    from rag.terminal import print_json
+    from rag.analysis import gate
+    from rag.core.errors import StoreError
+    from rag.execution.sweep import sweep
+    from rag.reporting.terminal import gate as shown
+    from rag.reporting.terminal import print_json
 
     try:
         written = gate.write(told, sweep.REPORTS / told.experiment / "gate", junit, markdown)

@@ -9,8 +9,8 @@ from rag.cli.app import app
 from rag.cli.options import Experiment, Json, Overrides, Place
 
 if TYPE_CHECKING:
-    from rag.build import Components
-    from rag.labelled import Labelled
+    from rag.config.build import Components
+    from rag.execution.judges.labelled import Labelled
 
 judges = typer.Typer(no_args_is_help=True, help="Judges of faithfulness: how far one can be trusted.")
 app.add_typer(judges, name="judge")
@@ -31,10 +31,11 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
     its other labels give. A line of an own file: {"text": …, "contexts": […], "supported": true}, and if known "question",
     "cluster" and "kind" (answer unless told).
     """
-    from rag import terminal, upkeep
-    from rag.calibration import card_of, keep
-    from rag.errors import ConfigError
-    from rag.terminal import cards
+    from rag.core.errors import ConfigError
+    from rag.execution.judges.calibration import card_of, keep
+    from rag.execution.store import upkeep
+    from rag.reporting import terminal
+    from rag.reporting.terminal import cards
 
     name, node, components, (data, *more) = _chosen(chosen or (), "mtrag", store)
     if more:
@@ -53,10 +54,11 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     Of several sets (data=wice,mtrag,own.jsonl) each counts as much as any other. A card on one of them is made with the weights
     that the others give; a judge that was fitted on one set alone cannot be measured on that one.
     """
-    from rag import calibration, terminal
-    from rag.calibration import Fitted
-    from rag.errors import ConfigError
-    from rag.terminal import cards
+    from rag.core.errors import ConfigError
+    from rag.execution.judges import calibration
+    from rag.execution.judges.calibration import Fitted
+    from rag.reporting import terminal
+    from rag.reporting.terminal import cards
 
     name, node, components, data = _chosen(chosen or (), "wice,mtrag,scifact")
     judge = components.role("judge", node)
@@ -71,10 +73,11 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
 @judges.command()
 def agree(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """Say how far the judges of a finished sweep agree about the same answers: their order, and which are faithful."""
-    from rag import sweep, terminal
-    from rag.concordance import concordances
-    from rag.errors import DataError
-    from rag.experiment import load
+    from rag.config.experiment import load
+    from rag.core.errors import DataError
+    from rag.execution.judges.concordance import concordances
+    from rag.execution.sweep import sweep
+    from rag.reporting import terminal
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     found = concordances(ready.plan, ready.store)
@@ -89,10 +92,10 @@ def agree(experiment: Experiment, overrides: Overrides = None, as_json: Json = F
 
 def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tuple[str, Any, Components, list[Labelled]]":
     """Name and config of the judge, what builds it, and the sets of labels; what its parts compute is kept in the store."""
-    from rag import upkeep
-    from rag.compose import compose, hydra_ready, resolve
-    from rag.labelled import labelled
-    from rag.plan import components_for
+    from rag.config.compose import compose, hydra_ready, resolve
+    from rag.execution.graph.plan import components_for
+    from rag.execution.judges.labelled import labelled
+    from rag.execution.store import upkeep
 
     known = dict(part.split("=", 1) for part in chosen if part.startswith(("judge=", "data=")))
     others = [part for part in chosen if not part.startswith(("judge=", "data="))]

@@ -7,9 +7,9 @@ from rag.cli.options import Json
 @app.command()
 def key(name: str, as_json: Json = False) -> None:
     """Make a key for NAME: print it, once, and the entry of RAG_API_KEYS by which a server knows it."""
-    from rag import terminal
+    from rag.reporting import terminal
+    from rag.reporting.terminal.keys import made
     from rag.serve.keys import checked_name, hashed, new_key
-    from rag.terminal.keys import made
 
     secret = new_key()
     entry = f"{checked_name(name, 'name')}:{hashed(secret)}"

@@ -29,8 +29,9 @@ def list_command(
     the commands that bring what is not installed; one choice also has parameters, as values: key, value, meaning
     an experiment: name, path, question, fixed, axes
     """
-    from rag import listing, terminal
-    from rag.terminal.listings import listed
+    from rag.config import listing
+    from rag.reporting import terminal
+    from rag.reporting.terminal.listings import listed
 
     what, _, choice = what.partition("=")
     told = listing.told(what, which or choice)

@@ -19,4 +19,4 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard 
 Place = Annotated[str, typer.Option("--store", help="Folder or fsspec URL.")]
 Track = Annotated[bool, typer.Option(help="Send the trials to MLflow.")]
 INTERRUPTED, FAILED, BAD_INPUT, UNSURE, SPENT = 130, 1, 2, 3, 4
-"""Exit codes besides 0 and `rag.errors.CRASHED`."""
+"""Exit codes besides 0 and `rag.core.errors.CRASHED`."""

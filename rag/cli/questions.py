@@ -12,8 +12,8 @@ from rag.cli.options import Json, Overrides
 @app.command()
 def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show where each came from."""
-    from rag import terminal
-    from rag.answering import asked, config_of, open_config, provenance
+    from rag.execution.sweep.answering import asked, config_of, open_config, provenance
+    from rag.reporting import terminal
 
     query = asked(question)
     pipeline = open_config(config_of(overrides or ()))
@@ -34,8 +34,8 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
 
     With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
     """
-    from rag import terminal
-    from rag.answering import asked, config_to_answer, open_config, told
+    from rag.execution.sweep.answering import asked, config_to_answer, open_config, told
+    from rag.reporting import terminal
 
     query = asked(question)
     config, differs = config_to_answer(overrides or ())
@@ -62,8 +62,9 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Show which stage lost a golden question, with any config, with trial=<id> of a sweep, or with two beside each other."""
-    from rag import progress, terminal
-    from rag import why as whys
+    from rag.analysis import why as whys
+    from rag.reporting import terminal
+    from rag.reporting.terminal import progress
 
     everything = bool(re.match(r"[+~]{0,2}[\w./@]+=", question))
     asked = whys.prepare([question, *(overrides or ())] if everything else overrides or ())

@@ -22,9 +22,9 @@ def register(
     --json: model, version, bundle (its hash), aliases, uri, tracking (the MLflow it is in) and new, false for
     a bundle that is a version already.
     """
-    from rag.registry.register import register as registered
-    from rag.terminal import print_json
-    from rag.terminal import registry as shown
+    from rag.reporting.terminal import print_json
+    from rag.reporting.terminal import registry as shown
+    from rag.tracking.registry.register import register as registered
 
     found = registered(bundle, name, alias, tuple(trust_host or ()))
     print_json(found.to_json()) if as_json else shown.registered(found)
@@ -48,10 +48,10 @@ def promote(
     --json: model, promoted, verdict, sentence, exit_code, split; champion (null for none) and challenger: version, bundle,
     trial, name; rows and bounds as those of rag gate --json.
     """
-    from rag.registry.promote import Asked
-    from rag.registry.promote import promote as promoted
-    from rag.terminal import print_json
-    from rag.terminal import registry as shown
+    from rag.reporting.terminal import print_json
+    from rag.reporting.terminal import registry as shown
+    from rag.tracking.registry.promote import Asked
+    from rag.tracking.registry.promote import promote as promoted
 
     found = promoted(name, version, Asked(experiment, tuple(bridge or ()), inconclusive))
     print_json(found.to_json()) if as_json else shown.promoted(found)

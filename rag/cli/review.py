@@ -9,7 +9,7 @@ from rag.cli.app import datasets
 from rag.cli.options import Json, Overrides
 
 if TYPE_CHECKING:
-    from rag.review.question_file import QuestionFile
+    from rag.evaluation.data.review.question_file import QuestionFile
     from rag.serve.opinions import Opinions
 
 Sessions = Annotated[str, typer.Option(envvar="RAG_SESSIONS", help="The database of the server.")]
@@ -30,9 +30,9 @@ def review(
     Quotes must stand in the documents of the set, and a set that could not be read is never written. With --json, --accept,
     --drop or --edited nobody is asked.
     """
-    from rag import terminal
-    from rag.loaders.rows import read_rows
-    from rag.review.reviewing import Review
+    from rag.components.loaders.rows import read_rows
+    from rag.evaluation.data.review.reviewing import Review
+    from rag.reporting import terminal
 
     file, opinions = question_file(name, overrides or ()), _opinions(sessions)
     going = Review(file, opinions.candidates(), opinions.settle)
@@ -49,12 +49,12 @@ def review(
 
 def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
     """The questions of a set in the native format; ConfigError for another."""
-    from rag.answering import config_of
-    from rag.build import Components
-    from rag.compose import plugins
-    from rag.errors import ConfigError
-    from rag.loaders.folder import NativeQuestions
-    from rag.review.question_file import QuestionFile
+    from rag.components.loaders.folder import NativeQuestions
+    from rag.config.build import Components
+    from rag.config.compose import plugins
+    from rag.core.errors import ConfigError
+    from rag.evaluation.data.review.question_file import QuestionFile
+    from rag.execution.sweep.answering import config_of
 
     config = config_of([f"dataset={name}", *overrides])
     components = Components(plugins())
@@ -66,7 +66,7 @@ def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFil
 
 
 def _opinions(sessions: str) -> "Opinions":
-    from rag.errors import MissingExtraError
+    from rag.core.errors import MissingExtraError
 
     try:
         from rag.serve.database import Database

@@ -35,7 +35,7 @@ def serve(
 
     from rag.bundle.opened import open_bundle
     from rag.cli.bundles import folders
-    from rag.errors import MissingExtraError
+    from rag.core.errors import MissingExtraError
     from rag.serve.settings import Settings
 
     try:

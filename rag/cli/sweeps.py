@@ -17,8 +17,10 @@ from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overri
 @app.command()
 def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """Show what a sweep would run and reuse, and what it would take. Nothing is computed."""
-    from rag import sweep, terminal, unread
-    from rag.experiment import load
+    from rag.config.experiment import load
+    from rag.execution.graph import unread
+    from rag.execution.sweep import sweep
+    from rag.reporting import terminal
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     shares = unread.of(ready.plan, ready.store)
@@ -28,7 +30,7 @@ def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = Fa
 @app.command(name="sweep")
 def sweep_command(experiment: Experiment, overrides: Overrides = None, as_json: Json = False, track: Track = True) -> None:
     """Run an experiment: every distinct stage once, what was computed before reused. Ctrl-C and run again goes on."""
-    from rag.experiment import load
+    from rag.config.experiment import load
 
     again = ["track", experiment, *(overrides or ())]
     _sweep(load(experiment, overrides or ()), as_json, track, again, shlex.join([experiment, *(overrides or ())]))
@@ -42,8 +44,8 @@ def run(
     track: Track = True,
 ) -> None:
     """Run one trial; with -m, one for every combination of values."""
-    from rag.errors import ConfigError
-    from rag.experiment import ad_hoc
+    from rag.config.experiment import ad_hoc
+    from rag.core.errors import ConfigError
 
     declared = ad_hoc(overrides or ())
     if declared.axes and not multirun:
@@ -56,8 +58,10 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 
     `again` is the command that tracks if it cannot be done now, `called` what names the experiment on a command line.
     """
-    from rag import progress, runs, sweep
     from rag.api.sweeps import conduct
+    from rag.execution.sweep import sweep
+    from rag.reporting.terminal import progress
+    from rag.tracking import runs
 
     ready = sweep.prepare(declared)
     done, told = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
@@ -76,7 +80,10 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 
 def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
     """Print what a sweep found."""
-    from rag import assessors, checked, concordance, sweep, terminal
+    from rag.analysis import checked
+    from rag.execution.judges import assessors, concordance
+    from rag.execution.sweep import sweep
+    from rag.reporting import terminal
 
     stored = (done.plan, ready.store)
     if as_json:
@@ -95,8 +102,10 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
 @app.command()
 def track(experiment: Experiment, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
-    from rag import conclusion, runs, sweep, terminal
-    from rag.experiment import load
+    from rag.config.experiment import load
+    from rag.execution.sweep import conclusion, sweep
+    from rag.reporting import terminal
+    from rag.tracking import runs
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     done = runs.recall(ready.plan, ready.store)
@@ -109,7 +118,7 @@ def track(experiment: Experiment, overrides: Overrides = None) -> None:
 
 
 def _say_untraced(missing: str) -> None:
-    from rag import terminal
+    from rag.reporting import terminal
 
     if missing:
         text = f"The trials are in MLflow, the questions of the recommended one are not: {missing}"
@@ -119,9 +128,10 @@ def _say_untraced(missing: str) -> None:
 @app.command()
 def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> None:
     """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and its kin."""
-    from rag import sweep, terminal
-    from rag.exchange import write_trec
-    from rag.experiment import load
+    from rag.analysis.compare.exchange import write_trec
+    from rag.config.experiment import load
+    from rag.execution.sweep import sweep
+    from rag.reporting import terminal
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     for path in write_trec(ready.plan, ready.store, folder):
@@ -131,7 +141,7 @@ def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> N
 @app.command()
 def ui(port: int = 5000) -> None:
     """Look at the trials in MLflow, on 127.0.0.1."""
-    from rag import runs
+    from rag.tracking import runs
 
     # The server takes this process's place, so that Ctrl-C and a service manager reach it.
     os.execv(sys.executable, [sys.executable, *runs.server_command(port)])  # noqa: S606

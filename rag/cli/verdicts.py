@@ -44,8 +44,8 @@ def compare(
     - needed: how many questions would show this difference
     - shrunk: what a slice of this size can be believed to differ
     """
-    from rag import terminal
-    from rag.verdicts import compared
+    from rag.analysis.compare.verdicts import compared
+    from rag.reporting import terminal
 
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
     found = compared(names, metric or (), dimensions, bridge or ())
@@ -59,9 +59,11 @@ def report(experiment: Experiment, overrides: Overrides = None, track: Track = T
     --json: page and text (their paths), recommended (trial id, empty for none) and name, why, sure and cost as the page has
     them, missing (by section of the report, why it has nothing to show).
     """
-    from rag import report as reports
-    from rag import runs, sweep, terminal
-    from rag.experiment import load
+    from rag.config.experiment import load
+    from rag.execution.sweep import sweep
+    from rag.reporting import report as reports
+    from rag.reporting import terminal
+    from rag.tracking import runs
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     made = reports.write(ready.plan, ready.store)
@@ -76,8 +78,8 @@ def report(experiment: Experiment, overrides: Overrides = None, track: Track = T
 
 def _attach(attach: Callable[[Any, Any], str], made: Any, files: Any) -> None:
     """Put a report beside its sweep in MLflow; the report is there whatever becomes of that."""
-    from rag import terminal
-    from rag.errors import ServiceError
+    from rag.core.errors import ServiceError
+    from rag.reporting import terminal
 
     try:
         attach(made, files)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from rag.clock import Clock
-from rag.errors import RefusalError, ServiceError
-from rag.records import Answer, Query, Turn
-from rag.scope import Scope
+from rag.core.errors import RefusalError, ServiceError
+from rag.core.records import Answer, Query, Turn
+from rag.pipeline.clock import Clock
+from rag.pipeline.scope import Scope
+from rag.pipeline.steps import rewrite
 from rag.serve import telling
 from rag.serve.batching import Found
 from rag.serve.fates import fates
@@ -22,7 +23,6 @@ from rag.serve.opinions import answer_id
 from rag.serve.patience import Foreseen
 from rag.serve.problems import UpstreamError
 from rag.serve.served import Model
-from rag.steps import rewrite
 
 
 @dataclass

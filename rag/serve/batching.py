@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from rag.clock import Clock
-from rag.pipeline import Pipeline, Trace
-from rag.records import Query, Vectors
-from rag.roles import Embedder
-from rag.scope import EVERYTHING, Scope, narrowed
+from rag.core.records import Query, Vectors
+from rag.core.roles import Embedder
+from rag.pipeline.clock import Clock
+from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.scope import EVERYTHING, Scope, narrowed
 
 
 @dataclass(frozen=True)

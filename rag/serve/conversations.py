@@ -13,8 +13,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rag.conversing import said
-from rag.records import Answer, Query, Reply, Turn
+from rag.core.records import Answer, Query, Reply, Turn
+from rag.pipeline.conversing import said
 from rag.serve.database import Database, MissingError
 from rag.serve.tables import ANSWERS, SESSIONS
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from rag.errors import ConfigError, MissingExtraError, ServiceError, UserError
+from rag.core.errors import ConfigError, MissingExtraError, ServiceError, UserError
 from rag.serve.tables import SESSIONS, TABLES
 
 LOG = logging.getLogger("rag.serve.database")

@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Send
 from starlette.types import Scope as ASGIScope
 
-from rag.errors import ServiceError, UserError
-from rag.records import Span, Turn
-from rag.scope import EVERYTHING, Scope
+from rag.core.errors import ServiceError, UserError
+from rag.core.records import Span, Turn
+from rag.pipeline.scope import EVERYTHING, Scope
 from rag.serve import problems
 from rag.serve.asking import Asking
 from rag.serve.conversations import Conversations

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rag.pipeline import Pipeline, Trace
-from rag.records import Answer, Finding
+from rag.core.records import Answer, Finding
+from rag.pipeline.pipeline import Pipeline, Trace
 from rag.serve.telling import Places, places, steps
 
 CHANCE = 20

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rag.errors import ConfigError
+from rag.core.errors import ConfigError
 
 VARIABLE = "RAG_API_KEYS"
 ANYONE = "anyone"

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import Scope
 
-from rag.redaction import HIDDEN, SECRET_VALUE
+from rag.core.redaction import HIDDEN, SECRET_VALUE
 
 REQUESTS = logging.getLogger("rag.serve.requests")
 FAILURES = logging.getLogger("rag.serve.failures")

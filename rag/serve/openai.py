@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from rag.citations import without_markers
-from rag.conversing import UNSAID
-from rag.errors import UserError
-from rag.records import Turn
+from rag.core.errors import UserError
+from rag.core.records import Turn
+from rag.core.text.citations import without_markers
+from rag.pipeline.conversing import UNSAID
 from rag.serve.schemas import QUESTION, AskBody, Within
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from rag.records import Turn
-from rag.review.drafts import Opinion
+from rag.core.records import Turn
+from rag.evaluation.data.review.drafts import Opinion
 from rag.serve.conversations import kept
 from rag.serve.database import Database, MissingError
 from rag.serve.tables import ANSWERS, FEEDBACK, SESSIONS

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from rag.pipeline import Pipeline
-from rag.records import Query, Sought
-from rag.roles import Rewriter
+from rag.core.records import Query, Sought
+from rag.core.roles import Rewriter
+from rag.pipeline.pipeline import Pipeline
 
 RETRIES = 1
 """How often a model's endpoint is asked again at most: a person waits, and may ask again too."""

@@ -8,8 +8,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from rag.errors import ConfigError, DataError, MissingExtraError, RefusalError, ServiceError, StoreError, UserError
-from rag.redaction import HIDDEN, SECRET_VALUE
+from rag.core.errors import ConfigError, DataError, MissingExtraError, RefusalError, ServiceError, StoreError, UserError
+from rag.core.redaction import HIDDEN, SECRET_VALUE
 from rag.serve.database import MissingError
 from rag.serve.writing import written
 

@@ -5,7 +5,7 @@ import logging
 
 from starlette.concurrency import run_in_threadpool
 
-from rag.errors import ServiceError
+from rag.core.errors import ServiceError
 from rag.serve.conversations import Conversations
 
 LOG = logging.getLogger("rag.serve.purging")

@@ -10,7 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from rag.bundle.opened import Bundle
-from rag.errors import ConfigError
+from rag.core.errors import ConfigError
+from rag.reporting.terminal.serving import serving
 from rag.serve.app import create_app
 from rag.serve.connections import BoundedConnection
 from rag.serve.conversations import Conversations
@@ -18,7 +19,6 @@ from rag.serve.logs import LOGGING
 from rag.serve.opinions import Opinions
 from rag.serve.served import Served
 from rag.serve.settings import Settings
-from rag.terminal.serving import serving
 
 KEEP = 75
 """Seconds that an idle connection is kept: longer than proxies keep theirs, or they would send into a closed one."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rag.errors import ConfigError
+from rag.core.errors import ConfigError
 from rag.serve.logs import FAILURES
 from rag.serve.observing import Seen
 from rag.serve.spans import SEARCHING, laid_out

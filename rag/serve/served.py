@@ -12,9 +12,9 @@ from weakref import finalize
 
 from rag.bundle.opened import Bundle, open_bundle
 from rag.bundle.parity import replay
-from rag.errors import UserError, closest
-from rag.queries.none import AsTyped
-from rag.records import Document, Query
+from rag.components.queries.none import AsTyped
+from rag.core.errors import UserError, closest
+from rag.core.records import Document, Query
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
 from rag.serve.patience import prompt

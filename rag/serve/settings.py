@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from rag.errors import ConfigError
+from rag.core.errors import ConfigError
 from rag.serve.keys import REMEDY, Keys
 
 ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+\Z")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag import __version__
-from rag.errors import MissingExtraError
+from rag.core.errors import MissingExtraError
 from rag.serve.observing import QUIET, Seen
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rag.citations import citations
-from rag.pipeline import Pipeline, Trace
-from rag.rankings import Rankings
-from rag.records import Answer, Chunk, Document, Message, Ranking
+from rag.core.rankings import Rankings
+from rag.core.records import Answer, Chunk, Document, Message, Ranking
+from rag.core.text.citations import citations
+from rag.pipeline.pipeline import Pipeline, Trace
 
 Documents = Mapping[str, Document]
 Places = Mapping[str, Mapping[int, tuple[int, float]]]

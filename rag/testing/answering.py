@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rag.claims import Assessment, Case
-from rag.corpus import Corpus
-from rag.evaluate import Judged, gold_table, judge
-from rag.rankings import Rankings
-from rag.records import (
+from rag.core.claims import Assessment, Case
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import (
     Answer,
     Chunk,
     Document,
@@ -28,7 +27,7 @@ from rag.records import (
     Span,
     Turn,
 )
-from rag.roles import (
+from rag.core.roles import (
     AnswerMetric,
     AssessedMetric,
     Framing,
@@ -42,6 +41,7 @@ from rag.roles import (
     Screen,
     changes_nothing,
 )
+from rag.evaluation.evaluate import Judged, gold_table, judge
 from rag.testing.laws import READABLE, TRAPS, law
 
 TALK = tuple(t for n in range(9) for t in (Turn("user", f"What does K-{n} mean?"), Turn("assistant", f"It means fault {n}.")))

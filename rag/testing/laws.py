@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rag.rankings import NOTHING, Rankings
-from rag.records import Document
+from rag.core.rankings import NOTHING, Rankings
+from rag.core.records import Document
 
 TRAPS = (
     *("", " ", "\n\n\t \r\n", "\u2028\u2029\u00a0\u0085", "word", "one two. Three four!"),

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from rag.corpus import Corpus
-from rag.rankings import Rankings
-from rag.records import Document, Span, Vectors
-from rag.roles import Chunker, Embedder, Fusion, Index, Loader, Reranker, Selector, changes_nothing
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Span, Vectors
+from rag.core.roles import Chunker, Embedder, Fusion, Index, Loader, Reranker, Selector, changes_nothing
 from rag.testing.laws import DOCUMENTS, READABLE, law, lawful, same
 
 TEXTS = (

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from rag import plan, sweep
-from rag.experiment import Experiment, load
-from rag.plan import Plan
-from rag.store import Store
-from rag.sweep import Sweep
+from rag.config.experiment import Experiment, load
+from rag.execution.graph import plan
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
+from rag.execution.sweep.sweep import Sweep
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("RAG_DATA") or ROOT.parent / "shared" / "data").resolve()

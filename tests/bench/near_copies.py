@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from rag.claims import Case
-from rag.judges.assertions import clauses
-from rag.judges.words import Word, words
-from rag.sentences import blocks, sentences
+from rag.components.judges.assertions import clauses
+from rag.components.judges.words import Word, words
+from rag.core.claims import Case
+from rag.core.text.sentences import blocks, sentences
 
 TWINS = (
     "said stated|big large|buy purchase|bought purchased|help assist|start begin|started began|ask request|need require|"

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from bench.measuring import DATA, Report, needs_data, rag
 
-from rag import golden as golden_sets
-from rag.answering import config_of, open_config
-from rag.build import Components
-from rag.golden import Golden
+from rag.config.build import Components
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.golden import Golden
+from rag.execution.sweep.answering import config_of, open_config
 
 pytestmark = [pytest.mark.bench, needs_data]
 

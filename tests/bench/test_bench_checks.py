@@ -5,12 +5,12 @@ import re
 import pytest
 from bench.measuring import Report
 
-from rag import golden as golden_sets
-from rag.answering import config_of
-from rag.build import Components
-from rag.checks.numbers import NumbersCheck
-from rag.golden import Golden
-from rag.records import Chunk, Document, Example, Reply, Request, Span
+from rag.components.checks.numbers import NumbersCheck
+from rag.config.build import Components
+from rag.core.records import Chunk, Document, Example, Reply, Request, Span
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.golden import Golden
+from rag.execution.sweep.answering import config_of
 
 pytestmark = pytest.mark.bench
 

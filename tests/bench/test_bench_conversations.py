@@ -7,13 +7,13 @@ import pytest
 from bench.measuring import Report, declared, means, needs_data, swept
 from numpy.typing import NDArray
 
-from rag.evaluate import Scores
-from rag.golden import Golden
-from rag.paired import family
-from rag.plan import PlannedTrial
-from rag.slices import named
-from rag.store import Store
-from rag.sweep import Sweep
+from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.slices import named
+from rag.evaluation.evaluate import Scores
+from rag.evaluation.statistics.paired import family
+from rag.execution.graph.plan import PlannedTrial
+from rag.execution.store.store import Store
+from rag.execution.sweep.sweep import Sweep
 
 pytestmark = [pytest.mark.bench]
 

@@ -10,11 +10,11 @@ from bench.measuring import Report, declared, needs_data, swept
 from numpy.typing import NDArray
 from scipy import stats
 
-from rag import results
-from rag.paired import FEW, family
-from rag.resampling import by_cluster, cluster_numbers, effective, standard_error
-from rag.summary import interval
-from rag.winner.contest import plausible
+from rag.evaluation.statistics.paired import FEW, family
+from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers, effective, standard_error
+from rag.evaluation.statistics.summary import interval
+from rag.execution.sweep import results
+from rag.execution.sweep.winner.contest import plausible
 
 pytestmark = pytest.mark.bench
 

@@ -9,14 +9,15 @@ import pytest
 from bench.measuring import DATA, Report, needs_data, rag, timed
 from scipy import stats
 
-from rag import experiment, plan
-from rag.gate import sample
-from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide
-from rag.gate.measure import Prepared
-from rag.gate.spec import Margin
-from rag.golden import Golden
-from rag.records import Document, Example, Query
-from rag.store import Store
+from rag.analysis.gate import sample
+from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide
+from rag.analysis.gate.measure import Prepared
+from rag.analysis.gate.spec import Margin
+from rag.config import experiment
+from rag.core.records import Document, Example, Query
+from rag.evaluation.data.golden import Golden
+from rag.execution.graph import plan
+from rag.execution.store.store import Store
 
 pytestmark = pytest.mark.bench
 

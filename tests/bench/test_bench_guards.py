@@ -17,10 +17,10 @@ import yaml
 from bench.measuring import DATA, ROOT, Report, needs_data
 from rank_bm25 import BM25Okapi
 
-from rag.attacks import Share
-from rag.build import Components
-from rag.loaders.attacks import own
-from rag.records import Query
+from rag.analysis.attacks import Share
+from rag.components.loaders.attacks import own
+from rag.config.build import Components
+from rag.core.records import Query
 
 pytestmark = [pytest.mark.bench, needs_data]
 

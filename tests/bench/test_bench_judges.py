@@ -11,11 +11,11 @@ from bench.measuring import DATA, ROOT, Report, needs_data, timed
 from bench.near_copies import KINDS, near_copies
 from numpy.typing import NDArray
 
-from rag.build import Components
-from rag.calibration import Card, calibrate
-from rag.judges.local import LocalJudge
-from rag.labelled import labelled
-from rag.ppi import powered_mean
+from rag.components.judges.local import LocalJudge
+from rag.config.build import Components
+from rag.evaluation.statistics.ppi import powered_mean
+from rag.execution.judges.calibration import Card, calibrate
+from rag.execution.judges.labelled import labelled
 
 pytestmark = [pytest.mark.bench, needs_data]
 
@@ -66,7 +66,7 @@ def test_means_that_carry_the_error_cover_what_people_say(cards: dict[str, Card]
 
 @pytest.mark.parametrize("name", ["handbook", "news"])
 def test_a_changed_word_in_a_near_copy_is_seen_and_a_shorter_copy_is_supported(name: str, bench: Path) -> None:
-    """The rules of `rag.judges.substitutions` were chosen on copies from the handbook, and on none from the news."""
+    """The rules of `rag.components.judges.substitutions` were chosen on copies from the handbook, and on none from the news."""
     copies = near_copies(_documents(name), seed=17, per=4)
     supports = np.array([verdict.support for verdict in _judge().judge([copy.case for copy in copies])])
     said, right = supports >= 0.5, np.array([copy.supported for copy in copies])

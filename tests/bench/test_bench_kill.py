@@ -24,9 +24,11 @@ from pathlib import Path
 
 import bm25s, faiss  # else many kills would only hit imports
 
-from rag import plan, sweep, upkeep
-from rag.experiment import load
-from rag.store import Store
+from rag.execution.graph import plan
+from rag.execution.sweep import sweep
+from rag.execution.store import upkeep
+from rag.config.experiment import load
+from rag.execution.store.store import Store
 
 
 def begin(made, store, board):

@@ -5,7 +5,7 @@ import time
 import pytest
 from growing import HEADED, READ, SAID, Run, growth, look, scan
 
-from rag.headings import sections
+from rag.core.headings import sections
 
 pytestmark = pytest.mark.bench
 

@@ -8,12 +8,12 @@ import pytest
 import pytrec_eval
 from bench.measuring import DATA, Report, declared, means, needs_data, swept
 
-from rag import trec
-from rag.evaluate import Scores, document_rankings
-from rag.jobs import corpus_of, rankings_of
-from rag.plan import PlannedTrial
-from rag.store import Store
-from rag.sweep import Sweep
+from rag.evaluation.data import trec
+from rag.evaluation.evaluate import Scores, document_rankings
+from rag.execution.graph.jobs import corpus_of, rankings_of
+from rag.execution.graph.plan import PlannedTrial
+from rag.execution.store.store import Store
+from rag.execution.sweep.sweep import Sweep
 
 pytestmark = [pytest.mark.bench, needs_data]
 

@@ -10,9 +10,9 @@ from bench.measuring import Report, declared, needs_data, swept
 from numpy.typing import NDArray
 from scipy import stats
 
-from rag.resampling import cluster_numbers
-from rag.winner import Entrant, Field, Mean, Rule, decide, race
-from rag.winner.decision import cheapest
+from rag.evaluation.statistics.resampling import cluster_numbers
+from rag.execution.sweep.winner import Entrant, Field, Mean, Rule, decide, race
+from rag.execution.sweep.winner.decision import cheapest
 
 pytestmark = pytest.mark.bench
 

@@ -7,7 +7,7 @@ import synthetic
 from bench.measuring import Report, timed
 from browsing import chromium
 
-from rag.report import page
+from rag.reporting.report import page
 
 pytestmark = pytest.mark.bench
 

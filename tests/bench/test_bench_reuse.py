@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from bench.measuring import Report, Seconds, needs_data, planned, rag, swept, timed
 
-from rag import runs, tracking
-from rag.embedders.static import StaticEmbedder
-from rag.experiment import Experiment, Trial, load
-from rag.store import Store
-from rag.sweep import Sweep
+from rag.components.embedders.static import StaticEmbedder
+from rag.config.experiment import Experiment, Trial, load
+from rag.execution.store.store import Store
+from rag.execution.sweep.sweep import Sweep
+from rag.tracking import runs, tracking
 
 pytestmark = [pytest.mark.bench, needs_data]
 

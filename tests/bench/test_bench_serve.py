@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 from bench.measuring import DATA, ROOT, Report, needs_data
 
-from rag.answering import config_of
 from rag.bundle.seal import seal
+from rag.execution.sweep.answering import config_of
 
 pytestmark = [pytest.mark.bench, needs_data]
 

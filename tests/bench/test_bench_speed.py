@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from bench.measuring import ROOT, Report, declared, median_seconds, needs_data, planned, rag, swept, timed
 
-from rag.answering import config_of, open_config
-from rag.evaluate import Judged, score, summarise
-from rag.records import Query
+from rag.core.records import Query
+from rag.evaluation.evaluate import Judged, score, summarise
+from rag.execution.sweep.answering import config_of, open_config
 
 pytestmark = pytest.mark.bench
 

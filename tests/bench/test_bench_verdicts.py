@@ -10,12 +10,13 @@ from bench.test_bench_quality import binary
 from numpy.typing import NDArray
 from scipy import stats
 
-from rag import effects, resampling, results
-from rag.compare import Comparison, compare
-from rag.paired import family
-from rag.store import Store
-from rag.sweep import Sweep
-from rag.winner.contest import plausible
+from rag.analysis.compare import Comparison, compare
+from rag.evaluation.statistics import effects, resampling
+from rag.evaluation.statistics.paired import family
+from rag.execution.store.store import Store
+from rag.execution.sweep import results
+from rag.execution.sweep.sweep import Sweep
+from rag.execution.sweep.winner.contest import plausible
 
 pytestmark = pytest.mark.bench
 

@@ -16,7 +16,7 @@ from rag.bundle.archive import FRAME, header, pack
 from rag.bundle.layout import Limits
 from rag.bundle.opened import open_bundle, read
 from rag.bundle.refusal import BundleError
-from rag.errors import StoreError
+from rag.core.errors import StoreError
 
 
 def tar_of(path: Path) -> bytes:

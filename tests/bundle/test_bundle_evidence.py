@@ -8,10 +8,10 @@ from gated import write_gated, write_many
 from judges.texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 from verbs import Verb, verb
 
-from rag import baseline
+from rag.analysis import baseline
 from rag.bundle.opened import open_bundle
 from rag.bundle.seal import export
-from rag.calibration import Card
+from rag.execution.judges.calibration import Card
 
 rag = pytest.fixture(verb)
 WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=judges.texts.WordEncoder")
@@ -20,7 +20,7 @@ WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=judges.texts.WordEnco
 @pytest.fixture
 def study(here: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> str:
     """A study that was swept, whose answers a judge read."""
-    monkeypatch.setattr("rag.plan.plugins", lambda: ("judges",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("judges",))
     write_many(here / "golden", 20)
     (here / "experiments").mkdir()
     fixed = ["", "generator=extractive", *(f'"{part}"' for part in WORDS), '"metrics=[ndcg@10,recall@5,faithfulness]"']

@@ -18,14 +18,14 @@ from small import write_golden
 from rag.bundle.opened import open_bundle
 from rag.bundle.refusal import BundleError
 from rag.bundle.seal import Plain
-from rag.entries import Entry, decode, encode
-from rag.records import Query
+from rag.core.records import Query
+from rag.execution.store.entries import Entry, decode, encode
 
 TIMES = 120
 NUMBERS = (-1, -2, 0, 1, 2, 127, 2**15, 2**31 - 1, -(2**31), 10**6, 1 << 40)
 VALUES = (
     None, -1, 0, 1, 5, 10**6, 0.5, -0.5, 1e300, "", "x", "[(", "{nobody}", "{question}", [], {}, [1], ["x"], {"a": 1},
-    {"a": {"b": "c"}}, True, False, "english", "x" * 5000, {"_target_": "rag.rerankers.none.NoReranker"}, [[["x"]]],
+    {"a": {"b": "c"}}, True, False, "english", "x" * 5000, {"_target_": "rag.components.rerankers.none.NoReranker"}, [[["x"]]],
 )  # fmt: skip
 QUERIES = [Query(str(number), text) for number, text in enumerate(("When does the ferry leave?", "ticket bus", "x"))]
 

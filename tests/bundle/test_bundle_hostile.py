@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from forged import Cases, appended, config, forged, node, refusal, written
 
-OPENAI = "rag.generators.openai.OpenAiGenerator"
+OPENAI = "rag.components.generators.openai.OpenAiGenerator"
 DEEP = "{a: " * 200 + "1" + "}" * 200
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b, *b]\n"
 
@@ -22,34 +22,38 @@ TARGETS: Cases = {
         ("reranker", "rag.cli.app.main", "no component"),
         ("reranker", "rag.serve.app.create_app", "no component"),
         ("reranker", "rag.bundle.opened.Bundle", "no component"),
-        ("reranker", "rag.gate.candidate.Candidate", "no component"),
-        ("reranker", "rag.loaders.folder.FolderLoader", "no component"),
-        ("reranker", "rag.judges.llm.LlmJudge", "no component"),
-        ("reranker", "rag.selectors.score_floor.ScoreFloorSelector", "no component"),
-        ("reranker", "rag.rerankers.none.NoReranker.select", "no module"),
-        ("reranker", "rag.rerankers.mmr.np.load", "no module"),
-        ("reranker", "rag.rerankers.none.NoReranker.__init__", "no module"),
-        ("reranker", "rag.rerankers.none.__builtins__", "not a class"),
-        ("reranker", "rag.rerankers..none.NoReranker", "no class"),
-        ("reranker", "rag.rerankers.none.NoReranker; import os", "no class"),
-        ("reranker", "rag.rerankers.nowhere.Class", "no module"),
-        ("reranker", "rag.store.Store", "no component"),
-        ("reranker", "rag.embedders.openai.ServiceError", "no component"),
-        ("embedder", "rag.embedders.openai.ServiceError", "not a class"),
-        ("embedder", "rag.embedders.hashing.Counter", "not a class"),
-        ("embedder", "rag.embedders.limits.check_within", "not a class"),
-        ("generator", "rag.generators.gold.GoldGenerator", "reference answers"),
+        ("reranker", "rag.analysis.gate.candidate.Candidate", "no component"),
+        ("reranker", "rag.components.loaders.folder.FolderLoader", "no component"),
+        ("reranker", "rag.components.judges.llm.LlmJudge", "no component"),
+        ("reranker", "rag.components.selectors.score_floor.ScoreFloorSelector", "no component"),
+        ("reranker", "rag.components.rerankers.none.NoReranker.select", "no component"),
+        ("reranker", "rag.components.rerankers.mmr.np.load", "no component"),
+        ("reranker", "rag.components.rerankers.none.NoReranker.__init__", "no component"),
+        ("reranker", "rag.components.rerankers.none.__builtins__", "not a class"),
+        ("reranker", "rag.components.rerankers..none.NoReranker", "no class"),
+        ("reranker", "rag.components.rerankers.none.NoReranker; import os", "no class"),
+        ("reranker", "rag.components.rerankers.nowhere.Class", "no module"),
+        ("reranker", "rag.execution.store.store.Store", "no component"),
+        ("reranker", "rag.components.embedders.openai.ServiceError", "no component"),
+        ("embedder", "rag.components.embedders.openai.ServiceError", "not a class"),
+        ("embedder", "rag.components.embedders.hashing.Counter", "not a class"),
+        ("embedder", "rag.components.embedders.limits.check_within", "not a class"),
+        ("generator", "rag.components.generators.gold.GoldGenerator", "reference answers"),
         ("generator", "", "no class"),
     )
 }
 
 CONFIGS: Cases = {
     "target inside a generator": (
-        node("generator", target="rag.generators.closed_book.ClosedBookGenerator", generator={"_target_": "os.path.join.x"}),
+        node(
+            "generator",
+            target="rag.components.generators.closed_book.ClosedBookGenerator",
+            generator={"_target_": "os.path.join.x"},
+        ),
         "outside of rag",
     ),
     "target inside a rewriter": (
-        node("queries", target="rag.queries.rewrite.ModelRewrite", generator={"_target_": "rag.cli.app.main"}),
+        node("queries", target="rag.components.queries.rewrite.ModelRewrite", generator={"_target_": "rag.cli.app.main"}),
         "no component",
     ),
     "target inside a list": (node("memory", signals=[{"deep": [{"_target_": "os.system.x"}]}]), "outside of rag"),
@@ -61,27 +65,40 @@ CONFIGS: Cases = {
     "runtime": (node("embedder", runtime={"cache": "/tmp"}), "stands in no bundle"),
     "deep runtime": (node("prompt", strategies={"x": {"runtime": 1}}), "stands in no bundle"),
     "cache outside": (
-        node("embedder", target="rag.embedders.static.StaticEmbedder", cache="/etc/cron.d"),
+        node("embedder", target="rag.components.embedders.static.StaticEmbedder", cache="/etc/cron.d"),
         "matter of the machine",
     ),
     "cache of the hub": (
-        node("reranker", target="rag.rerankers.cross_encoder.CrossEncoderReranker", model="a/b", revision="1", cache="../x"),
+        node(
+            "reranker",
+            target="rag.components.rerankers.cross_encoder.CrossEncoderReranker",
+            model="a/b",
+            revision="1",
+            cache="../x",
+        ),
         "matter of the machine",
     ),
     "model outside": (
-        node("reranker", target="rag.rerankers.cross_encoder.CrossEncoderReranker", model="/usr/share", revision="1"),
+        node(
+            "reranker", target="rag.components.rerankers.cross_encoder.CrossEncoderReranker", model="/usr/share", revision="1"
+        ),
         "owner/name",
     ),
     "model above": (
-        node("reranker", target="rag.rerankers.cross_encoder.CrossEncoderReranker", model="a/..", revision="1"),
+        node("reranker", target="rag.components.rerankers.cross_encoder.CrossEncoderReranker", model="a/..", revision="1"),
         "owner/name",
     ),
     "model that is not inside": (
-        node("reranker", target="rag.rerankers.cross_encoder.CrossEncoderReranker", model="models/reranker"),
+        node("reranker", target="rag.components.rerankers.cross_encoder.CrossEncoderReranker", model="models/reranker"),
         "--model reranker=<folder>",
     ),
     "model that is not listed": (
-        node("reranker", target="rag.rerankers.cross_encoder.CrossEncoderReranker", model="nobody/none", revision="0" * 40),
+        node(
+            "reranker",
+            target="rag.components.rerankers.cross_encoder.CrossEncoderReranker",
+            model="nobody/none",
+            revision="0" * 40,
+        ),
         "lists no model",
     ),
     "key of another service": (
@@ -126,32 +143,35 @@ CONFIGS: Cases = {
     "stranger deep inside": (
         node(
             "memory",
-            target="rag.memories.summary_buffer.SummaryBufferMemory",
+            target="rag.components.memories.summary_buffer.SummaryBufferMemory",
             summarizer={
-                "_target_": "rag.memories.summaries.ModelSummary",
+                "_target_": "rag.components.memories.summaries.ModelSummary",
                 "generator": {"_target_": OPENAI, "model": "m", "base_url": "https://stranger.example/v1"},
             },
         ),
         "OPENAI_API_KEY to stranger.example",
     ),
     "embedder of a stranger": (
-        node("embedder", target="rag.embedders.openai.OpenAiEmbedder", base_url="https://stranger.example/v1"),
+        node("embedder", target="rag.components.embedders.openai.OpenAiEmbedder", base_url="https://stranger.example/v1"),
         "stranger.example",
     ),
     "variable for the embedder": (
-        node("embedder", target="rag.embedders.openai.OpenAiEmbedder", api_key_env="AWS_SECRET_ACCESS_KEY"),
+        node("embedder", target="rag.components.embedders.openai.OpenAiEmbedder", api_key_env="AWS_SECRET_ACCESS_KEY"),
         "matter of the machine",
     ),
     "environment": (node("prompt", role="${oc.env:ASSAY_CANARY}"), "interpolation"),
     "environment in a key": (node("prompt", **{"${oc.env:ASSAY_CANARY}": "x"}), "interpolation"),
     "decoded environment": (node("generator", language="${oc.decode:${oc.env:ASSAY_CANARY}}"), "interpolation"),
     "unknown key": (config(lambda known: known.update(callbacks=[])), "callbacks: is no part"),
-    "loader": (config(lambda known: known.update(loader={"_target_": "rag.loaders.folder.FolderLoader"})), "no part"),
+    "loader": (
+        config(lambda known: known.update(loader={"_target_": "rag.components.loaders.folder.FolderLoader"})),
+        "no part",
+    ),
     "missing key": (config(lambda known: known.pop("fusion")), "fusion: is missing"),
     "two prompts": (written("config.yaml", "prompt: {}\n"), "stands in prompt.yaml too"),
     "no component": (config(lambda known: known.update(reranker=3)), "is no component"),
     "selector of an older bundle": (
-        config(lambda known: known.update(selector={"_target_": "rag.selectors.none.NoSelector"})),
+        config(lambda known: known.update(selector={"_target_": "rag.components.selectors.none.NoSelector"})),
         "selector: is one component without a name",
     ),
     "index that leads elsewhere": (
@@ -173,7 +193,7 @@ CONFIGS: Cases = {
             lambda known: known.update(
                 guard={
                     "scan": {
-                        "_target_": "rag.guards.scan.ScanGuard",
+                        "_target_": "rag.components.guards.scan.ScanGuard",
                         "flag": 0.5,
                         "quarantine": 0.9,
                         "disguise": 0.1,
@@ -188,7 +208,10 @@ CONFIGS: Cases = {
         config(
             lambda known: known.update(
                 guard={
-                    "output": {"_target_": "rag.guards.output.OutputGuard", "patterns": {"image": "((a{1000}){1000}){1000}"}}
+                    "output": {
+                        "_target_": "rag.components.guards.output.OutputGuard",
+                        "patterns": {"image": "((a{1000}){1000}){1000}"},
+                    }
                 }
             )
         ),
@@ -196,7 +219,7 @@ CONFIGS: Cases = {
     ),
     "pinned beyond": (config(lambda known: known.update(pinned=["../../etc/passwd"])), "there is no document"),
     "parameter of nobody": (node("reranker", command="rm -rf /"), "has no parameter"),
-    "role that does not fit": (node("reranker", target="rag.rerankers.width.Width"), "rag.rerankers"),
+    "role that does not fit": (node("reranker", target="rag.components.rerankers.width.Width"), "rag.components.rerankers"),
     "alias": (written("config.yaml", "k: &a 5\ndepth: *a\n"), "anchor"),
     "billion laughs": (written("config.yaml", LAUGHS), "anchor"),
     "python tag": (written("config.yaml", "k: !!python/object/apply:os.system ['touch canary']\n"), "the tag"),

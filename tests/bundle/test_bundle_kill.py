@@ -16,7 +16,7 @@ from rag.bundle.measured import measured, named
 from rag.bundle.opened import open_bundle
 from rag.bundle.seal import content_of, export, packed, written
 from rag.bundle.writing import appearing
-from rag.errors import StoreError
+from rag.core.errors import StoreError
 
 MOMENTS, STEPS = 50, 40
 

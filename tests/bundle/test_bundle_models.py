@@ -14,11 +14,11 @@ from rag.bundle import contents
 from rag.bundle import opened as opening
 from rag.bundle.archive import pack
 from rag.bundle.opened import open_bundle
-from rag.errors import ConfigError, StoreError
-from rag.models import PinnedModel
+from rag.core.errors import ConfigError, StoreError
+from rag.core.models.models import PinnedModel
 
-CROSS = "rag.rerankers.cross_encoder.CrossEncoderReranker"
-EMBEDDER = "rag.embedders.sentence_transformer.SentenceTransformerEmbedder"
+CROSS = "rag.components.rerankers.cross_encoder.CrossEncoderReranker"
+EMBEDDER = "rag.components.embedders.sentence_transformer.SentenceTransformerEmbedder"
 MODULES = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
 
 

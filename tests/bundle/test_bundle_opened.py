@@ -10,13 +10,13 @@ import pytest
 from forged import refusal, resealed
 from small import write_golden
 
-from rag.answering import config_of, open_config
 from rag.bundle import layout, seal
 from rag.bundle.archive import pack
 from rag.bundle.manifest import digest_of
 from rag.bundle.opened import open_bundle
-from rag.errors import ConfigError
-from rag.records import Query
+from rag.core.errors import ConfigError
+from rag.core.records import Query
+from rag.execution.sweep.answering import config_of, open_config
 
 QUESTIONS = [Query(str(number), text) for number, text in enumerate(("When does the ferry leave?", "bus", "zebra", ""))]
 
@@ -109,7 +109,7 @@ class TestServers:
     """Where a generator of a bundle may send what."""
 
     def bundle(self, base: Path, target: Path, **values: object) -> Path:
-        given = {"target": "rag.generators.openai.OpenAiGenerator", "model": "m", **values}
+        given = {"target": "rag.components.generators.openai.OpenAiGenerator", "model": "m", **values}
         return forged.forged(base, target, forged.node("generator", **given))
 
     @pytest.mark.parametrize(
@@ -210,12 +210,15 @@ def test_a_conf_folder_that_lies_beside_a_bundle_trusts_nobody(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    given = {"target": "rag.generators.openai.OpenAiGenerator", "model": "m", "base_url": "https://stranger.example/v1"}
+    given = {
+        "target": "rag.components.generators.openai.OpenAiGenerator",
+        "model": "m",
+        "base_url": "https://stranger.example/v1",
+    }
     made = forged.forged(base, tmp_path / "b", forged.node("generator", **given))
     (tmp_path / "conf" / "generator").mkdir(parents=True)
-    preset = (
-        "_target_: rag.generators.openai.OpenAiGenerator\nbase_url: https://stranger.example/v1\napi_key_env: OPENAI_API_KEY\n"
-    )
+    preset = "_target_: rag.components.generators.openai.OpenAiGenerator\nbase_url: https://stranger.example/v1\n"
+    preset += "api_key_env: OPENAI_API_KEY\n"
     (tmp_path / "conf" / "generator" / "ours.yaml").write_text(preset, "utf-8")
     assert "stranger.example" in refusal(made).what
 

@@ -21,7 +21,6 @@ from small import write_golden
 from swept import sweep, trials
 from verbs import verb
 
-from rag import pipeline as pipelines
 from rag.bundle import parity, proof, remote
 from rag.bundle.measured import measured
 from rag.bundle.opened import Bundle, open_bundle
@@ -29,10 +28,11 @@ from rag.bundle.parity import replay, replay_url, replayed, replayed_url
 from rag.bundle.proof import Case
 from rag.bundle.seal import export
 from rag.bundle.trust import ROOMS
-from rag.entries import Entry
-from rag.errors import DataError, ServiceError
-from rag.files import shipped
-from rag.records import Message, Query, Recalled, Sought, Turn
+from rag.core.errors import DataError, ServiceError
+from rag.core.files import shipped
+from rag.core.records import Message, Query, Recalled, Sought, Turn
+from rag.execution.store.entries import Entry
+from rag.pipeline import pipeline as pipelines
 
 PIPELINES = {
     "words alone": "index=[bm25s] fusion=single",
@@ -382,7 +382,7 @@ def test_what_cannot_be_asked_over_http_is_left_out(there: Path, tmp_path: Path)
     silent = [replace(case, answer=None) for case in cases]
     marked = [replace(case, query=replace(case.query, history=(Turn("assistant", "Eight [1]."),))) for case in cases]
     halved = [replace(case, query=Query("q", "When \ud800?")) for case in cases]
-    asking = {**bundle.config, "queries": {"_target_": "rag.queries.rewrite.ModelRewrite"}}
+    asking = {**bundle.config, "queries": {"_target_": "rag.components.queries.rewrite.ModelRewrite"}}
     assert proof.asks(asking)
     with httpserver({"data": [{"id": "m", "bundle": bundle.digest}]}) as url:
         for lines in (silent, marked, halved):

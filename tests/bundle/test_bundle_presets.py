@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering import config_of
-from rag.build import Components
 from rag.bundle.layout import KEPT
 from rag.bundle.trust import ROOMS, SEVERAL, check_config, check_roles
-from rag.files import shipped
-from rag.identity import without_runtime
+from rag.config.build import Components
+from rag.config.identity import without_runtime
+from rag.core.files import shipped
+from rag.execution.sweep.answering import config_of
 
 
 def choices(role: str) -> list[str]:

@@ -11,17 +11,17 @@ import yaml
 from swept import called, sweep, trials
 from verbs import Verb, verb
 
-from rag import baseline
-from rag.answering import config_of
+from rag.analysis import baseline
 from rag.bundle import leaks, seal
 from rag.bundle.layout import KEPT, MANIFEST, SEAL
 from rag.bundle.manifest import digest_of
 from rag.bundle.measured import named
 from rag.bundle.opened import open_bundle
 from rag.bundle.seal import Sealed, export
-from rag.errors import ConfigError, DataError, StoreError, UserError
-from rag.models import sha256
-from rag.records import Document
+from rag.core.errors import ConfigError, DataError, StoreError, UserError
+from rag.core.models.models import sha256
+from rag.core.records import Document
+from rag.execution.sweep.answering import config_of
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_the_config_is_plain_and_holds_what_answers_and_no_more(there: Path, tmp
     text = (sealed.path / "config.yaml").read_text("utf-8")
     config = yaml.safe_load(text)
     assert set(config) | {"prompt"} == set(KEPT)
-    assert yaml.safe_load((sealed.path / "prompt.yaml").read_text("utf-8"))["_target_"].startswith("rag.prompts.")
+    assert yaml.safe_load((sealed.path / "prompt.yaml").read_text("utf-8"))["_target_"].startswith("rag.components.prompts.")
     assert not any(mark in text for mark in ("${", "&id", "*id", "runtime", "!!"))
 
 

@@ -11,8 +11,6 @@ from swept import PLAIN, sweep, trials
 from tiny_model import write_tiny
 from verbs import verb
 
-from rag.answering import config_of
-from rag.build import Components
 from rag.bundle.archive import pack
 from rag.bundle.layout import KEPT
 from rag.bundle.opened import open_bundle
@@ -20,13 +18,15 @@ from rag.bundle.parity import replay
 from rag.bundle.references import files_of, fingerprint_of, referenced
 from rag.bundle.refusal import BundleError
 from rag.bundle.seal import export, seal
-from rag.embedders import minilm
-from rag.errors import ConfigError, DataError
-from rag.models import PinnedModel
-from rag.records import Query
+from rag.components.embedders import minilm
+from rag.config.build import Components
+from rag.core.errors import ConfigError, DataError
+from rag.core.models.models import PinnedModel
+from rag.core.records import Query
+from rag.execution.sweep.answering import config_of
 
 COMMIT = "a" * 40
-EMBEDDER = "rag.embedders.sentence_transformer.SentenceTransformerEmbedder"
+EMBEDDER = "rag.components.embedders.sentence_transformer.SentenceTransformerEmbedder"
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def test_a_model_on_the_hub_is_named_by_its_commit_and_the_sha256_of_its_weights
 
 def test_a_model_on_the_hub_that_is_not_here_is_sealed_without_its_weights(tmp_path: Path) -> None:
     node = {"_target_": EMBEDDER, "model": "tiny/bert", "revision": COMMIT, "runtime": {"cache": str(tmp_path)}}
-    config = {"index": {"dense": {"_target_": "rag.indexes.faiss_flat.FaissFlatIndex"}}, "embedder": node}
+    config = {"index": {"dense": {"_target_": "rag.components.indexes.faiss_flat.FaissFlatIndex"}}, "embedder": node}
     (model,) = referenced(config, Components()).models
     assert (model.fingerprint, model.weights) == (f"tiny/bert@{COMMIT}", {})
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.build import Components
-from rag.errors import ConfigError
-from rag.records import Chunk, Finding, Hit, Message, Query, Ranking, Reply, Request, Span
-from rag.roles import Inspection, Screen
+from rag.config.build import Components
+from rag.core.errors import ConfigError
+from rag.core.records import Chunk, Finding, Hit, Message, Query, Ranking, Reply, Request, Span
+from rag.core.roles import Inspection, Screen
 
 CONF = Path(__file__).parents[2] / "conf"
 FILES = sorted(path for path in (CONF / "check").glob("*.yaml") if path.stem != "none")

@@ -2,16 +2,16 @@
 
 import pytest
 
-from rag.checks.citations import CitationsCheck
-from rag.checks.grounded import GroundedCheck
-from rag.checks.numbers import NumbersCheck
-from rag.checks.numerals import numbers, values
-from rag.checks.quotes import QuotesCheck
-from rag.embedders.hashing import HashingEmbedder
-from rag.errors import ConfigError
-from rag.headings import Section
-from rag.records import Chunk, Message, Query, Reply, Request, Span, Turn
-from rag.roles import Inspection
+from rag.components.checks.citations import CitationsCheck
+from rag.components.checks.grounded import GroundedCheck
+from rag.components.checks.numbers import NumbersCheck
+from rag.components.checks.numerals import numbers, values
+from rag.components.checks.quotes import QuotesCheck
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.core.errors import ConfigError
+from rag.core.headings import Section
+from rag.core.records import Chunk, Message, Query, Reply, Request, Span, Turn
+from rag.core.roles import Inspection
 
 
 def told(check: Inspection, reply: str, *contexts: str, question: str = "?", history: tuple[Turn, ...] = ()) -> list[str]:

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import yaml
 
-from rag.checks.off_topic import OffTopicCheck
-from rag.embedders.hashing import HashingEmbedder
-from rag.errors import ConfigError
-from rag.headings import Section
-from rag.items import StoredEmbedder
-from rag.records import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
-from rag.roles import Scaled
-from rag.store import Store
+from rag.components.checks.off_topic import OffTopicCheck
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.core.errors import ConfigError
+from rag.core.headings import Section
+from rag.core.records import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
+from rag.core.roles import Scaled
+from rag.execution.store.items import StoredEmbedder
+from rag.execution.store.store import Store
 
 CONF = Path(__file__).parents[2] / "conf"
 FERRY = "The ferry to Holm leaves at seven."

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rag.checks.retrieval_floor import RetrievalFloorCheck
-from rag.errors import ConfigError
-from rag.records import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
+from rag.components.checks.retrieval_floor import RetrievalFloorCheck
+from rag.core.errors import ConfigError
+from rag.core.records import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
 
 
 class Angles:

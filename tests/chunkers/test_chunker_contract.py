@@ -9,8 +9,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag.records import Document, Span
-from rag.roles import Chunker
+from rag.core.records import Document, Span
+from rag.core.roles import Chunker
 
 CONF = Path(__file__).parents[2] / "conf" / "chunker"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag.chunkers.fixed import FixedChunker, windows
-from rag.errors import ConfigError
-from rag.records import Document, Span
+from rag.components.chunkers.fixed import FixedChunker, windows
+from rag.core.errors import ConfigError
+from rag.core.records import Document, Span
 
 
 def cuts(chunker: FixedChunker, text: str) -> list[tuple[int, int]]:

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import Stemmer
 
-from rag.chunkers.fixed import FixedChunker
-from rag.chunkers.recursive import RecursiveChunker
-from rag.corpus import Corpus
-from rag.records import Document
-from rag.roles import Chunker
+from rag.components.chunkers.fixed import FixedChunker
+from rag.components.chunkers.recursive import RecursiveChunker
+from rag.core.corpus import Corpus
+from rag.core.records import Document
+from rag.core.roles import Chunker
 
 DATA = Path(os.environ.get("RAG_DATA", Path(__file__).parents[3] / "shared" / "data")) / "chroma-a"
 NAMES = ("chatlogs", "state_of_the_union", "wikitexts")

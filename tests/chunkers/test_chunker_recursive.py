@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.chunkers.recursive import RecursiveChunker
-from rag.errors import ConfigError
-from rag.records import Document
+from rag.components.chunkers.recursive import RecursiveChunker
+from rag.core.errors import ConfigError
+from rag.core.records import Document
 
 
 def chunks(text: str, *parameters: Any) -> list[str]:

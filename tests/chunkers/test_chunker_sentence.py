@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag.chunkers.sentence import SentenceChunker
-from rag.errors import ConfigError
-from rag.records import Document
+from rag.components.chunkers.sentence import SentenceChunker
+from rag.core.errors import ConfigError
+from rag.core.records import Document
 
 FIVE = "# Title\n\nOne is here. Two is here.\nThree is here. Four is here."
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.chunkers.token import TokenChunker
-from rag.errors import ConfigError
-from rag.records import Document, Span
+from rag.components.chunkers.token import TokenChunker
+from rag.core.errors import ConfigError
+from rag.core.records import Document, Span
 
 
 class ByteTokens:

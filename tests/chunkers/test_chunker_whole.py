@@ -1,7 +1,7 @@
 """Documents as they are."""
 
-from rag.chunkers.whole import WholeChunker
-from rag.records import Document, Span
+from rag.components.chunkers.whole import WholeChunker
+from rag.core.records import Document, Span
 
 
 def test_a_document_is_a_chunk() -> None:

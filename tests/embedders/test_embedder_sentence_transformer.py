@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import windows
-from rag.embedders.sentence_transformer import SentenceTransformerEmbedder
-from rag.errors import ConfigError, ServiceError
+from rag.components.embedders.sentence_transformer import SentenceTransformerEmbedder
+from rag.core.errors import ConfigError, ServiceError
+from rag.pipeline import windows
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TEXTS = ["annual leave", "days", ""]

@@ -10,10 +10,10 @@ import pytest
 import torch
 from model2vec import StaticModel
 
-from rag.embedders import minilm, packed, static
-from rag.embedders.static import StaticEmbedder
-from rag.embedders.tokens import tokenizer
-from rag.errors import ConfigError
+from rag.components.embedders import minilm, packed, static
+from rag.components.embedders.static import StaticEmbedder
+from rag.components.embedders.tokens import tokenizer
+from rag.core.errors import ConfigError
 
 
 def stored(cache: Path) -> Path:

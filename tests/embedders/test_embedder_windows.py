@@ -8,13 +8,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag.build import Components
-from rag.embedders.minilm import MiniLmEmbedder
-from rag.embedders.windows import WindowsEmbedder
-from rag.errors import ConfigError
-from rag.records import Vectors
+from rag.components.embedders.minilm import MiniLmEmbedder
+from rag.components.embedders.windows import WindowsEmbedder
+from rag.config.build import Components
+from rag.core.errors import ConfigError
+from rag.core.records import Vectors
 
-TARGET = "rag.embedders.windows.WindowsEmbedder"
+TARGET = "rag.components.embedders.windows.WindowsEmbedder"
 
 
 class Counting:
@@ -93,6 +93,6 @@ def test_windows_wider_than_the_model_reads_are_refused() -> None:
 
 
 def test_an_embedder_that_does_not_say_what_it_reads_is_refused() -> None:
-    node = {"_target_": TARGET, "embedder": {"_target_": "rag.chunkers.whole.WholeChunker"}}
+    node = {"_target_": TARGET, "embedder": {"_target_": "rag.components.chunkers.whole.WholeChunker"}}
     with pytest.raises(ConfigError, match=r"embedder\.embedder: (?s:.*) WindowedEmbedder"):
         Components().role("embedder", node)

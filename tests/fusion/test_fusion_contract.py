@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.build import Components
-from rag.rankings import NOTHING, Rankings
-from rag.roles import Fusion, changes_nothing
+from rag.config.build import Components
+from rag.core.rankings import NOTHING, Rankings
+from rag.core.roles import Fusion, changes_nothing
 
 LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.errors import ConfigError
-from rag.fusion.rrf import ReciprocalRankFusion
-from rag.rankings import Rankings
+from rag.components.fusion.rrf import ReciprocalRankFusion
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 

@@ -1,8 +1,8 @@
 import pytest
 
-from rag.errors import ConfigError
-from rag.fusion.single import SingleFusion
-from rag.rankings import Rankings
+from rag.components.fusion.single import SingleFusion
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
 
 ONE = Rankings.pack([[(4, 2.0), (1, 1.5)], [(2, 0.5)]])
 TWO = Rankings.pack([[(9, 9.0)], [(8, 8.0)]])

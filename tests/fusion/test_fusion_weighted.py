@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.errors import ConfigError
-from rag.fusion.weighted import NORMALISATIONS, WeightedFusion
-from rag.rankings import Rankings
+from rag.components.fusion.weighted import NORMALISATIONS, WeightedFusion
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=150, deadline=None)  # a busy machine is no failure
 

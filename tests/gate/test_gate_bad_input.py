@@ -10,8 +10,8 @@ import pytest
 from gated import AXES, GATE, forge, write_gated, write_many
 from verbs import Verb
 
-from rag.chunkers.fixed import FixedChunker
-from rag.records import Document, Span
+from rag.components.chunkers.fixed import FixedChunker
+from rag.core.records import Document, Span
 
 KEPT = Path("reports/baselines/study.json")
 

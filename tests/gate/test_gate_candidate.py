@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from verbs import Verb
 
-from rag.errors import ConfigError, ProblemsError
-from rag.experiment import load
-from rag.gate import candidate, last_line, measure, spec
-from rag.gate.spec import Gate, Margin
-from rag.objective import Bound
+from rag.analysis.gate import candidate, last_line, measure, spec
+from rag.analysis.gate.spec import Gate, Margin
+from rag.config.experiment import load
+from rag.core.errors import ConfigError, ProblemsError
+from rag.execution.sweep.objective import Bound
 
 COLUMNS = ["recall@5", "ndcg@10"]
 

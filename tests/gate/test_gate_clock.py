@@ -8,12 +8,12 @@ import pytest
 from gated import forge, write_gated
 from verbs import Verb
 
-from rag.gate import clock
-from rag.gate.bounds import clocked
-from rag.gate.clock import Ratio
-from rag.gate.decide import FAIL, INCONCLUSIVE, PASS
-from rag.objective import Bound
-from rag.records import Example, Query
+from rag.analysis.gate import clock
+from rag.analysis.gate.bounds import clocked
+from rag.analysis.gate.clock import Ratio
+from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS
+from rag.core.records import Example, Query
+from rag.execution.sweep.objective import Bound
 
 EXAMPLES = tuple(Example(Query(f"q{row}", f"Number {row}?")) for row in range(20))
 BOUND = Bound.parse("latency_p95_ratio <= 1.3")
@@ -110,7 +110,7 @@ def test_the_same_pipeline_is_not_timed(rag: Verb) -> None:
 def test_a_baseline_that_can_be_built_no_more_leaves_the_bound_open(rag: Verb) -> None:
     gate_of("<= 1.3")
     kept = Path("reports/baselines/study.json")
-    forge(kept, lambda content: content["config"]["chunker"].update({"_target_": "rag.chunkers.gone.GoneChunker"}))
+    forge(kept, lambda content: content["config"]["chunker"].update({"_target_": "rag.components.chunkers.gone.GoneChunker"}))
     said = rag("gate", "study.yaml", "chunker.size=300", "--json")
     assert (said.code, said.json["verdict"]) == (3, "INCONCLUSIVE")
-    assert "there is no module 'rag.chunkers.gone'" in said.json["bounds"][0]["why"]
+    assert "there is no module 'rag.components.chunkers.gone'" in said.json["bounds"][0]["why"]

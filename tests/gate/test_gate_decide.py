@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import DataError
-from rag.evaluate import Scores
-from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide, needed_for, paired, verdict_of
-from rag.gate.spec import Margin
-from rag.golden import Golden
-from rag.paired import family
-from rag.records import Document, Example, Query
-from rag.results import Result, question_digest
+from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, decide, needed_for, paired, verdict_of
+from rag.analysis.gate.spec import Margin
+from rag.core.errors import DataError
+from rag.core.records import Document, Example, Query
+from rag.evaluation.data.golden import Golden
+from rag.evaluation.evaluate import Scores
+from rag.evaluation.statistics.paired import family
+from rag.execution.sweep.results import Result, question_digest
 
 NAN = math.nan
 

@@ -6,12 +6,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rag.baseline import Baseline
-from rag.gate.bounds import Kept
-from rag.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
-from rag.gate.documents import code, counted, figure, junit_of, markdown_of, marker
-from rag.gate.spec import Gate
-from rag.gate.told import Lost, Told
+from rag.analysis.baseline import Baseline
+from rag.analysis.gate.bounds import Kept
+from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
+from rag.analysis.gate.documents import code, counted, figure, junit_of, markdown_of, marker
+from rag.analysis.gate.spec import Gate
+from rag.analysis.gate.told import Lost, Told
 
 HOSTILE = "</code><script>alert(1)</script> | @everyone [x](http://evil) `a` $b$ *c* \x00\x1b[31m -->\n## Title"
 

@@ -11,10 +11,10 @@ import pytest
 from gated import forge
 from verbs import Said, Verb
 
-from rag import baseline
-from rag.errors import DataError
-from rag.experiment import load
-from rag.gate import measure
+from rag.analysis import baseline
+from rag.analysis.gate import measure
+from rag.config.experiment import load
+from rag.core.errors import DataError
 
 KEPT = Path("reports/baselines/study.json")
 WORSE = "chunker.size=40"

@@ -8,8 +8,8 @@ import pytest
 from gated import write_gated
 from verbs import Verb
 
-from rag.plan import components_for
-from rag.store import Entry, Store
+from rag.execution.graph.plan import components_for
+from rag.execution.store.store import Entry, Store
 
 GATE = 'gate: {metrics: {opinion@5: 0.03}, bounds: ["failed == 0", "opinion@5 >= 0.9"]}\n'
 FIXED = ', "+metric.opinion._target_=sage.opinion.Opinion", "metrics=[ndcg@10,recall@5,opinion@5]"'
@@ -37,7 +37,7 @@ def _sage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     importlib.invalidate_caches()
     for name in ("sage", "sage.opinion"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("rag.plan.plugins", lambda: ("sage",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("sage",))
 
 
 def test_without_a_card_it_warns_and_with_one_it_fails(rag: Verb) -> None:

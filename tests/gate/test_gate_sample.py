@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from verbs import Said, Verb
 
-from rag import runners
-from rag.execute import Outcome
-from rag.experiment import load
-from rag.gate import measure, sample
-from rag.store import Entry
+from rag.analysis.gate import measure, sample
+from rag.config.experiment import load
+from rag.execution.graph import runners
+from rag.execution.graph.execute import Outcome
+from rag.execution.store.store import Entry
 
 Steps = Callable[[Any], Entry]
 

@@ -116,7 +116,7 @@ def test_a_broken_bound_fails(rag: Verb, here: Path) -> None:
 def test_a_change_may_take_the_place_of_what_an_axis_chose(rag: Verb) -> None:
     said = gate(rag, "chunker=whole")
     assert said.code in (0, 1, 3)
-    fixed, whole = "rag.chunkers.fixed.FixedChunker", "rag.chunkers.whole.WholeChunker"
+    fixed, whole = "rag.components.chunkers.fixed.FixedChunker", "rag.components.chunkers.whole.WholeChunker"
     assert said.json["changed"] == [{"key": "chunker", "baseline": fixed, "candidate": whole}]
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.citations import said
-from rag.corpus import Corpus
-from rag.errors import ConfigError
-from rag.generators.extractive import ExtractiveGenerator
-from rag.records import Document, Query, Reply, Request, Span
+from rag.components.generators.extractive import ExtractiveGenerator
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.records import Document, Query, Reply, Request, Span
+from rag.core.text.citations import said
 
 
 def ask(question: str, *texts: str, section: str = "") -> Request:

@@ -3,12 +3,12 @@
 import pytest
 from scripted_server import say, serving
 
-from rag.errors import ConfigError
-from rag.generators.closed_book import ClosedBookGenerator
-from rag.generators.extractive import ExtractiveGenerator
-from rag.generators.gold import GoldGenerator
-from rag.generators.openai import OpenAiGenerator
-from rag.records import Chunk, Message, Query, Request, Span, Turn
+from rag.components.generators.closed_book import ClosedBookGenerator
+from rag.components.generators.extractive import ExtractiveGenerator
+from rag.components.generators.gold import GoldGenerator
+from rag.components.generators.openai import OpenAiGenerator
+from rag.core.errors import ConfigError
+from rag.core.records import Chunk, Message, Query, Request, Span, Turn
 
 CONTEXT = Chunk(Span("d", 0, 3), "Sea")
 HISTORY = (Turn("user", "Hi"), Turn("assistant", "Hello"), Turn("user", "Who?"), Turn("assistant", "Ada"))

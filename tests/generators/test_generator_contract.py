@@ -8,9 +8,9 @@ import pytest
 from omegaconf import OmegaConf
 from scripted_server import answer, serving
 
-from rag.build import Components
-from rag.records import Chunk, Message, Query, Request, Span
-from rag.roles import Generator, fingerprint
+from rag.config.build import Components
+from rag.core.records import Chunk, Message, Query, Request, Span
+from rag.core.roles import Generator, fingerprint
 
 CHOICES = sorted((Path(__file__).parents[2] / "conf" / "generator").glob("*.yaml"))
 TEXTS = ("Leave is 26 days. Sick pay is full.", "Otters swim in the river.", "The gauge at weir 7 is broken.")

@@ -9,10 +9,10 @@ from email.utils import formatdate
 import pytest
 from scripted_server import Exchange, Step, cut, error, say, send, serving, stream
 
-from rag import endpoint
-from rag.errors import RefusalError, ServiceError
-from rag.generators.openai import OpenAiGenerator
-from rag.records import Message, Query, Request
+from rag.components.generators.openai import OpenAiGenerator
+from rag.core.errors import RefusalError, ServiceError
+from rag.core.models import endpoint
+from rag.core.records import Message, Query, Request
 
 KEY = "sk-very-secret-0123456789"
 ASKED = Request(Query("q", "Who?"), (), (Message("user", "Who wrote the notes?"),))

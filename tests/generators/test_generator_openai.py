@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from scripted_server import SOON, Exchange, Script, Step, cut, error, hang_up, say, send, serving, slow, stream
 
-from rag.errors import ConfigError, ServiceError
-from rag.generators.openai import OpenAiGenerator
-from rag.records import Chunk, Message, Query, Reply, Request, Span
+from rag.components.generators.openai import OpenAiGenerator
+from rag.core.errors import ConfigError, ServiceError
+from rag.core.records import Chunk, Message, Query, Reply, Request, Span
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from scripted_server import say, serving
 
-from rag.errors import ConfigError
-from rag.files import shipped
-from rag.generators.openai import OpenAiGenerator
-from rag.generators.prices import listed
-from rag.records import Message, Query, Request
+from rag.components.generators.openai import OpenAiGenerator
+from rag.components.generators.prices import listed
+from rag.core.errors import ConfigError
+from rag.core.files import shipped
+from rag.core.records import Message, Query, Request
 
 ASKED = Request(Query("q", "Who?"), (), (Message("user", "Who?"),))
 

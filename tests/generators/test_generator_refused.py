@@ -3,10 +3,10 @@
 import pytest
 from scripted_server import Exchange, Script, Step, empty, error, say, send, serving, stream, too_long, wrong_key
 
-from rag.errors import RefusalError, ServiceError
-from rag.generators.openai import OpenAiGenerator
-from rag.generators.service import for_good
-from rag.records import Message, Query, Reply, Request
+from rag.components.generators.openai import OpenAiGenerator
+from rag.components.generators.service import for_good
+from rag.core.errors import RefusalError, ServiceError
+from rag.core.records import Message, Query, Reply, Request
 
 LLAMA = {"error": {"code": 400, "message": "request (4390 tokens) exceeds the available context size (4096 tokens)"}}
 LLAMA["error"]["type"] = "exceed_context_size_error"

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.corpus import Corpus
-from rag.generators.statements import Statement, statements
-from rag.records import Document, Span
+from rag.components.generators.statements import Statement, statements
+from rag.core.corpus import Corpus
+from rag.core.records import Document, Span
 
 
 def told(text: str, before: str = "") -> list[Statement]:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.corpus import Corpus
-from rag.errors import ConfigError
-from rag.generators.extractive import ExtractiveGenerator
-from rag.records import Document, Query, Reply, Request, Span
+from rag.components.generators.extractive import ExtractiveGenerator
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.records import Document, Query, Reply, Request, Span
 
 OLD = "# Leave HB-1 (2024 edition) - SUPERSEDED\n\n## Carrying over\n\nUp to six unused days could be carried over."
 NEW = "# Leave HB-1 (2025 edition)\n\n## Carrying over\n\nYou may carry over up to four unused days."

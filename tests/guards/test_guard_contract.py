@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.build import Components
-from rag.records import Chunk, Finding, Hit, Message, Query, Reply, Request, Span
-from rag.roles import Framing, Inspection, Screen
+from rag.config.build import Components
+from rag.core.records import Chunk, Finding, Hit, Message, Query, Reply, Request, Span
+from rag.core.roles import Framing, Inspection, Screen
 
 CONF = Path(__file__).parents[2] / "conf" / "guard"
 NAMES = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "none")

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from rag.errors import ConfigError
-from rag.guards.datamark import DatamarkGuard
-from rag.guards.rules import RulesGuard
-from rag.guards.spotlight import SpotlightGuard
-from rag.records import Chunk, Query, Reply, Request, Span, Turn
+from rag.components.guards.datamark import DatamarkGuard
+from rag.components.guards.rules import RulesGuard
+from rag.components.guards.spotlight import SpotlightGuard
+from rag.core.errors import ConfigError
+from rag.core.records import Chunk, Query, Reply, Request, Span, Turn
 
 QUERY = Query("q", "How many days?")
 SPOTLIGHT: dict[str, Any] = {
@@ -49,7 +49,7 @@ def test_no_context_and_no_question_holds_the_sentinel(monkeypatch: pytest.Monke
     import hmac
 
     real = hmac.new
-    monkeypatch.setattr("rag.guards.spotlight.hmac.new", lambda key, read, kind: real(key, read[:4], kind))
+    monkeypatch.setattr("rag.components.guards.spotlight.hmac.new", lambda key, read, kind: real(key, read[:4], kind))
     guard = SpotlightGuard(**SPOTLIGHT)
     found = guard.sentinel(QUERY, ["one"])
     other = guard.sentinel(QUERY, [f"one <</{found.upper()}>> two"])

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.checking import check
-from rag.errors import ConfigError
-from rag.guards.output import OutputGuard
-from rag.records import Chunk, Finding, Message, Query, Reply, Request, Span
+from rag.components.guards.output import OutputGuard
+from rag.core.errors import ConfigError
+from rag.core.records import Chunk, Finding, Message, Query, Reply, Request, Span
+from rag.pipeline.checking import check
 
 GIVEN = yaml.safe_load((Path(__file__).parents[2] / "conf" / "guard" / "output.yaml").read_text("utf-8"))["output"]
 WORDS = {name: value for name, value in GIVEN.items() if name != "_target_"}

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.errors import ConfigError
-from rag.guards.scan import ScanGuard
-from rag.records import Chunk, Hit, Query, Span
+from rag.components.guards.scan import ScanGuard
+from rag.core.errors import ConfigError
+from rag.core.records import Chunk, Hit, Query, Span
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("RAG_DATA", ROOT.parent / "shared" / "data"))

@@ -8,10 +8,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.build import Components
-from rag.rankings import Rankings
-from rag.records import Allowed, Vectors
-from rag.roles import Index, Searcher
+from rag.config.build import Components
+from rag.core.rankings import Rankings
+from rag.core.records import Allowed, Vectors
+from rag.core.roles import Index, Searcher
 
 CONF = Path(__file__).parents[2] / "conf" / "index"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))

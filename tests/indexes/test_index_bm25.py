@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from rag.errors import ConfigError
-from rag.indexes.bm25 import Bm25Index
-from rag.rankings import Rankings
+from rag.components.indexes.bm25 import Bm25Index
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 

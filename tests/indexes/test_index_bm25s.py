@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from Stemmer import Stemmer
 
-from rag.errors import ConfigError
-from rag.indexes.bm25s import METHODS, STOPWORDS, Bm25sIndex
-from rag.rankings import Rankings
+from rag.components.indexes.bm25s import METHODS, STOPWORDS, Bm25sIndex
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 

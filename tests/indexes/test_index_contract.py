@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import yaml
 
-from rag.build import Components
-from rag.rankings import NOTHING, Rankings
-from rag.records import Arrays, Vectors
-from rag.roles import Index, Searcher
+from rag.config.build import Components
+from rag.core.rankings import NOTHING, Rankings
+from rag.core.records import Arrays, Vectors
+from rag.core.roles import Index, Searcher
 
 CONF = Path(__file__).parents[2] / "conf" / "index"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.errors import ConfigError
-from rag.indexes.faiss_flat import FaissFlatIndex
-from rag.indexes.faiss_hnsw import FaissHnswIndex
-from rag.indexes.faiss_ivf import FaissIvfIndex
-from rag.indexes.vectors import one_thread
-from rag.rankings import Rankings
-from rag.records import Vectors
-from rag.roles import Index
+from rag.components.indexes.faiss_flat import FaissFlatIndex
+from rag.components.indexes.faiss_hnsw import FaissHnswIndex
+from rag.components.indexes.faiss_ivf import FaissIvfIndex
+from rag.components.indexes.vectors import one_thread
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
+from rag.core.records import Vectors
+from rag.core.roles import Index
 
 LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
@@ -130,8 +130,8 @@ def test_parameters_reach_the_library() -> None:
 
 BUILD = """
 import sys, hashlib, faiss, numpy as np
-from rag.indexes.faiss_hnsw import FaissHnswIndex
-from rag.indexes.faiss_ivf import FaissIvfIndex
+from rag.components.indexes.faiss_hnsw import FaissHnswIndex
+from rag.components.indexes.faiss_ivf import FaissIvfIndex
 faiss.omp_set_num_threads(int(sys.argv[1]))
 vectors = np.random.default_rng(5).normal(size=(800, 24)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

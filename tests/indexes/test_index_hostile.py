@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.build import Components
-from rag.errors import DataError
-from rag.records import Arrays
-from rag.roles import Index
+from rag.config.build import Components
+from rag.core.errors import DataError
+from rag.core.records import Arrays
+from rag.core.roles import Index
 
 CONF = Path(__file__).parents[2] / "conf" / "index"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))

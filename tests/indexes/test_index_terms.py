@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from Stemmer import Stemmer
 
-from rag.indexes.terms import Postings, Words, WordSearcher
+from rag.components.indexes.terms import Postings, Words, WordSearcher
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 
@@ -68,7 +68,7 @@ def test_many_questions_are_searched_in_blocks(postings: Postings, monkeypatch: 
     searcher = WordSearcher(Words(), postings)
     texts = ["a", "b", "", "a b", "c"]
     whole = searcher.search(texts, None, 3)
-    monkeypatch.setattr("rag.indexes.terms.BLOCK", 8)
+    monkeypatch.setattr("rag.components.indexes.terms.BLOCK", 8)
     parts = searcher.search(texts, None, 3)
     assert (parts.positions.tolist(), parts.scores.tolist()) == (whole.positions.tolist(), whole.scores.tolist())
 

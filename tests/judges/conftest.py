@@ -9,7 +9,7 @@ import pytest
 import yaml
 from judges.texts import CONTEXTS, SUPPORTED, UNSUPPORTED, WordEncoder
 
-from rag.build import Components
+from rag.config.build import Components
 
 CONF = Path(__file__).parents[2] / "conf" / "judge"
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score, recall_score, roc_auc_score
 
-from rag.agreement import DECISIONS, Auc, Decisions, Resampled
+from rag.evaluation.statistics.agreement import DECISIONS, Auc, Decisions, Resampled
 
 ONES = np.ones((1, 30))
 both = st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.booleans()), min_size=30, max_size=30)

@@ -15,12 +15,12 @@ from judges.texts import WordEncoder
 from sklearn.metrics import roc_auc_score
 from verbs import Verb, verb
 
-from rag import calibration
-from rag.calibration import Card, calibrate, card_of, cards, fit, keep
-from rag.claims import Case, Claim, Verdict
-from rag.errors import DataError, StoreError
-from rag.labelled import Labelled, labelled
-from rag.store import Store
+from rag.core.claims import Case, Claim, Verdict
+from rag.core.errors import DataError, StoreError
+from rag.execution.judges import calibration
+from rag.execution.judges.calibration import Card, calibrate, card_of, cards, fit, keep
+from rag.execution.judges.labelled import Labelled, labelled
+from rag.execution.store.store import Store
 
 DATA = Path(os.environ.get("RAG_DATA") or Path(__file__).parents[3] / "shared" / "data")
 WICE = DATA / "wice-dev" / "claim.jsonl"
@@ -256,7 +256,7 @@ def test_a_card_that_cannot_be_kept_is_shown_all_the_same(rag: Verb, small_set: 
 
 
 def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.plan.plugins", lambda: ("judges",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("judges",))
     other = small_set.with_name("other.jsonl")
     other.write_text("".join(small_set.read_text("utf-8").splitlines(keepends=True)[3:-2]), "utf-8")
     chosen = (f"data={small_set},{other}", "~judge.encoder.runtime", "judge.encoder._target_=judges.texts.WordEncoder")

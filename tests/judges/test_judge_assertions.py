@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.judges.assertions import claims, clauses, without_markers
+from rag.components.judges.assertions import claims, clauses, without_markers
 
 REFUSING = (re.compile("i do not know", re.IGNORECASE),)
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from judges.texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 
-from rag.build import Components
-from rag.claims import Case
-from rag.roles import Judge
+from rag.config.build import Components
+from rag.core.claims import Case
+from rag.core.roles import Judge
 
 CONF = Path(__file__).parents[2] / "conf" / "judge"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
@@ -81,8 +81,8 @@ def test_laws_of_relevance(node: dict[str, Any]) -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_building_loads_no_model(node: dict[str, Any]) -> None:
     program = (
-        "import json, sys\nsys.path.insert(0, sys.argv[2])\nfrom rag.build import Components\n"
-        "from rag.roles import fingerprint\n"
+        "import json, sys\nsys.path.insert(0, sys.argv[2])\nfrom rag.config.build import Components\n"
+        "from rag.core.roles import fingerprint\n"
         "name = fingerprint(Components(('judges',)).role('judge', json.loads(sys.argv[1])))\n"
         "print(json.dumps([name, [module for module in sys.argv[3:] if module in sys.modules]]))"
     )
@@ -90,4 +90,4 @@ def test_building_loads_no_model(node: dict[str, Any]) -> None:
         [sys.executable, "-c", program, json.dumps(node), TESTS, *HEAVY], capture_output=True, text=True, check=True
     )
     name, loaded = json.loads(ran.stdout)
-    assert (bool(name), loaded) == (node["_target_"] != "rag.judges.llm.LlmJudge", [])
+    assert (bool(name), loaded) == (node["_target_"] != "rag.components.judges.llm.LlmJudge", [])

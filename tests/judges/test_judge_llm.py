@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rag.claims import Case, Passage
-from rag.errors import ConfigError
-from rag.judges.llm import LlmJudge
-from rag.judges.replies import Said, majority, place, verdicts
-from rag.records import Reply, Request
+from rag.components.judges.llm import LlmJudge
+from rag.components.judges.replies import Said, majority, place, verdicts
+from rag.core.claims import Case, Passage
+from rag.core.errors import ConfigError
+from rag.core.records import Reply, Request
 
 CASE = Case("The door is red. It has {claims}.", ("A cat.", "See: the  Door\nis red."), "What colour?")
 YES = {"claim": 1, "supported": True, "context": 2, "quote": "the door is red"}

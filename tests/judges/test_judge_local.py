@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges.texts import CONTEXTS, WordEncoder
 
-from rag.claims import Case
-from rag.errors import ConfigError
-from rag.judges.local import LocalJudge
+from rag.components.judges.local import LocalJudge
+from rag.core.claims import Case
+from rag.core.errors import ConfigError
 
 WEIGHTS = {"bias": -4.0, "clause": 6.0, "passage": 1.0, "pairs": 0.0, "numbers": -4.0, "names": -2.0}
 WEIGHTS |= {"contradiction": -3.0, "changed": -1.0}

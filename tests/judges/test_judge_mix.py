@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from rag.judges.mix import STRENGTH, fitted, mixed
+from rag.components.judges.mix import STRENGTH, fitted, mixed
 
 
 def test_a_mix_is_the_logistic_of_its_odds() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.claims import Case
-from rag.errors import ConfigError
-from rag.judges.nli import NliJudge
+from rag.components.judges.nli import NliJudge
+from rag.core.claims import Case
+from rag.core.errors import ConfigError
 
 ASKED = "This answers: {question}"
 CONTEXTS = ("Cats sleep all day long. Dogs bark at night.", "A door was red.")

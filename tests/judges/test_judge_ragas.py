@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from judges.texts import SayingAsRagasWants, WordEncoder
 
-from rag.claims import Case, Spent
-from rag.errors import ConfigError, MissingExtraError, ServiceError
-from rag.judges.ragas import RagasJudge
-from rag.records import Reply, Request
+from rag.components.judges.ragas import RagasJudge
+from rag.core.claims import Case, Spent
+from rag.core.errors import ConfigError, MissingExtraError, ServiceError
+from rag.core.records import Reply, Request
 
 CONTEXTS = ("The door is red. The cat sleeps.", "Trains are late.")
 

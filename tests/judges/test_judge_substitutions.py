@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from judges.texts import CONTEXTS
 
-from rag.claims import Case
-from rag.judges.passages import Passages
-from rag.judges.substitutions import changing, substituted
-from rag.judges.words import words
+from rag.components.judges.passages import Passages
+from rag.components.judges.substitutions import changing, substituted
+from rag.components.judges.words import words
+from rag.core.claims import Case
 
 SOURCE = ("The old bridge of Basel was painted green by Keller in 2019. The owner of the new bridge lives in Bern.",)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.judges.words import words
+from rag.components.judges.words import words
 
 
 def stems(text: str, kind: str) -> list[str]:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from rag.generators.openai import OpenAiGenerator
+from rag.components.generators.openai import OpenAiGenerator
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rag import attacks, sweep
-from rag.attacks import Attacked
-from rag.experiment import load
-from rag.terminal.attacks import attacks as show
+from rag.analysis import attacks
+from rag.analysis.attacks import Attacked
+from rag.config.experiment import load
+from rag.execution.sweep import sweep
+from rag.reporting.terminal.attacks import attacks as show
 
 pytestmark = pytest.mark.llm
 

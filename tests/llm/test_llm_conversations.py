@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from bench.measuring import DATA, Report, needs_data
 
-from rag.build import Components
-from rag.compose import compose, hydra_ready, resolve
-from rag.loaders.gold import WORD
-from rag.records import Document, Material, Query, Request, Turn
+from rag.components.loaders.gold import WORD
+from rag.config.build import Components
+from rag.config.compose import compose, hydra_ready, resolve
+from rag.core.records import Document, Material, Query, Request, Turn
 
 pytestmark = pytest.mark.llm
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import RefusalError, ServiceError
-from rag.generators.openai import OpenAiGenerator
-from rag.records import Chunk, Message, Query, Request, Span
-from rag.replies import StoredGenerator
-from rag.store import Store
+from rag.components.generators.openai import OpenAiGenerator
+from rag.core.errors import RefusalError, ServiceError
+from rag.core.records import Chunk, Message, Query, Request, Span
+from rag.execution.store.replies import StoredGenerator
+from rag.execution.store.store import Store
 
 pytestmark = pytest.mark.llm
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from rag import golden
-from rag.errors import ConfigError, DataError
-from rag.golden import Golden
-from rag.loaders.attacks import PLACES, bipia, own
-from rag.loaders.disguises import WAYS, disguised
-from rag.loaders.poisoned import BENIGN, AttackCorpus, AttackQuestions
-from rag.metrics.attack_success import GOAL, AttackSuccess
-from rag.records import Answer, Query, Reply, Span
+from rag.components.loaders.attacks import PLACES, bipia, own
+from rag.components.loaders.disguises import WAYS, disguised
+from rag.components.loaders.poisoned import BENIGN, AttackCorpus, AttackQuestions
+from rag.components.metrics.attack_success import GOAL, AttackSuccess
+from rag.core.errors import ConfigError, DataError
+from rag.core.records import Answer, Query, Reply, Span
+from rag.evaluation.data import golden
+from rag.evaluation.data.golden import Golden
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = REPOSITORY / "datasets" / "injection"

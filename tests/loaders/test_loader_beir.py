@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from rag import golden
-from rag.errors import DataError
-from rag.loaders.beir import BeirLoader, BeirQuestions
-from rag.records import Document, Evidence, Example, Query, Turn
+from rag.components.loaders.beir import BeirLoader, BeirQuestions
+from rag.core.errors import DataError
+from rag.core.records import Document, Evidence, Example, Query, Turn
+from rag.evaluation.data import golden
 
 Collection = Callable[[str], Path]
 

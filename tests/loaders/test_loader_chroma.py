@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rag import golden
-from rag.errors import DataError
-from rag.loaders.chroma import ChromaLoader, ChromaQuestions
-from rag.records import Evidence, Example, Query, Span
+from rag.components.loaders.chroma import ChromaLoader, ChromaQuestions
+from rag.core.errors import DataError
+from rag.core.records import Evidence, Example, Query, Span
+from rag.evaluation.data import golden
 
 Collection = Callable[[str], Path]
 

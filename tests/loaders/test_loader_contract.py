@@ -10,10 +10,10 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from rag import golden
-from rag.build import Components
-from rag.records import Document, Span
-from rag.roles import Loader, Questions
+from rag.config.build import Components
+from rag.core.records import Document, Span
+from rag.core.roles import Loader, Questions
+from rag.evaluation.data import golden
 
 CONF = Path(__file__).parents[2] / "conf"
 LOADERS = sorted(path.stem for path in (CONF / "loader").glob("*.yaml"))
@@ -89,7 +89,7 @@ def test_nothing_is_read_before_it_is_asked_for(name: str, composed: Callable[..
 
 def test_a_loader_can_be_chosen_against_the_dataset(composed: Callable[..., dict[str, Any]]) -> None:
     config = composed("dataset=native", "loader=chroma", "dataset.path=/x")
-    assert config["loader"] == {"_target_": "rag.loaders.chroma.ChromaLoader", "path": "/x"}
+    assert config["loader"] == {"_target_": "rag.components.loaders.chroma.ChromaLoader", "path": "/x"}
 
 
 def test_span_gold_quotes_its_document(collection: Collection, composed: Callable[..., dict[str, Any]]) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from rag import golden
-from rag.dataset_check import check_dataset
-from rag.errors import ConfigError, DataError
-from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.records import Document, Evidence, Example, Query, Span, Turn
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core.errors import ConfigError, DataError
+from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.evaluation.data import golden
+from rag.evaluation.data.dataset_check import check_dataset
 
 HANDBOOK = Path(__file__).parents[2] / "datasets" / "handbook"
 DOCUMENTS = {

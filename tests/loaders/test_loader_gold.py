@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import DataError
-from rag.loaders import gold
-from rag.loaders.gold import anchor, closest_names, find_document, nearest, occurrences
-from rag.records import Document, Span
+from rag.components.loaders import gold
+from rag.components.loaders.gold import anchor, closest_names, find_document, nearest, occurrences
+from rag.core.errors import DataError
+from rag.core.records import Document, Span
 
 LEAVE = Document("leave.md", "Leave\n\nYou have 25 days.\nWardens have 28 days.\n")
 

@@ -1,7 +1,7 @@
 import pytest
 
-from rag.errors import DataError
-from rag.loaders.rows import Row, parse_row, shown
+from rag.components.loaders.rows import Row, parse_row, shown
+from rag.core.errors import DataError
 
 
 def test_fields_are_read_by_type() -> None:

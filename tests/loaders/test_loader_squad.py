@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rag import golden
-from rag.errors import DataError
-from rag.loaders.squad import SquadLoader, SquadQuestions
-from rag.records import Document, Evidence, Example, Query, Span
+from rag.components.loaders.squad import SquadLoader, SquadQuestions
+from rag.core.errors import DataError
+from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.evaluation.data import golden
 
 Collection = Callable[[str], Path]
 TITLE = "Ann_and_Bob"

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from small import write_golden
 from verbs import Verb, verb
 
-from rag import golden
-from rag.errors import DataError
-from rag.loaders.chroma import ChromaLoader
-from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.loaders.tree import Skipped, SkippedWarning, listed, tally
+from rag.components.loaders.chroma import ChromaLoader
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.tree import Skipped, SkippedWarning, listed, tally
+from rag.core.errors import DataError
+from rag.evaluation.data import golden
 
 PATTERNS = ("**/*.md", "**/*.txt")
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import DataError
-from rag.loaders.gold import anchor
-from rag.loaders.rendered import rendered
-from rag.records import Document, Span
+from rag.components.loaders.gold import anchor
+from rag.components.loaders.rendered import rendered
+from rag.core.errors import DataError
+from rag.core.records import Document, Span
 
 SOURCES = [
     ("You may **carry up to** four _unused_ days.", "You may carry up to four unused days.", None),

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_generator import Scripted, raising
 
-from rag.errors import BudgetError, ServiceError
-from rag.records import Query, Recalled, Reply, Request, Turn
-from rag.roles import Memory, changes_nothing
+from rag.core.errors import BudgetError, ServiceError
+from rag.core.records import Query, Recalled, Reply, Request, Turn
+from rag.core.roles import Memory, changes_nothing
 
 CONF = Path(__file__).parents[2] / "conf" / "memory"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
@@ -35,7 +35,7 @@ def made(node: Any, model: str) -> Any:
     """A component as its YAML says, with a scripted model where it asks for one."""
     if isinstance(node, dict) and "_target_" in node:
         module, _, name = node["_target_"].rpartition(".")
-        if module.startswith("rag.generators"):
+        if module.startswith("rag.components.generators"):
             return Scripted(MODELS[model])
         return getattr(importlib.import_module(module), name)(
             **{key: made(node[key], model) for key in node if key != "_target_"}

@@ -2,11 +2,11 @@
 
 import pytest
 
-from rag.errors import ConfigError
-from rag.memories.buffer import BufferMemory
-from rag.memories.none import NoMemory
-from rag.records import Query, Recalled, Turn
-from rag.roles import changes_nothing
+from rag.components.memories.buffer import BufferMemory
+from rag.components.memories.none import NoMemory
+from rag.core.errors import ConfigError
+from rag.core.records import Query, Recalled, Turn
+from rag.core.roles import changes_nothing
 
 HISTORY = (Turn("user", "How much leave is there?"), Turn("assistant", "26 days."))
 QUERY = Query("q", "And for field crew?", HISTORY)

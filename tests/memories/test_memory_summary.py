@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from rag import tokens
-from rag.errors import ConfigError, ServiceError
-from rag.memories.summaries import ModelSummary, Older, PickedSentences, Summary
-from rag.memories.summary_buffer import SummaryBufferMemory
-from rag.records import Message, Query, Recalled, Reply, Request, Turn
+from rag.components.memories.summaries import ModelSummary, Older, PickedSentences, Summary
+from rag.components.memories.summary_buffer import SummaryBufferMemory
+from rag.core.errors import ConfigError, ServiceError
+from rag.core.records import Message, Query, Recalled, Reply, Request, Turn
+from rag.core.text import tokens
 
 
 class Joining:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from rag import tokens
-from rag.errors import ConfigError
-from rag.memories.two_layer import TwoLayerMemory
-from rag.records import Query, Recalled, Turn
+from rag.components.memories.two_layer import TwoLayerMemory
+from rag.core.errors import ConfigError
+from rag.core.records import Query, Recalled, Turn
+from rag.core.text import tokens
 
 NODE = yaml.safe_load((Path(__file__).parents[2] / "conf" / "memory" / "two_layer.yaml").read_text(encoding="utf-8"))
 RULE = "The later holds."
@@ -68,7 +68,7 @@ def test_a_name_with_a_possessive_ending_is_that_name_and_a_shortened_word_is_no
 def test_scores_are_weighted_means() -> None:
     made = memory(topic=2, freshness=1, importance=1, half_life=4)
     turn = Turn("user", "pump oil Holm")
-    from rag.memories.statements import said
+    from rag.components.memories.statements import said
 
     # Topic 1/3 (of pump, oil, holm), freshness 1/2 after 4 messages, importance 1/3.
     assert made._score(turn, said(turn.text, "english"), frozenset({"pump"}), 4) == pytest.approx((2 / 3 + 1 / 2 + 1 / 3) / 4)

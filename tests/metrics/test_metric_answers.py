@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from rag.metrics.exact_match import ExactMatch
-from rag.metrics.squad import normalised
-from rag.metrics.token_f1 import TokenF1
-from rag.metrics.token_recall import TokenRecall
-from rag.records import Answer, Example, Query, Reply
+from rag.components.metrics.exact_match import ExactMatch
+from rag.components.metrics.squad import normalised
+from rag.components.metrics.token_f1 import TokenF1
+from rag.components.metrics.token_recall import TokenRecall
+from rag.core.records import Answer, Example, Query, Reply
 
 
 def said(text: str) -> Answer:

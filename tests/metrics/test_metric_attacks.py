@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from rag.errors import ConfigError, DataError
-from rag.metrics.attack_success import AttackSuccess
-from rag.records import Answer, Example, Query, Reply
+from rag.components.metrics.attack_success import AttackSuccess
+from rag.core.errors import ConfigError, DataError
+from rag.core.records import Answer, Example, Query, Reply
 
 METRIC = AttackSuccess({"code": ["ZEPHYR-?41", "zephyr forty"], "french": [r"\ble\b", r"\bjours\b", r"\best\b"]}, {"french": 2})
 

@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from rag.errors import ConfigError
-from rag.metrics.abstention import Abstention
-from rag.metrics.answered import Answered
-from rag.metrics.citation_precision import CitationPrecision
-from rag.metrics.citation_recall import CitationRecall
-from rag.metrics.declined import Declined
-from rag.metrics.evidence_cited import EvidenceCited
-from rag.records import Answer, Chunk, Evidence, Example, Hit, Query, Reply, Span
+from rag.components.metrics.abstention import Abstention
+from rag.components.metrics.answered import Answered
+from rag.components.metrics.citation_precision import CitationPrecision
+from rag.components.metrics.citation_recall import CitationRecall
+from rag.components.metrics.declined import Declined
+from rag.components.metrics.evidence_cited import EvidenceCited
+from rag.core.errors import ConfigError
+from rag.core.records import Answer, Chunk, Evidence, Example, Hit, Query, Reply, Span
 
 CONTEXTS = tuple(Hit(Chunk(Span(doc, start, start + 100), "x" * 100), 1.0) for doc, start in (("a", 0), ("a", 100), ("b", 0)))
 """[1] and [2] are of document a, [3] of b."""

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import yaml
 
-from rag.build import Components
-from rag.corpus import Corpus
-from rag.evaluate import Judged, gold_table, judge
-from rag.rankings import Rankings
-from rag.records import Answer, Chunk, Document, Evidence, Example, Hit, Query, Reply, Span
-from rag.roles import AnswerMetric, AssessedMetric, RankingMetric
+from rag.config.build import Components
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Answer, Chunk, Document, Evidence, Example, Hit, Query, Reply, Span
+from rag.core.roles import AnswerMetric, AssessedMetric, RankingMetric
+from rag.evaluation.evaluate import Judged, gold_table, judge
 
 CONF = Path(__file__).parents[2] / "conf"
 FILES = sorted((CONF / "metric").glob("*.yaml"))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from judges.texts import SayingAsRagasWants
 
-from rag.errors import ConfigError, MissingExtraError
-from rag.metrics.ragas_context import RagasContext
-from rag.records import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
+from rag.components.metrics.ragas_context import RagasContext
+from rag.core.errors import ConfigError, MissingExtraError
+from rag.core.records import Answer, Chunk, Example, Hit, Query, Reply, Request, Span
 
 BOTH = ["precision", "recall"]
 

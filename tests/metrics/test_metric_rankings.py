@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rag.judging import Judged
-from rag.metrics.char_precision import CharPrecision
-from rag.metrics.char_recall import CharRecall
-from rag.metrics.hit import Hit
-from rag.metrics.iou import IntersectionOverUnion
-from rag.metrics.judged import JudgedShare
-from rag.metrics.map import AveragePrecision
-from rag.metrics.mrr import ReciprocalRank
-from rag.metrics.ndcg import DiscountedGain
-from rag.metrics.precision import Precision
-from rag.metrics.recall import Recall
-from rag.roles import RankingMetric
+from rag.components.metrics.char_precision import CharPrecision
+from rag.components.metrics.char_recall import CharRecall
+from rag.components.metrics.hit import Hit
+from rag.components.metrics.iou import IntersectionOverUnion
+from rag.components.metrics.judged import JudgedShare
+from rag.components.metrics.map import AveragePrecision
+from rag.components.metrics.mrr import ReciprocalRank
+from rag.components.metrics.ndcg import DiscountedGain
+from rag.components.metrics.precision import Precision
+from rag.components.metrics.recall import Recall
+from rag.core.roles import RankingMetric
+from rag.evaluation.judging import Judged
 
 # One question: groups of grade 1, 3 and 2 at ranks 4, never and 2; six items of ten characters; twenty gold characters.
 TABLE = Judged(

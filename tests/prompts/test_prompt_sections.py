@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import ConfigError
-from rag.prompts.sections import SECTIONS, SectionPrompt
-from rag.prompts.templates import fill, named
-from rag.records import Document, Material, Message, Query, Recalled, Turn
+from rag.components.prompts.sections import SECTIONS, SectionPrompt
+from rag.components.prompts.templates import fill, named
+from rag.core.errors import ConfigError
+from rag.core.records import Document, Material, Message, Query, Recalled, Turn
 
 SMALL: dict[str, Any] = {"instruction": "Be brief.", "context": "Read:\n{contexts}", "closing": "Asked: {question}"}
 TURNS = (Turn("user", "Who?"), Turn("assistant", "Ada. [1]"))

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import write_golden
 
-from rag.answering import config_of, open_config
-from rag.corpus import Corpus
-from rag.errors import ConfigError
-from rag.guards.datamark import DatamarkGuard
-from rag.guards.spotlight import SpotlightGuard
-from rag.memories.none import NoMemory
-from rag.prompted import prompted
-from rag.prompts.sections import SectionPrompt
-from rag.reading import Reading, Screened
-from rag.records import Document, Material, Message, Query, Reply, Request, Span
-from rag.roles import Framing
+from rag.components.guards.datamark import DatamarkGuard
+from rag.components.guards.spotlight import SpotlightGuard
+from rag.components.memories.none import NoMemory
+from rag.components.prompts.sections import SectionPrompt
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.records import Document, Material, Message, Query, Reply, Request, Span
+from rag.core.roles import Framing
+from rag.execution.sweep.answering import config_of, open_config
+from rag.pipeline.prompted import prompted
+from rag.pipeline.reading import Reading, Screened
 
 LABELLED = "[{number}] {title} ({document}), {section}:\n{text}"
 

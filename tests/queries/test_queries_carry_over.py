@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.errors import ConfigError
-from rag.queries.carry_over import CarryOver
-from rag.queries.words import language
-from rag.records import Query, Turn
+from rag.components.queries.carry_over import CarryOver
+from rag.components.queries.words import language
+from rag.core.errors import ConfigError
+from rag.core.records import Query, Turn
 
 NODE = yaml.safe_load((Path(__file__).parents[2] / "conf" / "queries" / "carry_over.yaml").read_text(encoding="utf-8"))
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scripted_generator import Scripted, raising
 
-from rag.errors import BudgetError, ConfigError, RefusalError, ServiceError
-from rag.records import Query, Reply, Request, Turn
-from rag.roles import Rewriter, changes_nothing
+from rag.core.errors import BudgetError, ConfigError, RefusalError, ServiceError
+from rag.core.records import Query, Reply, Request, Turn
+from rag.core.roles import Rewriter, changes_nothing
 
 CONF = Path(__file__).parents[2] / "conf" / "queries"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))

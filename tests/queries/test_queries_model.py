@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from rag.errors import ConfigError
-from rag.queries.hyde import HypotheticalPassage
-from rag.queries.rewrite import ModelRewrite
-from rag.queries.several import ModelQuestions
-from rag.records import Message, Query, Reply, Request, Turn
+from rag.components.queries.hyde import HypotheticalPassage
+from rag.components.queries.rewrite import ModelRewrite
+from rag.components.queries.several import ModelQuestions
+from rag.core.errors import ConfigError
+from rag.core.records import Message, Query, Reply, Request, Turn
 
 PROMPT = "{history}\nLast: {question}\nNew:"
 HISTORY = (Turn("user", "Who built the {question} bridge?"), Turn("assistant", "A  firm\nof builders."))

@@ -2,11 +2,11 @@
 
 import pytest
 
-from rag.errors import ConfigError
-from rag.queries.human import HumanRewrite
-from rag.queries.turns import TypedTurns
-from rag.records import Query, Sought, Turn
-from rag.roles import changes_nothing
+from rag.components.queries.human import HumanRewrite
+from rag.components.queries.turns import TypedTurns
+from rag.core.errors import ConfigError
+from rag.core.records import Query, Sought, Turn
+from rag.core.roles import changes_nothing
 
 HISTORY = (Turn("user", "One?"), Turn("assistant", "1."), Turn("user", "Two?"), Turn("assistant", "2."))
 QUERY = Query("q", "Three?", HISTORY, "All three?")

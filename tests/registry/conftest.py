@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from gated import AXES, GATE, write_gated, write_many
 
-from rag import experiment, sweep, tracking
 from rag.bundle import seal
 from rag.bundle.opened import Bundle, open_bundle
-from rag.registry.register import Registered, register
+from rag.config import experiment
+from rag.execution.sweep import sweep
+from rag.tracking import tracking
+from rag.tracking.registry.register import Registered, register
 
 ALL = GATE.replace("gate:\n", "split: all\nholdout: 0\ngate:\n  split: all\n")
 ANSWERS = """\

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from forged import resealed
 
-from rag.answering import provenance, told
 from rag.bundle.opened import Bundle, open_bundle
-from rag.citations import without_markers
-from rag.records import Query, Request, Turn
-from rag.registry.agent import BundleAgent
-from rag.registry.register import Registered, register
+from rag.core.records import Query, Request, Turn
+from rag.core.text.citations import without_markers
+from rag.execution.sweep.answering import provenance, told
+from rag.tracking.registry.agent import BundleAgent
+from rag.tracking.registry.register import Registered, register
 
 Place = Callable[[str], Path]
 QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]

@@ -14,18 +14,18 @@ import pytest
 from gated import AXES, GATE, write_gated
 from verbs import Verb, verb
 
-from rag.answering import config_of
-from rag.build import Components
+from rag.analysis.gate.spec import Gate, Margin
 from rag.bundle.seal import seal
-from rag.errors import ConfigError, DataError, ServiceError
-from rag.gate.spec import Gate, Margin
-from rag.registry import promote as promotion
-from rag.registry import turns
-from rag.registry.judged import advisory
-from rag.registry.promote import Asked, promote
-from rag.registry.register import register
-from rag.registry.service import registry
-from rag.registry.versions import challenger, fetched
+from rag.config.build import Components
+from rag.core.errors import ConfigError, DataError, ServiceError
+from rag.execution.sweep.answering import config_of
+from rag.tracking.registry import promote as promotion
+from rag.tracking.registry import turns
+from rag.tracking.registry.judged import advisory
+from rag.tracking.registry.promote import Asked, promote
+from rag.tracking.registry.register import register
+from rag.tracking.registry.service import registry
+from rag.tracking.registry.versions import challenger, fetched
 
 Place = Callable[[str], Path]
 

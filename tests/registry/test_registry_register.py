@@ -14,10 +14,10 @@ from verbs import verb
 from rag.bundle.archive import pack
 from rag.bundle.opened import open_bundle
 from rag.bundle.parity import Mismatch
-from rag.errors import ConfigError, DataError, ServiceError, UserError
-from rag.registry import opening
-from rag.registry.promote import promote
-from rag.registry.register import Registered, register
+from rag.core.errors import ConfigError, DataError, ServiceError, UserError
+from rag.tracking.registry import opening
+from rag.tracking.registry.promote import promote
+from rag.tracking.registry.register import Registered, register
 
 Place = Callable[[str], Path]
 QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]

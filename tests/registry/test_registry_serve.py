@@ -16,10 +16,10 @@ import httpx
 import pytest
 from ports import free_port
 
-from rag.answering import told
-from rag.records import Query
-from rag.registry.promote import promote
-from rag.registry.register import register
+from rag.core.records import Query
+from rag.execution.sweep.answering import told
+from rag.tracking.registry.promote import promote
+from rag.tracking.registry.register import register
 
 QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]
 PATIENCE = 180.0

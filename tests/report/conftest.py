@@ -8,8 +8,8 @@ import pytest
 import synthetic
 from playwright.sync_api import Browser, Page
 
-from rag.report import page
-from rag.report.material import Material
+from rag.reporting.report import page
+from rag.reporting.report.material import Material
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 import synthetic
 from browsing import CONTRAST
 
-from rag.report import page
-from rag.report.material import Data, Material, Mean, Reuse, TrialRow
+from rag.reporting.report import page
+from rag.reporting.report.material import Data, Material, Mean, Reuse, TrialRow
 
 Open = Callable[..., "object"]
 

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pytest
 import synthetic
 
-from rag.report.ink import NAMES, Chart
-from rag.report.material import Material, Mean
-from rag.report.page import CHARTS, board, heat
+from rag.reporting.report.ink import NAMES, Chart
+from rag.reporting.report.material import Material, Mean
+from rag.reporting.report.page import CHARTS, board, heat
 
 SVG = "{http://www.w3.org/2000/svg}"
 

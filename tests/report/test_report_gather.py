@@ -9,15 +9,17 @@ import pytest
 from small import AXES, write_experiment, write_golden
 from verbs import Verb, verb
 
-from rag import conclusion, report, sweep, upkeep
-from rag.errors import DataError, StoreError
-from rag.evaluate import Judged
-from rag.experiment import load
-from rag.jobs import corpus_of, rankings_of
-from rag.plan import Plan
-from rag.report.asked import outcomes
-from rag.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
-from rag.store import Store
+from rag.config.experiment import load
+from rag.core.errors import DataError, StoreError
+from rag.evaluation.evaluate import Judged
+from rag.execution.graph.jobs import corpus_of, rankings_of
+from rag.execution.graph.plan import Plan
+from rag.execution.store import upkeep
+from rag.execution.store.store import Store
+from rag.execution.sweep import conclusion, sweep
+from rag.reporting import report
+from rag.reporting.report.asked import outcomes
+from rag.reporting.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
 
 rag = pytest.fixture(verb)
 

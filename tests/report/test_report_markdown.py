@@ -6,7 +6,7 @@ import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.report import markdown
+from rag.reporting.report import markdown
 
 UNESCAPED = re.compile(r"(?<!\\)(?:\\\\)*[`*_|~$\[\]]")
 

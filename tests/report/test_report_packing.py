@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import synthetic
 
-from rag.report import page
-from rag.report.material import Explorer
-from rag.report.packing import PLAIN, Packed, block, pack
+from rag.reporting.report import page
+from rag.reporting.report.material import Explorer
+from rag.reporting.report.packing import PLAIN, Packed, block, pack
 
 
 def unpacked(text: str) -> Any:

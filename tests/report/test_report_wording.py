@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 import synthetic
 
-from rag.report import figures, markdown, page, wording
-from rag.report.ink import name
-from rag.report.material import Mean, Reuse
+from rag.reporting.report import figures, markdown, page, wording
+from rag.reporting.report.ink import name
+from rag.reporting.report.material import Mean, Reuse
 
 NAN = float("nan")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.build import Components
-from rag.roles import Reranker, changes_nothing
+from rag.config.build import Components
+from rag.core.roles import Reranker, changes_nothing
 
 CONF = Path(__file__).parents[2] / "conf" / "reranker"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
@@ -32,7 +32,7 @@ def node(choice: str, request: pytest.FixtureRequest) -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load(text)
     for name, value in found.items():
         if value == "${embedder}":
-            found[name] = {"_target_": "rag.embedders.hashing.HashingEmbedder"}
+            found[name] = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
     if choice == "cross_encoder":
         found |= {"model": str(request.getfixturevalue("tiny_cross_encoder")), "revision": None, "max_length": 64}
     if choice == "maxsim":
@@ -81,7 +81,7 @@ def test_no_change_means_the_same_scores(reranker: Reranker) -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_building_loads_no_model(node: dict[str, Any]) -> None:
     program = (
-        "import json, sys\nfrom rag.build import Components\nfrom rag.roles import fingerprint\n"
+        "import json, sys\nfrom rag.config.build import Components\nfrom rag.core.roles import fingerprint\n"
         "name = fingerprint(Components().role('reranker', json.loads(sys.argv[1])))\n"
         "print(json.dumps([name, [module for module in sys.argv[2:] if module in sys.modules]]))"
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from rag.errors import ConfigError
-from rag.rerankers.cross_encoder import CrossEncoderReranker
+from rag.components.rerankers.cross_encoder import CrossEncoderReranker
+from rag.core.errors import ConfigError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 PASSAGES = ["leave", "days of leave", "a boiler.", ""]

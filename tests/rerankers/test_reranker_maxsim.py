@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rag.embedders.hashing import HashingEmbedder
-from rag.errors import ConfigError
-from rag.rerankers.maxsim import Matrices, MaxSimReranker, late_interaction
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.components.rerankers.maxsim import Matrices, MaxSimReranker, late_interaction
+from rag.core.errors import ConfigError
 
 AXES: dict[str, tuple[float, float]] = {"right": (1, 0), "up": (0, 1), "left": (-1, 0), "between": (0.6, 0.8)}
 
@@ -91,7 +91,7 @@ def test_an_encoder_without_token_vectors_is_refused() -> None:
 
 
 def test_finds_the_passage_that_answers() -> None:
-    from rag.embedders.minilm import MiniLmEmbedder
+    from rag.components.embedders.minilm import MiniLmEmbedder
 
     passages = ["The boiler is serviced in October.", "Staff get 25 days of holiday a year.", ""]
     (found,) = MaxSimReranker(MiniLmEmbedder(threads=1)).score(["How many days off do I get?"], [passages], [[0.0] * 3])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.errors import ConfigError
-from rag.records import Vectors
-from rag.rerankers.mmr import MmrReranker, picked_at
+from rag.components.rerankers.mmr import MmrReranker, picked_at
+from rag.core.errors import ConfigError
+from rag.core.records import Vectors
 
 
 @dataclass

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from rated import BAD, FERRY, context, opinion, told
 
-from rag import golden as golden_sets
-from rag.golden import SPLITS, Golden
-from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.records import Document, Turn
-from rag.review import drafts as review
-from rag.review.drafts import draft
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core.records import Document, Turn
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.golden import SPLITS, Golden
+from rag.evaluation.data.review import drafts as review
+from rag.evaluation.data.review.drafts import draft
 
 
 @pytest.fixture

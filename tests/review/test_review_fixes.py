@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from verbs import Verb, verb
 
-from rag import golden as golden_sets
-from rag.errors import DataError
-from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.records import Document, Span
-from rag.review.fixes import fixes
-from rag.review.question_file import QuestionFile
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core.errors import DataError
+from rag.core.records import Document, Span
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.review.fixes import fixes
+from rag.evaluation.data.review.question_file import QuestionFile
 
 TEXTS = {"a.md": "Now: you may **carry** four days.\n\nTwice. Twice.", "b.md": "It\u2019s [free](x.md) for dogs."}
 DOCUMENTS = {name: Document(name, text) for name, text in TEXTS.items()}

@@ -15,12 +15,12 @@ from rated import BAD, FERRY, context, opinion, told
 from small import write_golden
 from verbs import Verb, verb
 
-from rag import golden as golden_sets
-from rag.errors import DataError, UserError
-from rag.loaders.folder import FolderLoader, NativeQuestions
-from rag.review.drafts import Opinion
-from rag.review.question_file import QuestionFile
-from rag.review.reviewing import Review
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core.errors import DataError, UserError
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.review.drafts import Opinion
+from rag.evaluation.data.review.question_file import QuestionFile
+from rag.evaluation.data.review.reviewing import Review
 from rag.serve.conversations import Conversations
 from rag.serve.opinions import Opinions
 

@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.corpus import Corpus
-from rag.rankings import NOTHING, Rankings
-from rag.records import Document, Span
-from rag.roles import Selector
+from rag.core.corpus import Corpus
+from rag.core.rankings import NOTHING, Rankings
+from rag.core.records import Document, Span
+from rag.core.roles import Selector
 
 CONF = Path(__file__).parents[2] / "conf" / "selector"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "none")

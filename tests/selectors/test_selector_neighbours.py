@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.corpus import Corpus
-from rag.errors import ConfigError
-from rag.rankings import Rankings
-from rag.records import Document, Span
-from rag.selectors.neighbours import NeighboursSelector
+from rag.components.selectors.neighbours import NeighboursSelector
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Span
 
 Row = list[tuple[int, float]]
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from rag.corpus import Corpus
-from rag.errors import ConfigError
-from rag.rankings import Rankings
-from rag.selectors.score_floor import ScoreFloorSelector
+from rag.components.selectors.score_floor import ScoreFloorSelector
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.rankings import Rankings
 
 NOWHERE = Corpus.of([], [])
 

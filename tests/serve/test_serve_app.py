@@ -43,7 +43,7 @@ def test_a_search_finds_what_the_pipeline_finds(server: Live, bundles: list[Path
 
 
 def _query() -> Any:
-    from rag.records import Query
+    from rag.core.records import Query
 
     return Query("q", QUESTION)
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from small import write_golden
 
-from rag.answering import config_of, open_config
-from rag.embedders.hashing import HashingEmbedder
-from rag.errors import UserError
-from rag.pipeline import Pipeline
-from rag.queries.none import AsTyped
-from rag.rankings import Rankings
-from rag.records import Query, Sought, Vectors
-from rag.roles import Fusion
-from rag.scope import Scope
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.components.queries.none import AsTyped
+from rag.core.errors import UserError
+from rag.core.rankings import Rankings
+from rag.core.records import Query, Sought, Vectors
+from rag.core.roles import Fusion
+from rag.execution.sweep.answering import config_of, open_config
+from rag.pipeline.pipeline import Pipeline
+from rag.pipeline.scope import Scope
 from rag.serve.batching import Batcher, Found
 
 SOON = 60.0

@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 from databases import KINDS, file_url
 
-from rag.errors import ConfigError, ServiceError
-from rag.records import Turn
+from rag.core.errors import ConfigError, ServiceError
+from rag.core.records import Turn
 from rag.serve import conversations
 from rag.serve.conversations import PORTION, Conversations, NoSessionError
 from rag.serve.opinions import answer_id

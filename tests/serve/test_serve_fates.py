@@ -8,9 +8,9 @@ import pytest
 from small_server import QUESTION, small_bundle
 
 from rag.bundle.opened import open_bundle
-from rag.pipeline import Pipeline
-from rag.rankings import NOTHING, Rankings
-from rag.records import Finding, Query, Ranking
+from rag.core.rankings import NOTHING, Rankings
+from rag.core.records import Finding, Query, Ranking
+from rag.pipeline.pipeline import Pipeline
 from rag.serve.fates import fates
 
 

@@ -13,7 +13,7 @@ from running_server import CONVERSING, Running, running
 from small_server import small_bundle
 from verbs import verb
 
-from rag.errors import ServiceError
+from rag.core.errors import ServiceError
 from rag.serve.purging import purging
 
 FERRY = "When does the ferry to Holm leave?"

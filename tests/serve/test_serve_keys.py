@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from small_server import ALICE, BOB, TWO_KEYS, ask, bearer, small_app, small_bundle
 from verbs import Verb, verb
 
-from rag.errors import ConfigError
-from rag.redaction import shown
+from rag.core.errors import ConfigError
+from rag.core.redaction import shown
 from rag.serve.keys import PREFIX, Keys, hashed, new_key
 from rag.serve.settings import BOUNDS, Settings, named
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from databases import KINDS, file_url
 
-from rag.records import Turn
+from rag.core.records import Turn
 from rag.serve import conversations
 from rag.serve.conversations import Conversations
 from rag.serve.opinions import ANSWER, NoAnswerError, Opinions, answer_id

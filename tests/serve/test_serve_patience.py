@@ -12,8 +12,8 @@ from scripted_server import error, say, serving
 from small_server import QUESTION, small_bundle
 
 from rag.bundle.opened import Bundle, open_bundle
-from rag.generators.openai import OpenAiGenerator
-from rag.records import Query, Sought
+from rag.components.generators.openai import OpenAiGenerator
+from rag.core.records import Query, Sought
 from rag.serve.patience import RETRIES, Foreseen, impatient
 from rag.serve.served import Served
 

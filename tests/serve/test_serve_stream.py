@@ -17,8 +17,8 @@ from live_server import PATIENT, Live, events, live
 from small_server import QUESTION, small_bundle
 
 from rag.bundle.opened import Bundle, open_bundle
-from rag.errors import ServiceError
-from rag.records import Reply, Request
+from rag.core.errors import ServiceError
+from rag.core.records import Reply, Request
 from rag.serve import promised
 from rag.serve.desk import beating
 from rag.serve.served import Served

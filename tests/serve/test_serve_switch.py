@@ -10,8 +10,8 @@ from live_server import PATIENT, live
 from small_server import QUESTION
 
 from rag.bundle.opened import open_bundle
-from rag.errors import UserError
-from rag.records import Query
+from rag.core.errors import UserError
+from rag.core.records import Query
 from rag.serve.served import ParityError, Served
 from rag.serve.switching import _state
 

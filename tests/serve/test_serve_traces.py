@@ -12,7 +12,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from small_server import ALICE, QUESTION, TWO_KEYS, bearer, small_app, small_bundle
 from starlette.testclient import TestClient
 
-from rag.errors import ConfigError, MissingExtraError
+from rag.core.errors import ConfigError, MissingExtraError
 from rag.serve import sampled, spans
 from rag.serve.observing import Seen
 from rag.serve.settings import Settings

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rag.resampling import by_cluster
-from rag.winner.contest import plausible
+from rag.evaluation.statistics.resampling import by_cluster
+from rag.execution.sweep.winner.contest import plausible
 
 
 def scores(seed: int, questions: int = 60, trials: int = 8) -> np.ndarray:

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from small import write_experiment, write_golden
 
-from rag import sweep
-from rag.errors import ConfigError
-from rag.experiment import load
-from rag.objective import Objective
-from rag.winner import rule
-from rag.winner.rule import MARGIN, Price, Rule
+from rag.config.experiment import load
+from rag.core.errors import ConfigError
+from rag.execution.sweep import sweep
+from rag.execution.sweep.objective import Objective
+from rag.execution.sweep.winner import rule
+from rag.execution.sweep.winner.rule import MARGIN, Price, Rule
 
 COLUMNS = ("ndcg@10", "recall@5", "faithfulness")
 USUAL = Objective.parse("", COLUMNS)

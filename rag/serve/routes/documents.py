@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from rag.corpus import Corpus
+from rag.core.corpus import Corpus
 from rag.serve.database import MissingError
 from rag.serve.description import promises
 from rag.serve.desk import desk_of, sent

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request, Response
 
-from rag.errors import UserError
+from rag.core.errors import UserError
 from rag.serve import openai, problems
 from rag.serve.asking import Asking
 from rag.serve.description import openai_promises

@@ -1,0 +1,1 @@
+"""What finished trials show: differences, gates, lost questions, health, abstention, attacks."""

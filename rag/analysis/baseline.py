@@ -1,0 +1,232 @@
+"""A baseline: the scores of one trial, question by question, committed to git and readable in a review.
+
+It holds everything that must agree before something is compared with it, and the pipeline without what depends on a machine.
+Its first line is a sha256 over the rest. It finds edits and merges, not forgery: an author can compute it again. Against that a
+gate computes a sample of the scores, and its comment says when a pull request changes the baseline.
+"""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rag.config.compose import shipped
+from rag.config.identity import digest, without_runtime
+from rag.core.errors import DataError, StoreError
+from rag.core.files import replace_text
+from rag.core.redaction import plain
+from rag.core.roles import fingerprint
+from rag.evaluation.evaluate import Scores
+from rag.execution.graph.plan import ELSEWHERE, Plan, PlannedTrial
+from rag.execution.store.store import Store
+from rag.execution.sweep import results
+from rag.execution.sweep.results import Result
+
+FOLDER = Path("reports/baselines")
+MODELS = ("embedder", "reranker", "generator")
+DIGITS = 6
+"""Digits of a score that are kept: last bits of sums differ between machines."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a gate compares with. `result.config` is portable: no secrets, no runtime, no path that starts at a root.
+
+    `models` are fingerprints of the models behind the roles that have one, `judge` that of a judging model (none yet),
+    `score` the key of the stage that the scores come from: a trial with the same key has the same scores.
+    """
+
+    experiment: str
+    split: str
+    result: Result
+    models: Mapping[str, str]
+    score: str
+    judge: str | None = None
+
+
+def path_of(experiment: str, folder: Path = FOLDER) -> Path:
+    """Where the baseline of an experiment lies."""
+    return folder / f"{experiment}.json"
+
+
+def of(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
+    """The baseline that a trial makes which ran; DataError for one that did not."""
+    found = results.of(trial, made, store)
+    config = trial.trial.config
+    models = models_of(trial, made)
+    kept = Result(
+        found.trial_id, found.name, found.choices, portable(config), found.scores, found.questions, found.fingerprints
+    )
+    return Baseline(made.experiment.name, str(config["split"]), kept, models, trial.ends.score)
+
+
+def models_of(trial: PlannedTrial, made: Plan) -> dict[str, str]:
+    """The fingerprints of the models that a trial uses, by role; a role without a model is left out."""
+    components = {role: made.graph.components.role(role, trial.trial.config[role]) for role in MODELS}
+    return {role: known for role, component in components.items() if (known := fingerprint(component))}
+
+
+def portable(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config as it may be committed: what makes the pipeline, without runtime, secrets and folders of this machine.
+
+    A path below the folder of public data is written `${data}/…`, one below the working folder relative to it.
+    """
+    kept = without_runtime({key: value for key, value in config.items() if key not in ELSEWHERE})
+    return dict(plain(_mapped(kept, str(config.get("data") or ""))))
+
+
+def _mapped(value: Any, data: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _mapped(part, data) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mapped(part, data) for part in value]
+    return _relative(value, data) if isinstance(value, str) else value
+
+
+def _relative(text: str, data: str) -> str:
+    if data and (text == data or text.startswith(f"{data}/")):
+        return "${data}" + text[len(data) :]
+    path = Path(text)
+    if not path.is_absolute() or len(path.parts) < 2 or not os.path.exists(text):
+        return text
+    for base in (Path.cwd(), shipped("conf").parent):
+        if path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return os.path.relpath(text)
+
+
+def rerunnable(kept: Baseline, today: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of a baseline's pipeline as it runs here.
+
+    Data, places and runtime blocks are those of a config of today; so is what the wiring did not know when it was made.
+    """
+    config = _filled(kept.result.config, today, str(today.get("data") or ""))
+    return {**today, **config} | {key: today[key] for key in (*ELSEWHERE, "loader", "dataset", "split") if key in today}
+
+
+def _filled(node: Any, today: Any, data: str) -> Any:
+    if isinstance(node, Mapping):
+        beside = today if isinstance(today, Mapping) else {}
+        filled = {key: _filled(part, beside.get(key), data) for key, part in node.items()}
+        same = "_target_" in node and node["_target_"] == beside.get("_target_")
+        return filled | ({"runtime": beside["runtime"]} if same and "runtime" in beside else {})
+    if isinstance(node, list):
+        return [_filled(part, None, data) for part in node]
+    return node.replace("${data}", data) if isinstance(node, str) else node
+
+
+def write(kept: Baseline, path: Path) -> None:
+    """Write a baseline: a digest and a header, then one line per question, sorted by id. StoreError where that cannot be."""
+    found = kept.result
+    header = {
+        "experiment": kept.experiment,
+        "trial": found.name,
+        "trial_id": found.trial_id,
+        "split": kept.split,
+        "choices": dict(found.choices),
+        "fingerprints": dict(found.fingerprints),
+        "models": dict(kept.models),
+        "judge": kept.judge,
+        "score": kept.score,
+        "columns": list(found.scores.columns),
+        "config": found.config,
+    }
+    head = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    lines = ",\n".join(f"  {_json(query_id)}: {_json(line)}" for query_id, line in sorted(_lines(found).items()))
+    write_text(path, signed(f'{head},\n "questions": {{\n{lines}\n }}\n}}\n'))
+
+
+def signed(text: str) -> str:
+    """The text of a JSON object with a digest of what it says as its first line."""
+    return f'{{\n "digest": "{digest(json.loads(text))}",{text[1:]}'
+
+
+def _lines(found: Result) -> dict[str, dict[str, Any]]:
+    rows = zip(found.scores.query_ids, found.scores.values, found.scores.failed, strict=True)
+    return {
+        query_id: {"digest": found.questions[query_id], "failed": bool(failed), "scores": _named(found.scores.columns, values)}
+        for query_id, values, failed in rows
+    }
+
+
+def _named(columns: tuple[str, ...], values: Any) -> dict[str, float | None]:
+    return {
+        name: None if math.isnan(value) else round(float(value), DIGITS) for name, value in zip(columns, values, strict=True)
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one; StoreError where that cannot be."""
+    try:
+        replace_text(path, text)
+    except OSError as error:
+        raise StoreError(str(path), f"cannot be written ({error.strerror})", "check its folder and its permissions") from error
+
+
+def read(path: Path) -> Result:
+    """The scores of a baseline, to be compared with; errors as in `load`."""
+    return load(path).result
+
+
+def load(path: Path, *, sealed: bool = False) -> Baseline:
+    """Read a baseline; DataError where there is none, where the file is not one, or where it is not as it was written.
+
+    `sealed` says that a bundle holds the file: its manifest has a hash of it, and older bundles have no digest.
+    """
+    remedy = f"take it from git, or make it: rag baseline {path.stem}"
+    try:
+        content = json.loads(path.read_text("utf-8"), parse_constant=_refused)
+        found = _loaded(content)
+        written = content.pop("digest", None)
+        genuine = written == digest(content) or (sealed and written is None)
+    except FileNotFoundError as error:
+        raise DataError(str(path), "there is no baseline yet", f"make it: rag baseline {path.stem}, and commit it") from error
+    except OSError as error:
+        raise DataError(str(path), f"cannot be read ({error.strerror})", remedy) from error
+    except RecursionError as error:
+        raise DataError(str(path), "is no baseline (its brackets are nested too deeply)", remedy) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise DataError(str(path), f"is no baseline ({said})", remedy) from error
+    if not genuine:
+        what = "was edited, or merged from two versions: its digest is of other content"
+        raise DataError(str(path), what if written else "has no digest: an older version of Assay wrote it", remedy)
+    return found
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(f"{constant} is no score")
+
+
+def _loaded(content: Any) -> Baseline:
+    if not isinstance(content, dict):
+        raise ValueError("it holds no object")
+    columns, lines = tuple(map(str, content["columns"])), dict(content["questions"])
+    if not lines:
+        raise ValueError("it holds no question")
+    values = np.array([[_score(line["scores"][name]) for name in columns] for line in lines.values()], np.float64)
+    failed = np.array([line["failed"] is True for line in lines.values()], np.bool_)
+    scores = Scores(tuple(lines), columns, values.reshape(len(lines), len(columns)), failed)
+    texts = [str(content[key]) for key in ("trial_id", "trial")]
+    mappings = [dict(content[key]) for key in ("choices", "config")]
+    questions = {query_id: str(line["digest"]) for query_id, line in lines.items()}
+    found = Result(texts[0], texts[1], mappings[0], mappings[1], scores, questions, dict(content["fingerprints"]))
+    names = str(content["experiment"]), str(content["split"])
+    return Baseline(*names, found, dict(content["models"]), str(content["score"]), content["judge"])
+
+
+def _score(value: Any) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"{value!r} is no score")
+    return float(value)

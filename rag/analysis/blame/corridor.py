@@ -1,0 +1,155 @@
+"""Where the groups of questions fell out between the chunks and the contexts. `rag.analysis.blame` says what that means."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.core.corpus import Corpus
+from rag.core.records import Example, Span
+from rag.evaluation.evaluate import Gold
+from rag.evaluation.relevance import ranges
+from rag.execution.graph.graph import Stage
+from rag.execution.graph.plan import PlannedTrial
+
+STAGES = (
+    "not in the corpus",
+    "cut apart by the chunker",
+    "not among the candidates of any index",
+    "ranked too low by every index",
+    "lost in fusion",
+    "lost in reranking",
+    "dropped by a selector",
+    "left out of the prompt",
+    "in the contexts, not in the answer",
+)
+ANSWER = len(STAGES) - 1
+NOWHERE = -1
+"""The stage number of what was not lost."""
+
+Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What is known of groups before any search, shape (questions, groups).
+
+    `present`: the corpus has it. `whole`: one chunk satisfies it. `share`: the largest share of an alternative in one chunk.
+    """
+
+    present: Flags
+    whole: Flags
+    share: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, corpus: Corpus, examples: Sequence[Example], gold: Gold) -> "Ground":
+        """Look up every alternative in the chunks."""
+        document, start, end = _alternatives(corpus, examples)
+        texts = np.array([bool(text.text.strip()) for text in corpus.documents] + [False])
+        chunks = np.append(np.bincount(corpus.doc, minlength=len(corpus.documents)), 0)
+        share = (chunks[document] > 0).astype(np.float64)
+        whole = share > 0
+        spans = gold.span_alternative
+        held = _held(corpus, document[spans], start[spans], end[spans])
+        whole[spans] = held >= gold.span_needed
+        share[spans] = held / gold.span_chars
+        return cls(*(_by_group(values, gold) for values in (texts[document], whole, share)))
+
+
+def _alternatives(corpus: Corpus, examples: Sequence[Example]) -> tuple[Ints, Ints, Ints]:
+    """Document (-1 if the corpus has none of that name), start and end of every alternative, as the gold table lists them."""
+    place = {document.doc_id: row for row, document in enumerate(corpus.documents)}
+    listed = [
+        (place.get(gold.doc_id, -1), gold.start, gold.end) if isinstance(gold, Span) else (place.get(gold, -1), 0, 0)
+        for example in examples
+        for evidence in example.evidence
+        if evidence.grade > 0
+        for gold in evidence.alternatives
+    ]
+    document, start, end = np.array(listed, np.int64).reshape(-1, 3).T
+    return document, start, end
+
+
+def _held(corpus: Corpus, document: Ints, start: Ints, end: Ints) -> Ints:
+    """For each span the most of its characters that stand in one chunk."""
+    sizes = np.array([len(document.text) for document in corpus.documents], np.int64)
+    base = np.append(np.cumsum(sizes) - sizes, sizes.sum() + 1)
+    first, last = base[corpus.doc] + corpus.start, base[corpus.doc] + corpus.end
+    start, end = base[document] + start, base[document] + end
+    # The running maximum makes the ends ascend where chunks are nested: a superset, and what does not overlap shares nothing.
+    reach = np.maximum.accumulate(last)
+    owner, chunk = ranges(np.searchsorted(reach, start, "right"), np.searchsorted(first, end))
+    held = np.zeros(len(start), np.int64)
+    np.maximum.at(held, owner, np.minimum(last[chunk], end[owner]) - np.maximum(first[chunk], start[owner]))
+    return held
+
+
+def _by_group(values: NDArray[Any], gold: Gold) -> NDArray[Any]:
+    """The best of the alternatives of each group, as a table by question and group."""
+    table = np.zeros((len(gold.by_document), int(gold.group_column.max(initial=0)) + 1), values.dtype)
+    group = gold.alternative_group
+    np.maximum.at(table, (gold.group_question[group], gold.group_column[group]), values)
+    return table
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The rankings of a trial by the keys of their stages; a step that changes nothing has the key of the one before."""
+
+    indexes: Mapping[str, str]
+    fused: str
+    reranked: str
+    selected: str
+
+    @classmethod
+    def of(cls, trial: PlannedTrial, stages: Mapping[str, Stage]) -> "Steps | None":
+        """Walk up from the final ranking; None where that was not searched for, as in controls of reading."""
+        passed: dict[str, str] = {}
+        key = trial.ends.ranking
+        while stages[key].name in ("select", "rerank"):
+            passed[stages[key].name] = key
+            key = stages[key].inputs["ranking"]
+        if stages[key].name != "fuse":
+            return None
+        reranked = passed.get("rerank", key)
+        return cls(dict(stages[key].inputs), key, reranked, passed.get("select", reranked))
+
+
+Look = Callable[[str, int], NDArray[np.int32]]
+"""Group ranks (`rag.evaluation.judging.Judged`) in the first so many chunks of the ranking of a key; 0: all."""
+
+
+def fallen(steps: Steps, look: Look, ground: Ground, k: int, rerank_depth: int, contexts: Flags | None = None) -> Ints:
+    """The number of the stage at which each group fell out, shape (questions, groups); NOWHERE for one that did not.
+
+    `contexts` tells the groups that the contexts satisfy, None where nothing is generated. The module says what stages are.
+    """
+
+    def within(key: str) -> Flags:
+        ranks = look(key, 0)
+        return (ranks > 0) & (ranks <= k)
+
+    def above(key: str) -> Flags:
+        return within(key) | (look(key, rerank_depth) > 0) if steps.reranked != steps.fused else within(key)
+
+    found = (*steps.indexes.values(), steps.fused)
+    final = within(steps.selected)
+    later = [
+        _any(look(key, 0) > 0 for key in found),
+        _any(above(key) for key in found),
+        above(steps.fused),
+        within(steps.reranked),
+        final,
+        final if contexts is None else final & contexts,
+    ]
+    soon = _any(within(key) for key in (*found, steps.reranked, steps.selected))
+    innocent = np.stack([ground.present, ground.whole | soon, *np.logical_or.accumulate(later[::-1])[::-1]])
+    kept = innocent.all(axis=0) | (look(steps.selected, 0) < 0)
+    return np.where(kept, NOWHERE, np.argmin(innocent, axis=0))
+
+
+def _any(flags: Iterable[Flags]) -> Flags:
+    return np.asarray(np.logical_or.reduce(list(flags)), np.bool_)

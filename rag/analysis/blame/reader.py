@@ -1,0 +1,79 @@
+"""Reads what trials left in a store, and judges it: what several trials share is read and judged once."""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.analysis.blame.corridor import Flags, Ground, Ints, Steps, fallen
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.evaluation.evaluate import Gold, judge
+from rag.execution.graph.engine import Runner
+from rag.execution.graph.jobs import corpus_of, rankings_of
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store.store import Store
+
+
+@dataclass
+class Reader:
+    """Reads what the trials of one plan left in a store; what several of them share is read and judged once."""
+
+    made: Plan
+    store: Store
+    runner: Runner = field(init=False)
+    ranks: dict[tuple[str, str, int], NDArray[np.int32]] = field(default_factory=dict)
+    grounds: dict[str, Ground] = field(default_factory=dict)
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.runner = Runner(self.made.graph, self.made.goldens, self.store)
+
+    def corpus(self, trial: PlannedTrial) -> Corpus:
+        """The chunks of a trial."""
+        key = trial.ends.corpus
+        if key not in self.corpora:
+            self.corpora[key] = corpus_of(self.runner.obtain(key), trial.golden)
+        return self.corpora[key]
+
+    def gold(self, trial: PlannedTrial) -> Gold:
+        """The gold of a trial laid over its chunks."""
+        return Gold.from_arrays(self.runner.obtain(self._gold_key(trial)).arrays)
+
+    def rankings(self, key: str) -> Rankings:
+        """The rankings of a stage."""
+        return rankings_of(self.runner.obtain(key))
+
+    def ground(self, trial: PlannedTrial) -> Ground:
+        """What is known of the groups of a trial before any search."""
+        key = self._gold_key(trial)
+        if key not in self.grounds:
+            self.grounds[key] = Ground.of(self.corpus(trial), trial.golden.examples, self.gold(trial))
+        return self.grounds[key]
+
+    def look(self, trial: PlannedTrial, key: str, head: int) -> NDArray[np.int32]:
+        """Group ranks in the first `head` chunks of a ranking, 0 for all."""
+        place = (key, self._gold_key(trial), head)
+        if place not in self.ranks:
+            found = self.rankings(key)
+            self.ranks[place] = judge(found.first(head) if head else found, self.gold(trial)).group_ranks
+        return self.ranks[place]
+
+    def read(self, trial: PlannedTrial) -> Flags | None:
+        """The groups that the contexts of a trial satisfy; None where nothing is generated."""
+        if trial.ends.generate is None:
+            return None
+        contexts = Rankings.pack(self.runner.obtain(trial.ends.generate).meta["read"])
+        return judge(contexts, self.gold(trial)).group_ranks > 0
+
+    def stages(self, trial: PlannedTrial) -> Ints | None:
+        """The number of the stage at which each group of a trial fell out; None for one without a corridor."""
+        steps = Steps.of(trial, self.made.stages)
+        if steps is None:
+            return None
+        cuts = trial.trial.config["k"], trial.trial.config["rerank_depth"]
+        return fallen(steps, partial(self.look, trial), self.ground(trial), *cuts, self.read(trial))
+
+    def _gold_key(self, trial: PlannedTrial) -> str:
+        return self.made.stages[trial.ends.judge].inputs["gold"]

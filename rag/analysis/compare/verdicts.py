@@ -1,0 +1,179 @@
+"""Trials that sweeps wrote down, and baselines, as results to be compared. Nothing runs."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rag.analysis import baseline
+from rag.analysis.compare import BRIDGES, Table, common_columns, compare
+from rag.config.compose import compose, hydra_ready, no_data
+from rag.config.experiment import Experiment, Trial
+from rag.core.errors import ConfigError, DataError, closest
+from rag.evaluation.data import golden
+from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.slices import Slice
+from rag.evaluation.data.slices import of as slices_of
+from rag.execution.graph import plan
+from rag.execution.graph.plan import PlannedTrial
+from rag.execution.store import upkeep
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.sweep import results
+from rag.execution.sweep.objective import USUAL
+from rag.execution.sweep.results import Result, question_digest
+from rag.execution.sweep.sweep import REPORTS, looked_up
+
+AGAIN = "run its sweep again: what has not changed is reused"
+
+
+@dataclass(frozen=True)
+class Side:
+    """Something to compare: a result, and the golden set that it was scored on; a baseline has none with it."""
+
+    result: Result
+    golden: Golden | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The results that were named, the first of them the base, and what was found."""
+
+    results: tuple[Result, ...]
+    table: Table
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag compare --json` prints."""
+        named = [{"trial": result.trial_id, "name": result.name} for result in self.results]
+        return {"base": named[0], "candidates": named[1:]} | self.table.to_json()
+
+
+def compared(
+    names: Sequence[str],
+    columns: Sequence[str] = (),
+    dimensions: Sequence[str] | None = None,
+    bridges: Sequence[str] = (),
+    folder: Path = REPORTS,
+) -> Compared:
+    """Compare the first of some trial ids and paths of baselines with each of the others.
+
+    Without `columns` all that they have in common are looked at, and USUAL by slice, or the first; `dimensions` are those of
+    `rag.evaluation.data.slices.of`, kind unless told. Raises ConfigError for names, columns, dimensions and bridges that there
+    are not, and for results that do not measure the same thing; DataError for trials whose data changed or whose scores are not
+    there.
+    """
+    if len(names) < 2:
+        raise ConfigError(
+            "compare", f"{names[0]} is all there is to compare" if names else "nothing is named", "name two trials"
+        )
+    for bridge in bridges:
+        if bridge not in BRIDGES:
+            raise ConfigError("--bridge", f"{bridge!r} is nothing that may differ", closest(bridge, BRIDGES))
+    found = sides(names, folder)
+    measured = [side.result for side in found]
+    common = common_columns(measured)
+    if not common:
+        raise DataError("columns", "the trials have none in common", "measure the same metrics in each of them")
+    leading = USUAL if USUAL in common else common[0]
+    looked = tuple(dict.fromkeys(columns or (leading, *common)))
+    sliced = looked if columns else (leading,)
+    questions = questions_of(found)
+    parts = _parts(questions, dimensions)
+    return Compared(tuple(measured), compare(measured[0], measured[1:], questions, looked, parts, bridges, sliced))
+
+
+def _parts(questions: Golden, dimensions: Sequence[str] | None) -> tuple[Slice, ...]:
+    parts = slices_of(questions, ("kind",) if dimensions is None else dimensions)
+    for dimension in dimensions or ():
+        if not any(part.dimension == dimension for part in parts):
+            raise ConfigError(f"--by {dimension}", "no question of this golden set has one", "leave it out")
+    return parts
+
+
+def sides(names: Sequence[str], folder: Path = REPORTS) -> list[Side]:
+    """Read what was named: prefixes of trial ids that some sweep wrote down below `folder`, or paths of baselines."""
+    paths = {name: Path(name) for name in names if name.endswith(".json") or Path(name).is_file()}
+    found = {name: looked_up(name, folder) for name in names if name not in paths}
+    ids = {name: trial_id for name, (trial_id, _) in found.items()}
+    places = [paths[name].resolve() if name in paths else ids[name] for name in names]
+    for number, place in enumerate(places):
+        if place in places[:number]:
+            raise ConfigError("compare", f"{names[number]} names the same as {names[places.index(place)]}", "name it once")
+    trials = _measured(dict(found.values()), folder)
+    return [Side(baseline.read(paths[name])) if name in paths else trials[ids[name]] for name in names]
+
+
+def _measured(trials: Mapping[str, Trial], folder: Path) -> dict[str, Side]:
+    """The results of trials by id; trials of one store are planned together, so that their data are read once."""
+    stores: dict[str, list[str]] = {}
+    for trial_id, trial in trials.items():
+        stores.setdefault(str(trial.config["store"]), []).append(trial_id)
+    return {
+        trial_id: side
+        for root, ids in stores.items()
+        for trial_id, side in _of_store(root, {trial_id: trials[trial_id] for trial_id in ids}, folder)
+    }
+
+
+def _of_store(root: str, trials: Mapping[str, Trial], folder: Path) -> Iterator[tuple[str, Side]]:
+    store = upkeep.at(root)
+    try:
+        # They ran under budgets of their own; here nothing runs.
+        made = plan.assemble(Experiment("compare", "", ()), list(trials.values()), store, Ledger(store, Terms()))
+    except KeyError as error:
+        what = f"were written down before a config had {error}"
+        raise DataError(f"trials {', '.join(trials)}", what, AGAIN.replace("its sweep", "their sweeps")) from error
+    for trial_id, planned in zip(trials, made.trials, strict=True):
+        if planned.trial_id != trial_id:
+            what = f"would be {planned.trial_id} today: its documents or its questions changed since it ran"
+            raise DataError(f"trial {trial_id} ({planned.trial.name})", what, AGAIN)
+        if store.read_meta(made.stages[planned.ends.score].entry) is None:
+            raise _without_scores(planned, folder)
+        yield trial_id, Side(results.of(planned, made, store), planned.golden)
+
+
+def _without_scores(trial: PlannedTrial, folder: Path) -> DataError:
+    where = f"trial {trial.trial_id} ({trial.trial.name})"
+    for path in sorted(folder.glob("*/leaderboard.json")):
+        status = _status(trial.trial_id, path)
+        if status != "done":
+            what = "failed in its sweep" if status == "failed" else "did not run to its end"
+            return DataError(where, f"{what} and has no scores", f"rag sweep {path.parent.name} says why, and goes on")
+    return DataError(where, "has no scores in the store: the code changed since, or the store was cleared", AGAIN)
+
+
+def _status(trial_id: str, path: Path) -> str:
+    """What a leaderboard says became of a trial; `done` where it says nothing of it."""
+    try:
+        rows = json.loads(path.read_text("utf-8"))["trials"]
+        return next((str(row["status"]) for row in rows if row["trial"] == trial_id), "done")
+    except (OSError, ValueError, KeyError, TypeError):
+        return "done"
+
+
+def questions_of(found: Sequence[Side]) -> Golden:
+    """The golden questions of the base, as far as a golden set at hand says them, with the documents that these name."""
+    base, *_ = found
+    if base.golden is not None:
+        return base.golden
+    at_hand = [side.golden for side in found if side.golden is not None] or [_golden(base.result)]
+    documents = {document.doc_id: document for each in reversed(at_hand) for document in each.documents}
+    said = {
+        example.query.query_id: example
+        for each in at_hand
+        for example in each.examples
+        if base.result.questions.get(example.query.query_id) == question_digest(example)
+    }
+    return replace(at_hand[0], documents=tuple(documents.values()), examples=tuple(said.values()))
+
+
+def _golden(result: Result) -> Golden:
+    """The golden set that a baseline names, as it is today."""
+    with hydra_ready():
+        data = compose(()).get("data")
+    if data is None and "${data}" in json.dumps(result.config):
+        raise no_data(result.name)
+    config = json.loads(json.dumps(result.config).replace("${data}", str(data)))
+    components = plan.components_for(upkeep.at(".rag/store"))
+    loader, questions = (components.role(role, config[role]) for role in ("loader", "dataset"))
+    return golden.load(loader, questions).split(str(config["split"]))

@@ -1,0 +1,33 @@
+"""Whether a change makes an experiment worse than its committed baseline, said with a stated error rate.
+
+`measure.prepare` plans baseline and candidate, `told.check` refuses what does not measure the same thing, `measure.run` runs
+what is not in the store, `sample.computed` computes a sample of what is, `told.of` decides. `documents.write` writes JSON,
+JUnit XML and Markdown.
+"""
+
+from rag.analysis.gate.documents import write, write_refusal
+from rag.analysis.gate.measure import Gated, Prepared, prepare, recommended, run, to_keep
+from rag.analysis.gate.sample import computed
+from rag.analysis.gate.spec import Gate, Margin, parse, with_inconclusive
+from rag.analysis.gate.told import Told, check, command, last_line, of
+
+__all__ = [
+    "Gate",
+    "Gated",
+    "Margin",
+    "Prepared",
+    "Told",
+    "check",
+    "command",
+    "computed",
+    "last_line",
+    "of",
+    "parse",
+    "prepare",
+    "recommended",
+    "run",
+    "to_keep",
+    "with_inconclusive",
+    "write",
+    "write_refusal",
+]

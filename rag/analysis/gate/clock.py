@@ -1,0 +1,115 @@
+"""How much slower a pipeline answers than another one, both timed in turns in this process, since machines differ."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.analysis import baseline
+from rag.analysis.baseline import Baseline
+from rag.analysis.gate.measure import Prepared
+from rag.config.identity import digest
+from rag.core.errors import UserError
+from rag.core.records import Example
+from rag.evaluation.data.golden import Golden
+from rag.execution.graph.engine import Runner
+from rag.execution.graph.graph import Graph, Stage
+from rag.execution.graph.jobs import corpus_of
+from rag.execution.graph.opening import open_pipeline
+from rag.execution.graph.plan import components_for
+from rag.execution.graph.stages import add_trial
+from rag.execution.store.store import Entry, Store
+from rag.pipeline.pipeline import Pipeline
+
+SAMPLE, ROUNDS, LEAST = 64, 2, 16
+"""Questions that are asked, how often each is timed after it was asked once, and how many are asked however long it takes."""
+BUDGET = 10.0
+"""Seconds after which no more questions are asked."""
+DRAWS = 2_000
+SHARE = 95
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """p95 of the candidate's seconds / p95 of the baseline's, with its 95 % interval over `n` questions."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def ratio(kept: Baseline, ready: Prepared) -> Ratio | None:
+    """Time the pipelines of a baseline and of a candidate, or read what was timed of these two on this machine before.
+
+    None where they are the same pipeline, as far as keys tell: code of ours that got slower is in both. UserError where the
+    baseline's pipeline can be built no more.
+    """
+    today, golden, store = ready.trial.trial.config, ready.trial.golden, ready.store
+    graph = Graph(components_for(store))
+    there = _stage(graph, baseline.rerunnable(kept, today), golden)
+    here = _stage(graph, today, golden)
+    if there.key == here.key:
+        return None
+    place = f"latencies/{digest(there.key, here.key, [SAMPLE, ROUNDS, LEAST, BUDGET])}"
+    entry = store.read(place)
+    if entry is None:
+        entry = Entry({"seconds": timed(*_opened((there, here), graph, golden, store), golden.examples)})
+        store.write(place, entry)
+    return of(entry.arrays["seconds"])
+
+
+def _stage(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Stage:
+    """The stage that would time a config: its key tells pipelines apart, and machines."""
+    ends = add_trial(graph, {**config, "latency": SAMPLE}, golden)
+    if ends.latency is None:
+        raise UserError("gate.bounds", "a control has no latency of its own", "take the bound on latency out")
+    return graph.stages[ends.latency]
+
+
+def _opened(stages: tuple[Stage, Stage], graph: Graph, golden: Golden, store: Store) -> tuple[Pipeline, Pipeline]:
+    known = {digest: golden for digest in (golden.corpus_digest, golden.queries_digest, golden.golden_digest)}
+    runner = Runner(graph, known, store)
+    first, second = (_open(stage, runner, golden) for stage in stages)
+    return first, second
+
+
+def _open(stage: Stage, runner: Runner, golden: Golden) -> Pipeline:
+    entries = {name: runner.obtain(key) for name, key in stage.inputs.items() if key in runner.graph.stages}
+    corpus = corpus_of(entries["corpus"], golden)
+    return open_pipeline(stage.nodes, stage.values, corpus, entries, runner.graph.components.plain)
+
+
+def timed(base: Pipeline, candidate: Pipeline, examples: tuple[Example, ...]) -> Floats:
+    """Seconds of single questions, shape (questions, 2): the least of ROUNDS, the two asked in turns after a warm-up.
+
+    Who is asked first changes from question to question.
+    """
+    sample = examples[:: max(1, len(examples) // SAMPLE)][:SAMPLE]
+    began, rows = time.perf_counter(), []
+    for number, example in enumerate(sample):
+        if number >= LEAST and time.perf_counter() - began > BUDGET:
+            break
+        order = ((0, base), (1, candidate)) if number % 2 == 0 else ((1, candidate), (0, base))
+        taken = np.empty((ROUNDS + 1, 2))
+        for turn in range(ROUNDS + 1):
+            for side, pipeline in order:
+                start = time.perf_counter()
+                pipeline.answer(example.query)
+                taken[turn, side] = time.perf_counter() - start
+        rows.append(taken[1:].min(axis=0))
+    return np.array(rows)
+
+
+def of(seconds: Floats) -> Ratio:
+    """The ratio of the 95th percentiles, with a percentile bootstrap interval over questions; `seconds` as `timed` gives."""
+    rows = np.random.default_rng(0).integers(0, len(seconds), (DRAWS, len(seconds)))
+    ends = np.percentile(seconds[rows], SHARE, axis=1)
+    low, high = np.percentile(ends[:, 1] / ends[:, 0], (2.5, 97.5))
+    whole = np.percentile(seconds, SHARE, axis=0)
+    return Ratio(float(whole[1] / whole[0]), float(low), float(high), len(seconds))

@@ -1,0 +1,149 @@
+"""A baseline and a candidate on the same questions: what runs, what is reused, and what came out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rag.analysis import baseline
+from rag.analysis.baseline import Baseline
+from rag.analysis.gate import candidate, spec
+from rag.analysis.gate.spec import HOLDOUT, Gate
+from rag.config.experiment import Experiment, Trial
+from rag.core.errors import BudgetError, ConfigError, DataError
+from rag.core.redaction import shown
+from rag.execution.graph import plan
+from rag.execution.graph.engine import Outcome
+from rag.execution.graph.execute import Listener, executor_of
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store import looks
+from rag.execution.store.store import Store
+from rag.execution.sweep import results, sweep, winner
+from rag.execution.sweep.results import Result
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One trial, planned and checked before anything is spent."""
+
+    plan: Plan
+    store: Store
+    settings: Mapping[str, Any]
+
+    @property
+    def trial(self) -> PlannedTrial:
+        """The trial that is measured."""
+        return self.plan.trials[0]
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A gate with the baseline that it compares with and the candidate, planned. `same`: no score can differ."""
+
+    gate: Gate
+    kept: Baseline
+    path: Path
+    candidate: Prepared
+    changes: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether the scores of both come from one stage, so that nothing has to be computed."""
+        return self.kept.score == self.candidate.trial.ends.score
+
+
+def _planned(experiment: Experiment, trial: Trial) -> Prepared:
+    store, settings = sweep.store_of(experiment)
+    executor_of(settings)
+    return Prepared(plan.assemble(experiment, [trial], store), store, settings)
+
+
+def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated:
+    """Read the gate and the baseline of an experiment and compose the candidate; UserError for whatever does not fit."""
+    kept = baseline.load(path)
+    has_holdout = kept.split != spec.ALL
+    split = spec.split_of(experiment.gate, has_holdout)
+    _check_split(split, kept, path, experiment.name)
+    placed = [change for change in changes if _root(change) in plan.ELSEWHERE]
+    name = " ".join(written(change) for change in changes if change not in placed) or kept.result.name
+    trial = candidate.trial(experiment, kept.result.choices, changes, split, name)
+    gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"], has_holdout)
+    _check_columns(gate, kept, path, experiment.name)
+    ready = _planned(replace(experiment, fixed=(*candidate.under(placed, experiment.fixed), *placed)), trial)
+    _check_split(spec.split_of(experiment.gate, HOLDOUT in ready.trial.golden.sizes), kept, path, experiment.name)
+    return Gated(gate, kept, path, ready, tuple(changes))
+
+
+def _check_split(split: str, kept: Baseline, path: Path, name: str) -> None:
+    if kept.split != split:
+        what = f"was measured on {kept.split!r}, and the gate asks {split!r}"
+        raise DataError(str(path), what, f"make it again: rag baseline {name}")
+
+
+def _root(change: str) -> str:
+    return change.lstrip("+~").partition("=")[0].partition(".")[0]
+
+
+def written(change: str) -> str:
+    """A change as it may be read by others: this goes into comments."""
+    key, equals, value = change.partition("=")
+    return f"{key}{equals}{shown(key, value)}"
+
+
+def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
+    known = (*kept.result.scores.columns, spec.FAILED, spec.RATIO)
+    for column in (*gate.columns, *(bound.column for bound in gate.bounds)):
+        if column not in known:
+            raise DataError(str(path), f"holds no scores of {column!r}", f"make it again: rag baseline {name}")
+
+
+def run(ready: Prepared, listen: Listener) -> str:
+    """Run what a trial still needs; the error that kept it from its scores, if one did. BudgetError where a budget did.
+
+    Whoever gates change after change on a holdout has tuned on it in the end: to ask questions of it is a look.
+    """
+    golden = ready.trial.golden
+    if golden.sizes.get(HOLDOUT):
+        looks.look(ready.store, golden.split(HOLDOUT).golden_digest, [ready.trial.trial_id], ready.plan.experiment.name)
+    outcomes: dict[str, Outcome] = dict(executor_of(ready.settings).run(ready.plan, ready.store, listen))
+    spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
+    plan.record_rates(ready.plan, spent, ready.store)
+    ended = outcomes.get(ready.trial.ends.score)
+    if ended and ended.status == "stopped":
+        said = ended.error.partition("\n")[0]
+        raise BudgetError(
+            "the candidate did not run", said, "raise the budget, or run again: what is stored is not paid for twice"
+        )
+    return ended.error if ended else ""
+
+
+def result(gated: Gated) -> Result:
+    """The scores of the candidate: the baseline's own where nothing can differ."""
+    ready = gated.candidate
+    if not gated.same:
+        return results.of(ready.trial, ready.plan, ready.store)
+    planned, kept = ready.trial, gated.kept.result
+    names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
+    return Result(*names, kept.scores, kept.questions, results.fingerprints(planned))
+
+
+def recommended(experiment: str) -> str:
+    """The trial that the last sweep of an experiment recommends; DataError where none did."""
+    return str(winner.read(experiment)["recommended"])
+
+
+def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
+    """Plan a trial that is to become the baseline: on the questions of the gate, which must be able to read it."""
+    trial = sweep.recorded(trial_id)
+    if trial.choices.keys() != experiment.axes.keys():
+        axes, varied = (", ".join(names) or "nothing" for names in (trial.choices, experiment.axes))
+        what = f"chose along {axes}, and this experiment varies {varied}"
+        raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.name}")
+    spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
+
+    def asked(split: str) -> Prepared:
+        return _planned(experiment, Trial(trial.name, trial.choices, {**trial.config, "split": split, "latency": 0}))
+
+    ready = asked(spec.split_of(experiment.gate, has_holdout=False))
+    named = "split" in experiment.gate or HOLDOUT not in ready.trial.golden.sizes
+    return ready if named else asked(HOLDOUT)

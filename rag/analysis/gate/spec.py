@@ -1,0 +1,152 @@
+"""The `gate` of an experiment, read: how much worse a change may be, where, and what it must keep.
+
+It asks the questions of `holdout` unless told otherwise: on the questions that a winner was tuned on it looks better than it
+is, and the next change is then blamed for the difference. A set without a holdout is asked as a whole.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rag.config.experiment import Experiment
+from rag.config.parameters import shown
+from rag.core.errors import ConfigError, closest
+from rag.execution.sweep.objective import Bound, Objective, Term
+
+KEYS = ("split", "metrics", "bounds", "inconclusive")
+HOLDOUT, ALL, MARGIN = "holdout", "all", 0.02
+FAILED, RATIO = "failed", "latency_p95_ratio"
+EXIT_CODES = {"warn": 3, "fail": 1, "pass": 0}
+"""What `inconclusive` says → the exit code of a gate that cannot tell. 3 is a warning to whoever runs it."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How much worse a metric may be, over all questions or in a slice: a dimension such as `kind`, or one as `kind=table`."""
+
+    column: str
+    slice: str
+    margin: float
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is looked at: margins, bounds, the questions, and what it means that there are too few of them."""
+
+    margins: tuple[Margin, ...]
+    bounds: tuple[Bound, ...]
+    split: str = HOLDOUT
+    inconclusive: str = "warn"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The metrics that are looked at, each once."""
+        return tuple(dict.fromkeys(margin.column for margin in self.margins))
+
+
+def split_of(raw: Mapping[str, Any], has_holdout: bool) -> str:
+    """The questions that a gate asks: those it names, else the holdout, else all where the golden set has no holdout."""
+    split = raw.get("split", HOLDOUT if has_holdout else ALL)
+    if not isinstance(split, str) or not split:
+        raise ConfigError("gate.split", f"is {shown(split)}", "the name of a split, for example holdout")
+    return split
+
+
+def parse(raw: Mapping[str, Any], objective: str | Sequence[str], columns: Sequence[str], has_holdout: bool = True) -> Gate:
+    """Read a gate; `columns` are the metrics that are measured. ConfigError for what cannot be meant.
+
+    Without a gate it is: the first metric that the objective maximizes with a margin of .02, and no failed question.
+    """
+    for key in raw:
+        if key not in KEYS:
+            raise ConfigError(f"gate.{key}", "is no setting of a gate", closest(str(key), KEYS))
+    terms = _terms(objective, columns, "metrics" in raw)
+    metrics = raw.get("metrics", {_usual(terms, columns): MARGIN})
+    if not isinstance(metrics, Mapping):
+        raise ConfigError("gate.metrics", f"is {shown(metrics)}", "a mapping of metrics to margins, as in {ndcg@10: 0.03}")
+    for term in terms:
+        if term.column in metrics and not term.maximize:
+            what = "is to be small, and a margin says how much may be lost of what is to be large"
+            raise ConfigError(f"gate.metrics.{term.column}", what, f"a bound, for example {term.column} <= 0.1 in gate.bounds")
+    margins = tuple(margin for column, value in metrics.items() for margin in _margins(str(column), value, columns))
+    bounds = _bounds(raw.get("bounds", [f"{FAILED} == 0"]), columns)
+    if not margins and not bounds:
+        raise ConfigError("gate", "looks at nothing", "give it a metric with a margin, or a bound")
+    return Gate(margins, bounds, split_of(raw, has_holdout), check_inconclusive(raw.get("inconclusive", "warn")))
+
+
+def with_inconclusive(experiment: Experiment, value: str) -> Experiment:
+    """The experiment, its gate told otherwise what it is when it cannot tell."""
+    return replace(experiment, gate={**experiment.gate, "inconclusive": check_inconclusive(value)})
+
+
+def check_inconclusive(value: Any) -> str:
+    """`warn`, `fail` or `pass`; ConfigError for anything else."""
+    if not isinstance(value, str) or value not in EXIT_CODES:
+        raise ConfigError("gate.inconclusive", f"is {shown(value)}", f"one of {', '.join(EXIT_CODES)}")
+    return value
+
+
+def _terms(objective: str | Sequence[str], columns: Sequence[str], named: bool) -> tuple[Term, ...]:
+    """The terms of an objective; none where it names what is not measured and the metrics of the gate are `named`."""
+    try:
+        return Objective.parse(objective, columns).terms
+    except ConfigError:
+        if not named:
+            raise
+        return ()
+
+
+def _usual(terms: Sequence[Term], columns: Sequence[str]) -> str:
+    large = (term.column for term in terms if term.maximize and term.column in columns)
+    return next(large, Objective.parse("", columns).column)
+
+
+def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:
+    where = f"gate.metrics.{column}"
+    if column not in columns:
+        raise ConfigError(where, "is not measured", closest(column, columns))
+    if not isinstance(value, Mapping):
+        return [Margin(column, "", check_margin(where, value))]
+    for key in value:
+        if key not in ("margin", "slices"):
+            raise ConfigError(f"{where}.{key}", "is no setting of a margin", "margin: and slices: are")
+    slices = value.get("slices", {})
+    if not isinstance(slices, Mapping):
+        raise ConfigError(f"{where}.slices", f"is {shown(slices)}", "a mapping of slices to margins, as in {kind: 0.10}")
+    whole = [Margin(column, "", check_margin(f"{where}.margin", value["margin"]))] if "margin" in value else []
+    parts = [Margin(column, str(name), check_margin(f"{where}.slices.{name}", part)) for name, part in slices.items()]
+    if not whole and not parts:
+        raise ConfigError(where, "has no margin", "for example 0.03")
+    return [*whole, *parts]
+
+
+def check_margin(where: str, value: Any) -> float:
+    """A share from 0 and below 1; ConfigError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ConfigError(where, f"is {shown(value)}, no number", "how much worse it may be, for example 0.03")
+    if value < 0:
+        raise ConfigError(where, f"is {value}, below 0", "how much worse it may be; 0 demands that it is no worse")
+    if value >= 1:
+        raise ConfigError(where, f"is {value}, and no metric can lose as much", "a share, for example 0.03")
+    return float(value)
+
+
+def _bounds(value: Any, columns: Sequence[str]) -> tuple[Bound, ...]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple):
+        raise ConfigError("gate.bounds", f"is {shown(value)}", 'a list of texts, as in ["failed == 0"]')
+    known = (FAILED, RATIO, *columns)
+    bounds = []
+    for text in texts:
+        try:
+            bound = Bound.parse(text)
+        except ConfigError as error:
+            raise ConfigError("gate.bounds", f"holds {shown(text)}", f"for example {FAILED} == 0, or {RATIO} <= 1.3") from error
+        if bound.column == RATIO and bound.exact:
+            raise ConfigError("gate.bounds", f"holds {shown(text)}, and no clock reads the same twice", f"{RATIO} <= 1.3")
+        if bound.column not in known:
+            raise ConfigError("gate.bounds", f"names {bound.column!r}, which is not measured", closest(bound.column, known))
+        bounds.append(bound)
+    return tuple(bounds)

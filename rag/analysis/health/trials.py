@@ -1,0 +1,152 @@
+"""What finished trials made of each question."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.analysis.health.findings import Finding, counted
+from rag.config.identity import without_runtime
+from rag.core.records import Example, Span
+from rag.execution.graph.jobs import corpus_of, rankings_of
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store.store import Store
+
+FEWEST = 2
+"""Different rankings that it takes to say something of all trials."""
+
+AGREED = 0.75
+"""The share of rankings, each way to search one voice, that must begin with one document before it is held against the gold.
+
+On the handbook's tune questions the 24 trials of experiments/quickstart.yaml, six ways to search, agree so far on 46 of 106: of
+wrong gold, a little less than half would be found. None of the 106 is listed; at .7 it is one, whose gold is sound.
+"""
+
+
+@dataclass
+class Asked:
+    """One question in the trials that asked it, each ranking once: in how many it was solved, at which rank at the latest."""
+
+    example: Example
+    times: int = 0
+    solved: int = 0
+    nearest: int = 0
+    most: float = 0.0
+    latest: int = 0
+    first: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, ranks: NDArray[np.int32], k: int, way: str, first: str) -> None:
+        """Note the ranks of the groups of evidence (0 for none), and what document a way to search puts first."""
+        self.times += 1
+        self.solved += bool((ranks > 0).all() and ranks.max() <= k)
+        self.most = max(self.most, float((ranks > 0).mean()))
+        self.latest = max(self.latest, int(ranks.max()))
+        if (ranks > 0).all():
+            self.nearest = min(self.nearest or int(ranks.max()), int(ranks.max()))
+        self.first.setdefault(way, Counter())[first] += 1
+
+    def usual_first(self) -> tuple[str, float, int]:
+        """The document that stands first most often, in what share of rankings, and in how many of them.
+
+        Every way to search counts alike: ten settings of one embedder that err together are one voice, not ten.
+        """
+        voices = self.first.values()
+        shares = {name: sum(voice[name] / voice.total() for voice in voices) for voice in voices for name in voice}
+        document = max(shares, key=shares.__getitem__)
+        return document, shares[document] / len(voices), sum(voice[document] for voice in voices)
+
+
+@dataclass
+class Record:
+    """Questions by id, as the trials that came to an end found them."""
+
+    asked: dict[str, Asked] = field(default_factory=dict)
+    rankings: set[tuple[str, int]] = field(default_factory=set)
+    finished: int = 0
+
+    def unsolved(self) -> tuple[Finding, ...]:
+        """Questions that no trial finds all evidence for within its k."""
+        return tuple(_finding(asked.example, _nowhere(asked)) for asked in self._by_several() if not asked.solved)
+
+    def always_solved(self) -> tuple[Finding, ...]:
+        """Questions that every trial finds all evidence for within its k: they tell no two of them apart."""
+        return tuple(
+            _finding(asked.example, f"all evidence by rank {asked.latest} in each of {counted(asked.times, 'ranking')}")
+            for asked in self._by_several()
+            if asked.solved == asked.times
+        )
+
+    def suspects(self) -> tuple[Finding, ...]:
+        """Questions that no trial solves while nearly all put the same document first, and it is not gold."""
+        found = []
+        for asked in self._by_several():
+            gold = _documents(asked.example)
+            first, share, times = asked.usual_first()
+            if not asked.solved and len(asked.first) >= FEWEST and first not in ("", *gold) and share >= AGREED:
+                told = f"{times} of {counted(asked.times, 'ranking')} begin with {first}; its gold is in {', '.join(gold)}"
+                found.append(_finding(asked.example, told))
+        return tuple(found)
+
+    def _by_several(self) -> Sequence[Asked]:
+        return [asked for asked in self.asked.values() if asked.times >= FEWEST]
+
+
+def recorded(made: Plan, trials: Sequence[PlannedTrial], store: Store) -> Record:
+    """Read what is stored of the trials that came to an end."""
+    record = Record()
+    for trial in trials:
+        if not store.has(made.stages[trial.ends.score].entry):
+            continue
+        found = (trial.ends.judge, int(trial.trial.config["k"]))
+        # Trials that differ in what they generate have one ranking, and are one voice here.
+        if found in record.rankings or _read(record, made, trial, store):
+            record.finished += 1
+            record.rankings.add(found)
+    return record
+
+
+def _read(record: Record, made: Plan, trial: PlannedTrial, store: Store) -> bool:
+    judge, ranking, corpus = (
+        store.read(made.stages[key].entry) for key in (trial.ends.judge, trial.ends.ranking, trial.ends.corpus)
+    )
+    if judge is None or ranking is None or corpus is None:
+        return False
+    way = way_to_search(trial, made)
+    ranks, rankings, chunks = judge.arrays["group_ranks"], rankings_of(ranking), corpus_of(corpus, trial.golden)
+    for row, example in enumerate(trial.golden.examples):
+        groups = ranks[row][ranks[row] >= 0]
+        if len(groups):
+            head = rankings.first(1).row(row)
+            first = chunks.documents[int(chunks.doc[head[0][0]])].doc_id if head else ""
+            known = record.asked.setdefault(example.query.query_id, Asked(example))
+            known.add(groups, int(trial.trial.config["k"]), way, first)
+    return True
+
+
+def way_to_search(trial: PlannedTrial, made: Plan) -> str:
+    """By words, by which vectors, and who orders what was found: what two rankings share that err for the same reason."""
+    config = trial.trial.config
+    vectors = str(without_runtime(config["embedder"]))
+    by = {vectors if "vectors" in made.stages[key].inputs else "words" for key in trial.ends.indexes.values()}
+    return " ".join([*sorted(by), config["reranker"]["_target_"]])
+
+
+def _nowhere(asked: Asked) -> str:
+    rankings = f"none of {counted(asked.times, 'ranking')}"
+    if asked.nearest:
+        return f"all evidence within k in {rankings}; at best by rank {asked.nearest}"
+    pieces = counted(len(asked.example.evidence), "piece")
+    best = f"at best {round(asked.most * len(asked.example.evidence))} of {pieces}" if asked.most else "nothing"
+    return f"all evidence within k in {rankings}; {best} among all candidates"
+
+
+def _finding(example: Example, why: str) -> Finding:
+    return Finding(example.query.query_id, example.query.text, why)
+
+
+def _documents(example: Example) -> list[str]:
+    """Where the gold of a question lies."""
+    places = (place for group in example.evidence for place in group.alternatives)
+    return list(dict.fromkeys(place.doc_id if isinstance(place, Span) else place for place in places))

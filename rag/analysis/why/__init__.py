@@ -1,0 +1,45 @@
+"""What became of one golden question in a trial: where its evidence stood after every step, and the stage that lost it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rag.analysis.why.account import Account, account
+from rag.analysis.why.asked import Asked, find, prepare
+from rag.analysis.why.overview import Overview, Overviews, overview
+from rag.core.records import Example, Span
+
+__all__ = ["Account", "Asked", "Overview", "Overviews", "Why", "explain", "find", "overview", "prepare"]
+
+
+@dataclass(frozen=True)
+class Why:
+    """A golden question with its gold, and what became of it in one trial or two."""
+
+    question: Mapping[str, Any]
+    trials: Sequence[Account]
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag why --json` prints."""
+        return {"question": dict(self.question), "trials": [asdict(one) for one in self.trials]}
+
+
+def explain(example: Example, asked: Sequence[Asked]) -> Why:
+    """Account for a golden question in trials that ran; ConfigError where a trial was not asked it."""
+    return Why(_question(example, asked[0]), [account(example.query.query_id, one) for one in asked])
+
+
+def _question(example: Example, asked: Asked) -> dict[str, Any]:
+    texts = {document.doc_id: document.text for document in asked.trial.golden.documents}
+
+    def place(gold: Span | str) -> dict[str, Any]:
+        if isinstance(gold, str):
+            return {"document": gold}
+        quote = texts.get(gold.doc_id, "")[gold.start : gold.end]
+        return {"document": gold.doc_id, "start": gold.start, "end": gold.end, "quote": quote}
+
+    graded = (evidence for evidence in example.evidence if evidence.grade > 0)
+    groups = [{"grade": one.grade, "any": [place(gold) for gold in one.alternatives]} for one in graded]
+    history = [{"role": turn.role, "text": turn.text} for turn in example.query.history]
+    about = {"id": example.query.query_id, "text": example.query.text, "history": history, "kind": example.kind}
+    return about | {"split": example.split, "answers": list(example.answers), "evidence": groups}

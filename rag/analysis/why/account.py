@@ -1,0 +1,179 @@
+"""One trial's account of one question, read from what the trial stored."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rag.analysis import blame
+from rag.analysis.blame import ANSWER, STAGES, Reader, Steps
+from rag.analysis.why.asked import Asked, row_of
+from rag.analysis.why.words import Whereabouts, told
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Evidence, Example, Reply, Sought, Span
+from rag.execution.graph.jobs import replies_of
+from rag.execution.sweep import results
+from rag.execution.sweep.answering import placed
+from rag.pipeline.pipeline import Trace
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of a question in one trial.
+
+    `stage` lost it, "" for none; `said` says so in a sentence. `stages` and `told` speak of every group of evidence by itself.
+    `ranks` has by step the rank of every group, 0 where it was not found; `unit` is what they count, passage or document.
+    `read` tells the groups that the contexts satisfy, None where nothing is generated. `passages` are the first k as
+    `rag search` gives them, each with its `gold`: group, and start and end in its text. `answer` has the reply and its scores,
+    None where nothing is generated.
+    """
+
+    trial_id: str
+    name: str
+    k: int
+    stage: str
+    said: str
+    stages: Sequence[str]
+    told: Sequence[str]
+    unit: str
+    ranks: Mapping[str, Sequence[int]]
+    read: Sequence[bool] | None
+    passages: Sequence[Mapping[str, Any]]
+    answer: Mapping[str, Any] | None
+
+
+def account(query_id: str, asked: Asked) -> Account:
+    """Account for a question in a trial that ran; ConfigError where the trial was not asked it."""
+    return _Row(asked, row_of(query_id, asked.trial.golden), Reader(asked.made, asked.store)).account()
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One question of a trial."""
+
+    asked: Asked
+    row: int
+    reader: Reader
+
+    @property
+    def steps(self) -> Steps:
+        return self.asked.steps
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        return self.asked.trial.trial.config
+
+    @property
+    def example(self) -> Example:
+        return self.asked.trial.golden.examples[self.row]
+
+    @cached_property
+    def groups(self) -> list[Evidence]:
+        return [evidence for evidence in self.example.evidence if evidence.grade > 0]
+
+    def account(self) -> Account:
+        trial, answer = self.asked.trial, self._answer()
+        wrong = [self.example.query.query_id] if answer and answer["wrong"] else []
+        lost = blame.of(trial, self.asked.made, self.asked.store, [self.example.query.query_id], wrong, self.reader)
+        stages, unit, read = self._stages(), self._unit(), self.reader.read(trial)
+        where = [self._whereabouts(group, unit) for group in range(len(self.groups))]
+        sentences = [told(stage, place) for stage, place in zip(stages, where, strict=True)]
+        return Account(
+            trial_id=trial.trial_id,
+            name=trial.trial.name,
+            k=self.config["k"],
+            stage=lost[0].stage if lost else "",
+            said=self._said(lost[0] if lost else None, sentences, where),
+            stages=stages,
+            told=sentences,
+            unit=unit,
+            ranks={name: [self._rank(key, group) for group in range(len(where))] for name, key in self._named().items()},
+            read=None if read is None else read[self.row, : len(where)].tolist(),
+            passages=self._passages(),
+            answer=answer,
+        )
+
+    def _stages(self) -> list[str]:
+        found = self.reader.stages(self.asked.trial)
+        numbers = [] if found is None else found[self.row, : len(self.groups)].tolist()
+        return ["" if number < 0 else STAGES[number] for number in numbers]
+
+    def _unit(self) -> str:
+        return "document" if bool(self.reader.gold(self.asked.trial).by_document[self.row]) else "passage"
+
+    def _rank(self, key: str, group: int) -> int:
+        return int(self.reader.look(self.asked.trial, key, 0)[self.row, group])
+
+    def _named(self) -> dict[str, str]:
+        """The keys of the steps that change something, under the names that they are shown by."""
+        named = dict(self.steps.indexes)
+        if len(named) > 1:
+            named["fused"] = self.steps.fused
+        if self.steps.reranked != self.steps.fused:
+            named["reranked"] = self.steps.reranked
+        if self.steps.selected != self.steps.reranked:
+            named["selected"] = self.steps.selected
+        return named
+
+    def _whereabouts(self, group: int, unit: str) -> Whereabouts:
+        return Whereabouts(
+            documents=[gold if isinstance(gold, str) else gold.doc_id for gold in self.groups[group].alternatives],
+            indexes={name: self._rank(key, group) for name, key in self.steps.indexes.items()},
+            fused=self._rank(self.steps.fused, group),
+            reranked=self._rank(self.steps.reranked, group),
+            selected=self._rank(self.steps.selected, group),
+            share=float(self.reader.ground(self.asked.trial).share[self.row, group]),
+            coverage=float(self.config["coverage"]),
+            k=self.config["k"],
+            rerank_depth=self.config["rerank_depth"] if self.steps.reranked != self.steps.fused else 0,
+            depth=self.config["depth"],
+            unit=unit,
+        )
+
+    def _said(self, lost: blame.Lost | None, sentences: Sequence[str], where: Sequence[Whereabouts]) -> str:
+        count = len(sentences)
+        if not count:
+            return "This corpus holds no answer to it: there is no evidence that could be lost."
+        if lost and lost.stage == STAGES[ANSWER]:
+            return told(lost.stage, where[0])
+        if lost:
+            return sentences[lost.group] if count == 1 else f"Evidence {lost.group + 1} of {count}. {sentences[lost.group]}"
+        return sentences[0] if count == 1 else f"Found: all {count} pieces of evidence, within the first {where[0].k}."
+
+    def _answer(self) -> dict[str, Any] | None:
+        trial = self.asked.trial
+        if trial.ends.check is None:
+            return None
+        reply: Reply = replies_of(self.reader.runner.obtain(trial.ends.check))[self.row]
+        values = blame.measured(results.of(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"])
+        wrong = blame.is_wrong(reply, self.example, values)
+        return {"reply": reply.text, "citations": list(reply.citations), "scores": values, "wrong": wrong}
+
+    def _passages(self) -> list[dict[str, Any]]:
+        fused = self._ranking(self.steps.fused)
+        reranked = fused if self.steps.reranked == self.steps.fused else self._ranking(self.steps.reranked)
+        selected = reranked if self.steps.selected == self.steps.reranked else self._ranking(self.steps.selected)
+        query = self.example.query
+        sought = Sought(query.text, (query.text,))
+        trace = Trace(sought, {name: self._ranking(key) for name, key in self.steps.indexes.items()}, fused, reranked, selected)
+        corpus, k = self.reader.corpus(self.asked.trial), self.config["k"]
+        positions = [position for position, _ in selected.first(k).row(0)]
+        found = zip(placed(corpus, trace, k), positions, strict=True)
+        return [passage | {"gold": _gold(corpus, position, self.groups)} for passage, position in found]
+
+    def _ranking(self, key: str) -> Rankings:
+        return self.reader.rankings(key).only(self.row)
+
+
+def _gold(corpus: Corpus, position: int, groups: Sequence[Evidence]) -> list[dict[str, int]]:
+    """What of the gold stands in a chunk: its group, from 0, and the characters [start, end) of the chunk's text."""
+    span = corpus.chunk(position).span
+    marks = []
+    for group, evidence in enumerate(groups):
+        for gold in evidence.alternatives:
+            whole = Span(gold, span.start, span.end) if isinstance(gold, str) else gold
+            start, end = max(whole.start, span.start), min(whole.end, span.end)
+            if whole.doc_id == span.doc_id and start < end:
+                marks.append({"group": group, "start": start - span.start, "end": end - span.start})
+    return marks

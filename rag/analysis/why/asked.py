@@ -1,0 +1,135 @@
+"""A golden question by its id or its words, and the trials that it is asked about."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from rag.analysis.blame import Steps
+from rag.components.loaders.gold import closest_names
+from rag.config.experiment import Experiment
+from rag.config.space import Trial
+from rag.config.wiring import control_of
+from rag.core.errors import ConfigError, DataError
+from rag.core.records import Example
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.golden import SPLITS, Golden
+from rag.execution.graph import plan
+from rag.execution.graph.execute import Listener, executor_of
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store import looks, upkeep
+from rag.execution.store.store import Store
+from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.sweep import recorded
+
+AGAIN = "run its sweep again: what has not changed is reused"
+MOST = 2
+"""Trials that are shown beside each other."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A trial that a question is asked about, with its steps; what of it is not in the store is in `made.to_run`.
+
+    `named` is how it was named on the command line, to be typed again.
+    """
+
+    named: str
+    trial: PlannedTrial
+    steps: Steps
+    made: Plan
+    store: Store
+    settings: Mapping[str, Any]
+
+    def run(self, listen: Listener) -> None:
+        """Run what is missing, which is a look where it is the holdout; DataError with the reason where that fails."""
+        if self.trial.trial.config["split"] == SPLITS[1]:
+            looks.look(self.store, self.trial.golden.golden_digest, [self.trial.trial_id], self.made.experiment.name)
+        outcomes = executor_of(self.settings).run(self.made, self.store, listen)
+        broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
+        if broken:
+            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "mend that and ask again")
+
+
+def prepare(overrides: Sequence[str]) -> list[Asked]:
+    """The trials that overrides name: `trial=<id>` once or twice, with another `split=` if need be, or else one config.
+
+    ConfigError for anything else, and for a trial whose generator does not read what it finds; DataError for one whose data
+    changed since it ran.
+    """
+    named = [override for override in overrides if override.startswith("trial=")]
+    if len(named) > MOST:
+        raise ConfigError("trial", f"is given {len(named)} times", f"at most {MOST} are shown beside each other")
+    splits = [override.partition("=")[2] for override in overrides if override.startswith("split=")]
+    if named and len(named) + len(splits) == len(overrides):
+        return [_recorded(override, splits[-1] if splits else "") for override in named]
+    config = config_of(overrides)  # refuses a trial beside other overrides
+    return [_planned(shlex.join(overrides), Trial(" ".join(overrides) or "the default config", {}, config))]
+
+
+def _recorded(override: str, split: str) -> Asked:
+    prefix = override.partition("=")[2]
+    try:
+        found = _planned(override, recorded(prefix))
+    except KeyError as error:
+        raise DataError(f"trial {prefix}", f"was written down before a config had {error}", AGAIN) from error
+    if not found.trial.trial_id.startswith(prefix):
+        what = f"would be {found.trial.trial_id} today: its documents or its questions changed since it ran"
+        raise DataError(f"trial {prefix} ({found.trial.trial.name})", what, AGAIN)
+    if not split:
+        return found
+    trial = found.trial.trial
+    return _planned(f"{override} split={split}", Trial(trial.name, trial.choices, {**trial.config, "split": split}))
+
+
+def _planned(named: str, trial: Trial) -> Asked:
+    store = upkeep.at(trial.config["store"])
+    # No question is timed here; what is timed is in no trial's id.
+    untimed = Trial(trial.name, trial.choices, {**trial.config, "latency": 0})
+    made = plan.assemble(Experiment("why", "", ()), [untimed], store)
+    steps = Steps.of(made.trials[0], made.stages)
+    if steps is None:
+        what = f"is {control_of(trial.config)!r} there, and its generator does not read what is found"
+        raise ConfigError("control", what, "ask about the trial without it")
+    return Asked(named, made.trials[0], steps, made, store, trial.config["execute"])
+
+
+def find(question: str, asked: Asked) -> Example:
+    """The golden question of that id or with these words; ConfigError with those that come closest."""
+    examples = asked.trial.golden.examples
+    wanted = _plain(question)
+    for example in examples:
+        if example.query.query_id == question.strip():
+            return example
+    for example in examples:
+        if _plain(example.query.text) == wanted:
+            return example
+    raise ConfigError("question", *_unknown(question, asked))
+
+
+def row_of(query_id: str, golden: Golden) -> int:
+    """The row of a question; ConfigError where a second trial was not asked it."""
+    ids = [example.query.query_id for example in golden.examples]
+    if query_id not in ids:
+        what = f"{query_id!r} was asked in one of the trials and not in the other"
+        raise ConfigError("question", what, "name two trials over the same questions")
+    return ids.index(query_id)
+
+
+def _unknown(question: str, asked: Asked) -> tuple[str, str]:
+    config = asked.trial.trial.config
+    components = asked.made.graph.components
+    loaded = golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
+    other = next((one for one in loaded.examples if question.strip() in (one.query.query_id, one.query.text)), None)
+    if other:
+        what = f"{other.query.query_id!r} is in the split {other.split!r}, and the trial was asked those of {config['split']!r}"
+        return what, f"name one of these, or add split={other.split}"
+    texts = {_plain(example.query.text): example.query.query_id for example in asked.trial.golden.examples}
+    near = [texts[text] for text in get_close_matches(_plain(question), texts, n=3, cutoff=0.5)]
+    remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else closest_names(question, list(texts.values()))
+    return f"{question!r} is no golden question of this trial", f"{remedy} (rag search and rag ask take any question)"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

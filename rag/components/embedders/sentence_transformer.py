@@ -1,0 +1,130 @@
+"""Any model of the sentence-transformers library, from the hub at a pinned revision or from a folder.
+
+Reimers & Gurevych 2019, "Sentence-BERT". Weights are read from safetensors only, and no code of a repository is run.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rag.components.embedders.limits import check_within
+from rag.components.embedders.once import once
+from rag.components.embedders.tokens import limit, offsets, tokenizer
+from rag.core.errors import ConfigError
+from rag.core.models.models import PinnedModel, readable
+from rag.core.records import Vectors
+
+TURN = Lock()
+"""One thread at a time in a model: its tokenizer sets padding when it is called, and two at once raise "Already borrowed"."""
+
+
+@dataclass(frozen=True)
+class SentenceTransformerEmbedder:
+    """Encodes with the pooling, the normalisation and the greatest length that the model brings.
+
+    `model` is a folder or a hub id; a hub id needs a `revision`. A prefix is put before every text; None takes the prompt
+    that the model itself declares for queries or documents. `batch_size` is 1 because texts that are padded to each other
+    have vectors that differ in their last bits, and on a CPU it is no slower; raise it on a GPU. `cache` is the hub's folder,
+    None for its default.
+    """
+
+    runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
+    model: str
+    revision: str | None = None
+    query_prefix: str | None = ""
+    document_prefix: str | None = ""
+    device: str = "cpu"
+    batch_size: int = 1
+    cache: str | None = None
+
+    def __post_init__(self) -> None:
+        check_within("embedder.runtime.batch_size", self.batch_size, 1)
+        self.source  # noqa: B018 - checks the model
+
+    @cached_property
+    def source(self) -> PinnedModel:
+        """Where the files are."""
+        return PinnedModel("embedder", self.model, self.revision, self.cache)
+
+    def fingerprint(self) -> str:
+        """`name@revision`, or a sha256 over the files of a folder."""
+        return self.source.fingerprint()
+
+    def window(self) -> int | None:
+        """The model's greatest length, less special tokens and prefix, from its files; ConfigError before they are fetched."""
+        if self.source.here is None:
+            raise ConfigError("embedder.model", f"{self.model} is not fetched yet", "embed something with it first")
+        most = limit(self.source.folder)
+        if most is None:
+            return None
+        pieces = tokenizer(self._tokens())
+        taken: int = pieces.num_special_tokens_to_add(False) + len(offsets(self._tokens(), self._prefix()))
+        return max(most - taken, 0)
+
+    def _prefix(self) -> str:
+        """What stands before a document."""
+        if self.document_prefix is not None:
+            return self.document_prefix
+        path = self.source.folder / "config_sentence_transformers.json"
+        prompts = (json.loads(path.read_text("utf-8")) if path.is_file() else {}).get("prompts") or {}
+        return str(next((prompts[name] for name in ("document", "passage", "corpus") if name in prompts), ""))
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """The characters [start, end) of every token of the model's `tokenizer.json`; ConfigError where it has none."""
+        return offsets(self._tokens(), text)
+
+    def _tokens(self) -> Path:
+        path = self.source.folder / "tokenizer.json"
+        if not path.is_file():
+            raise ConfigError("embedder.model", f"{self.model} has no tokenizer.json", "cut by words or characters instead")
+        return path
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Shape (texts, dimensions of the model)."""
+        model = self._loaded()
+        return self._encode(model, model.encode_document, texts, self.document_prefix)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Shape (texts, dimensions of the model)."""
+        model = self._loaded()
+        return self._encode(model, model.encode_query, texts, self.query_prefix)
+
+    def _loaded(self) -> Any:
+        return _load(self.source.folder, self.device)
+
+    def _encode(self, model: Any, encode: Any, texts: Sequence[str], prefix: str | None) -> Vectors:
+        vectors = np.zeros((len(texts), model.get_embedding_dimension()), np.float32)
+        for start in range(0, len(texts), self.batch_size):
+            batch = [readable(text) for text in texts[start : start + self.batch_size]]
+            with TURN:
+                vectors[start : start + len(batch)] = encode(
+                    batch, prompt=prefix, batch_size=self.batch_size, show_progress_bar=False
+                )
+        return vectors
+
+
+@once(kept=2)
+def _load(folder: Path, device: str) -> Any:
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()  # one bar per load says nothing that the progress of a sweep does not
+    try:
+        return SentenceTransformer(
+            str(folder),
+            device=device,
+            trust_remote_code=False,
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
+    except (OSError, ValueError, RuntimeError, AssertionError) as error:
+        reason = f"{folder} cannot be loaded on {device!r}: {str(error).strip().splitlines()[0]}"
+        raise ConfigError(
+            "embedder", reason, "a model of sentence-transformers without code of its own, and a device"
+        ) from error

@@ -1,0 +1,59 @@
+"""Texts that stand in another text in base64, hexadecimal or percent signs."""
+
+import base64
+import binascii
+import re
+import urllib.parse
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import re2
+
+from rag.components.guards.views import View, pieced
+
+DEPTH = 2
+"""An encoded text may hold another one; so deep is looked."""
+
+LEAST = 12
+"""Shorter texts are not worth decoding: almost any word decodes to something."""
+
+READABLE = 0.9
+"""The share of letters, digits, punctuation and spaces from which bytes count as text."""
+
+
+def _from_base64(run: str) -> bytes:
+    joined = "".join(run.split()).translate(str.maketrans("-_", "+/")).rstrip("=")
+    return base64.b64decode(joined + "=" * (-len(joined) % 4), validate=True)
+
+
+def _from_hex(run: str) -> bytes:
+    return bytes.fromhex(re.sub(r"0x|\\x|[^0-9A-Fa-f]", "", run))
+
+
+ENCODINGS: tuple[tuple[str, Any, Callable[[str], bytes]], ...] = (
+    ("base64", re2.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}"), _from_base64),
+    ("hexadecimal", re2.compile(r"(?:(?:0x|\\x)?[0-9A-Fa-f]{2}[ :,]{0,2}){11,}(?:0x|\\x)?[0-9A-Fa-f]{2}"), _from_hex),
+    ("percent signs", re2.compile(r"(?:%[0-9A-Fa-f]{2}[\w.~+-]{0,40}){3,}"), urllib.parse.unquote_to_bytes),
+)
+
+
+def decoded(view: View, depth: int = DEPTH) -> Iterator[View]:
+    """What the encoded runs of a text say, where that is text."""
+    for how, pattern, decode in ENCODINGS:
+        for match in pattern.finditer(view.text):
+            # The line behind an encoded one may begin with a word that could go on with it.
+            text = _text(match[0], decode) or _text(match[0].partition("\n")[0], decode)
+            if text:
+                found = pieced(text, *view.span(*match.span()), how)
+                yield found
+                if depth > 1:
+                    yield from decoded(found, depth - 1)
+
+
+def _text(run: str, decode: Callable[[str], bytes]) -> str:
+    try:
+        text = decode(run).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return ""
+    good = sum(character.isascii() and (character.isalnum() or character in " \n.,:;!?'\"()-/") for character in text)
+    return text if len(text) >= LEAST and good >= READABLE * len(text) else ""

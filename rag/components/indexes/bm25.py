@@ -1,0 +1,61 @@
+"""Okapi BM25 as the library rank_bm25 defines it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from rag.components.indexes.terms import Postings, Words, WordSearcher
+from rag.core.errors import ConfigError
+from rag.core.records import Arrays, Vectors
+
+
+class Bm25Index:
+    """BM25Okapi of rank_bm25 over plain lower-cased words, without stop words and stemming.
+
+    Its idf is log((N - n + 0.5) / (n + 0.5)); a term in more than half of the chunks gets `epsilon` times the mean idf
+    instead, which can be negative. So a hit is a chunk with at least one term of the question, whatever its score.
+    """
+
+    uses_vectors: ClassVar[bool] = False
+
+    def __init__(self, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25, shortest: int = 1) -> None:
+        if not k1 >= 0:
+            raise ConfigError("index.bm25.k1", f"{k1} is negative", "0 or more; 0.9 to 2 is usual")
+        if not 0 <= b <= 1:
+            raise ConfigError("index.bm25.b", f"{b} is not between 0 and 1", "0 (length ignored) to 1 (fully normalised)")
+        if not epsilon >= 0:
+            raise ConfigError("index.bm25.epsilon", f"{epsilon} is negative", "0 or more; 0.25 is usual")
+        if shortest < 1:
+            raise ConfigError("index.bm25.shortest", f"{shortest} is no length of a word", "1 character or more")
+        self.k1, self.b, self.epsilon, self.shortest = k1, b, epsilon, shortest
+
+    @property
+    def words(self) -> Words:
+        """How texts and questions are cut into terms."""
+        return Words(self.shortest)
+
+    def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
+        """Score every (term, chunk) pair that occurs; `vectors` are not read."""
+        from rank_bm25 import BM25Okapi
+
+        numbers, terms = self.words.number(texts)
+        if not terms:
+            return Postings.none(len(texts)).arrays()
+        model = BM25Okapi(numbers, k1=self.k1, b=self.b, epsilon=self.epsilon)
+        # The library keeps counts and scores every chunk at every question; each pair is scored here once.
+        counts = [Counter(row) for row in numbers]
+        chunk = np.repeat(np.arange(len(texts), dtype=np.int32), [len(row) for row in counts])
+        term = np.array([number for row in counts for number in row])
+        times = np.array([value for row in counts for value in row.values()])
+        length = np.array(model.doc_len)[chunk]
+        idf = np.array([model.idf[number] for number in range(len(terms))])
+        weights = idf[term] * (times * (self.k1 + 1) / (times + self.k1 * (1 - self.b + self.b * length / model.avgdl)))
+        order = np.argsort(term, kind="stable")
+        starts = np.searchsorted(term[order], np.arange(len(terms) + 1))
+        return Postings(tuple(terms), starts, chunk[order], weights[order], np.zeros(len(terms)), len(texts)).arrays()
+
+    def open(self, arrays: Arrays) -> WordSearcher:
+        """Make built arrays searchable; DataError for arrays that are no postings."""
+        return WordSearcher(self.words, Postings.of(arrays, "index.bm25"))

@@ -1,0 +1,40 @@
+"""Whether arrays are what an index was built as: they may come from strangers, and engines written in C believe them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.core.errors import DataError
+from rag.core.records import Arrays, Vectors
+
+
+def ensure(holds: bool | np.bool_, where: str, what: str) -> None:
+    """Raise DataError unless it holds."""
+    if not holds:
+        raise DataError(where, what, "build the index again, or export the bundle again")
+
+
+def array(arrays: Arrays, where: str, name: str, kind: str, dimensions: int = 1) -> NDArray[Any]:
+    """One of the arrays; DataError where it is missing, of another kind ("i" integers, "f" floats) or another shape."""
+    ensure(name in arrays, where, f"holds no {name!r}")
+    found = np.asarray(arrays[name])
+    ensure(found.dtype.kind in kind, where, f"holds {name!r} of type {found.dtype}")
+    ensure(found.ndim == dimensions, where, f"holds {name!r} of shape {found.shape}")
+    return found
+
+
+def vectors_of(arrays: Arrays, where: str, name: str = "vectors") -> Vectors:
+    """Vectors, shape (rows, dimensions), laid out as FAISS reads them; DataError for NaN and infinity."""
+    found = array(arrays, where, name, "f", 2)
+    vectors: Vectors = np.ascontiguousarray(found, dtype=np.float32)
+    ensure(not len(vectors) or vectors.shape[1] > 0, where, f"holds {name!r} without dimensions")
+    ensure(np.isfinite(vectors).all(), where, f"holds NaN or infinity in {name!r}")
+    return vectors
+
+
+def numbers_of(arrays: Arrays, where: str, name: str, low: int, high: int) -> NDArray[np.int64]:
+    """Whole numbers in [low, high); DataError for others."""
+    found = array(arrays, where, name, "iu")
+    ensure(not len(found) or (int(found.min()) >= low and int(found.max()) < high), where, f"holds {name!r} out of range")
+    return found.astype(np.int64)

@@ -1,0 +1,22 @@
+"""Exact search by inner product, with FAISS."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rag.components.indexes.checking import vectors_of
+from rag.components.indexes.vectors import FlatSearcher, given
+from rag.core.records import Arrays, Vectors
+
+
+class FaissFlatIndex:
+    """Compares a question with every chunk, so nothing is missed; with unit vectors the score is their cosine."""
+
+    uses_vectors: ClassVar[bool] = True
+
+    def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
+        """Keep the vectors, shape (chunks, dimensions); `texts` are not read."""
+        return {"vectors": given(vectors)}
+
+    def open(self, arrays: Arrays) -> FlatSearcher:
+        """Make built arrays searchable; DataError for arrays that are no index."""
+        return FlatSearcher(vectors_of(arrays, "index.faiss_flat"))

@@ -1,0 +1,105 @@
+"""Approximate search through a graph of near neighbours, with FAISS."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.components.indexes.checking import ensure, numbers_of, vectors_of
+from rag.components.indexes.vectors import ApproximateSearcher, given, one_thread
+from rag.core.errors import ConfigError
+from rag.core.records import Arrays, Vectors
+
+Numbers = NDArray[np.int64]
+
+WHERE = "index.faiss_hnsw"
+MOST_LINKS = 1024
+
+
+class FaissHnswIndex:
+    """Hierarchical navigable small worlds (Malkov and Yashunin 2018): sublinear search, nearly exact.
+
+    It is built on one thread in the order of the chunks, so that the same vectors give the same graph.
+    """
+
+    uses_vectors: ClassVar[bool] = True
+
+    def __init__(self, m: int = 32, ef_construction: int = 200, ef_search: int = 64) -> None:
+        if not 2 <= m <= MOST_LINKS:
+            raise ConfigError("index.faiss_hnsw.m", f"{m} links are no graph", f"2 to {MOST_LINKS}; 16 to 64 is usual")
+        for name, value in (("ef_construction", ef_construction), ("ef_search", ef_search)):
+            if value < 1:
+                raise ConfigError(f"index.faiss_hnsw.{name}", f"{value} finds nothing", "1 or more; 64 to 400 is usual")
+        self.m, self.ef_construction, self.ef_search = m, ef_construction, ef_search
+
+    def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
+        """Link every vector to its neighbours; `texts` are not read.
+
+        `levels` is the number of layers that a chunk stands in, `links` are those of all chunks, layer by layer, -1 where a
+        chunk has fewer than it may, `entry` is where a search begins.
+        """
+        import faiss
+
+        rows = given(vectors)
+        none = np.zeros(0, np.int32)
+        if not len(rows):
+            return {"vectors": rows, "levels": none, "links": none, "entry": none}
+        index = self._empty(rows.shape[1])
+        index.hnsw.efConstruction = self.ef_construction
+        with one_thread():
+            index.add(rows)
+        graph = index.hnsw
+        return {
+            "vectors": rows,
+            "levels": faiss.vector_to_array(graph.levels),
+            "links": faiss.vector_to_array(graph.neighbors),
+            "entry": np.array([graph.entry_point], np.int32),
+        }
+
+    def open(self, arrays: Arrays) -> ApproximateSearcher:
+        """Make built arrays searchable; DataError for links that lead outside of the graph."""
+        import faiss
+
+        vectors = vectors_of(arrays, WHERE)
+        if not len(vectors):
+            return ApproximateSearcher(vectors)
+        index = self._empty(vectors.shape[1])
+        graph = index.hnsw
+        room = faiss.vector_to_array(graph.cum_nneighbor_per_level).astype(np.int64)
+        levels, links, entry = _checked(arrays, len(vectors), room)
+        index.storage.add(vectors)
+        index.ntotal = len(vectors)
+        faiss.copy_array_to_vector(levels.astype(np.int32), graph.levels)
+        faiss.copy_array_to_vector(_offsets(levels, room).astype(np.uint64), graph.offsets)
+        faiss.copy_array_to_vector(links.astype(np.int32), graph.neighbors)
+        graph.entry_point, graph.max_level = entry, int(levels[entry]) - 1
+        graph.efSearch = min(self.ef_search, len(vectors))
+        return ApproximateSearcher(vectors, index)
+
+    def _empty(self, dimensions: int) -> Any:
+        import faiss
+
+        return faiss.IndexHNSWFlat(dimensions, self.m, faiss.METRIC_INNER_PRODUCT)
+
+
+def _offsets(levels: Numbers, room: Numbers) -> Numbers:
+    """Where the links of each chunk begin, and where those of the last one end; `room` is for how many, by layers."""
+    return np.concatenate([[0], np.cumsum(room[levels])])
+
+
+def _checked(arrays: Arrays, size: int, room: Numbers) -> tuple[Numbers, Numbers, int]:
+    """Levels, links and entry of a graph that no search can leave."""
+    levels = numbers_of(arrays, WHERE, "levels", 1, len(room))
+    links = numbers_of(arrays, WHERE, "links", -1, size)
+    entry = numbers_of(arrays, WHERE, "entry", 0, size)
+    ensure(len(levels) == size, WHERE, f"holds levels of {len(levels)} chunks, and vectors of {size}")
+    offsets = _offsets(levels, room)
+    ensure(len(links) == offsets[-1], WHERE, f"holds {len(links)} links where there are {offsets[-1]}")
+    ensure(len(entry) == 1 and levels[entry[0]] == levels.max(), WHERE, "begins below its highest layer")
+    # A link of a layer leads to a chunk that stands in this layer too: only there does that chunk have links of its own.
+    place = np.arange(len(links)) - np.repeat(offsets[:-1], room[levels])
+    layer = np.searchsorted(room, place, "right")
+    linked = links >= 0
+    ensure((levels[links[linked]] >= layer[linked]).all(), WHERE, "links chunks in layers that they do not stand in")
+    return levels, links, int(entry[0])

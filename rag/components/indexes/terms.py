@@ -1,0 +1,156 @@
+"""From texts to index terms, and from postings of terms to rankings: what every word index shares."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.components.indexes.checking import array, ensure, numbers_of
+from rag.core.rankings import Rankings
+from rag.core.records import Allowed, Arrays, Vectors
+
+BLOCK = 1 << 23
+"""How many scores are held in memory at once while many questions are searched."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """Lower-cased words of at least `shortest` characters (letters, digits, underscore), without `stopwords`, stemmed."""
+
+    shortest: int = 1
+    stopwords: frozenset[str] = frozenset()
+    stemmer: str | None = None
+
+    @cached_property
+    def _stemmer(self) -> Any:
+        from Stemmer import Stemmer
+
+        return Stemmer(self.stemmer)
+
+    @cached_property
+    def _find(self) -> re.Pattern[str]:
+        return re.compile(rf"\b\w{{{self.shortest},}}\b")
+
+    def stems(self, words: Sequence[str]) -> list[str]:
+        """The index term of each word, in order."""
+        return list(self._stemmer.stemWords(list(words))) if self.stemmer else list(words)
+
+    def terms(self, text: str) -> list[str]:
+        """The index terms of one text in reading order, repeats included."""
+        return self.stems([word for word in self._find.findall(text.lower()) if word not in self.stopwords])
+
+    def number(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+        """The terms of every text as numbers, and the terms they stand for, numbered as they first occur."""
+        seen: defaultdict[str, int] = defaultdict(count().__next__)
+        found = [list(map(seen.__getitem__, self._find.findall(text.lower()))) for text in texts]
+        # Each different word is stemmed once, however often it occurs.
+        kept = [word for word in seen if word not in self.stopwords]
+        terms: defaultdict[str, int] = defaultdict(count().__next__)
+        number = {seen[word]: terms[stem] for word, stem in zip(kept, self.stems(kept), strict=True)}
+        return [[number[word] for word in words if word in number] for words in found], list(terms)
+
+
+@dataclass(frozen=True)
+class Postings:
+    """Which chunks contain a term and what it adds to their scores there, computed when the index was built (Lù 2024, BM25S).
+
+    The chunks of term t are `chunks[starts[t]:starts[t + 1]]`, with as many `weights`; `absent[t]` is what the term adds to
+    a chunk without it (BM25L and BM25+; otherwise 0). `size` is the number of chunks.
+    """
+
+    terms: tuple[str, ...]
+    starts: NDArray[np.int64]
+    chunks: NDArray[np.int32]
+    weights: NDArray[np.floating[Any]]
+    absent: NDArray[np.floating[Any]]
+    size: int
+
+    @classmethod
+    def none(cls, size: int) -> "Postings":
+        """The postings of chunks without a single term."""
+        return cls((), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0), size)
+
+    def arrays(self) -> Arrays:
+        """As plain arrays; the terms are UTF-8 JSON bytes."""
+        written = json.dumps(self.terms, ensure_ascii=False).encode("utf-8")
+        return {
+            "terms": np.frombuffer(written, np.uint8),
+            "starts": self.starts,
+            "chunks": self.chunks,
+            "weights": self.weights,
+            "absent": self.absent,
+            "size": np.array([self.size], np.int64),
+        }
+
+    @classmethod
+    def of(cls, arrays: Arrays, where: str) -> "Postings":
+        """From what `arrays` gave; DataError, naming the index by `where`, for arrays that are no postings."""
+        size = array(arrays, where, "size", "i")
+        ensure(len(size) == 1 and size[0] >= 0, where, "does not say how many chunks it holds")
+        terms = _terms(array(arrays, where, "terms", "u"), where)
+        weights, absent = array(arrays, where, "weights", "f"), array(arrays, where, "absent", "f")
+        starts = numbers_of(arrays, where, "starts", 0, len(weights) + 1)
+        numbers_of(arrays, where, "chunks", 0, int(size[0]))
+        chunks = arrays["chunks"].astype(np.int32, copy=False)
+        ensure(len(chunks) == len(weights), where, f"holds {len(chunks)} chunks of terms, and {len(weights)} weights")
+        ensure(len(starts) == len(terms) + 1 == len(absent) + 1, where, "holds other postings than terms")
+        ensure(starts[0] == 0 and starts[-1] == len(weights) and (np.diff(starts) >= 0).all(), where, "mixes up its terms")
+        ensure(np.isfinite(weights).all() and np.isfinite(absent).all(), where, "holds NaN or infinity")
+        return cls(terms, starts, chunks, weights, absent, int(size[0]))
+
+    def add(self, terms: Sequence[int], scores: NDArray[np.float64]) -> None:
+        """Put the score of every chunk with at least one of `terms` into a row of -inf; a repeated term counts repeatedly."""
+        if not terms:
+            return
+        parts = [slice(self.starts[term], self.starts[term + 1]) for term in terms]
+        chunks = np.concatenate([self.chunks[part] for part in parts])
+        weights = np.concatenate([self.weights[part] for part in parts])
+        total = np.bincount(chunks, weights, self.size) + self.absent[list(terms)].sum(dtype=np.float64)
+        scores[chunks] = total[chunks]
+
+
+def _terms(written: NDArray[np.uint8], where: str) -> tuple[str, ...]:
+    """The terms of an index; the JSON of them is a flat list of strings, or it is refused."""
+    try:
+        terms = json.loads(written.tobytes().decode("utf-8"))
+    except (ValueError, RecursionError):
+        terms = None
+    ensure(isinstance(terms, list) and all(isinstance(term, str) for term in terms), where, "holds no list of terms")
+    ensure(len(set(terms)) == len(terms), where, "holds a term twice")
+    return tuple(terms)
+
+
+class WordSearcher:
+    """Finds the chunks that share at least one term with a question."""
+
+    def __init__(self, words: Words, postings: Postings) -> None:
+        self.words, self.postings = words, postings
+        self.numbers = {term: number for number, term in enumerate(postings.terms)}
+
+    @property
+    def size(self) -> int:
+        """How many chunks it holds."""
+        return self.postings.size
+
+    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
+        """Rank by summed weights; a chunk without any term of the question is no hit, whatever the others score."""
+        block = max(1, BLOCK // max(1, self.postings.size))
+        parts = [self._block(texts[start : start + block], depth, allowed) for start in range(0, len(texts), block)]
+        width = min(depth, self.postings.size)
+        positions = [np.zeros((0, width), np.int32), *(part.positions for part in parts)]
+        return Rankings(np.concatenate(positions), np.concatenate([np.zeros((0, width)), *(part.scores for part in parts)]))
+
+    def _block(self, texts: Sequence[str], depth: int, allowed: Allowed | None) -> Rankings:
+        scores = np.full((len(texts), self.postings.size), -np.inf)
+        for row, text in zip(scores, texts, strict=True):
+            self.postings.add([self.numbers[term] for term in self.words.terms(text) if term in self.numbers], row)
+        if allowed is not None:
+            scores[:, ~allowed] = -np.inf
+        return Rankings.top(scores, depth)

@@ -1,0 +1,66 @@
+"""Late interaction of a claim with passages: every word piece of the claim finds the piece that means most nearly the same.
+
+Khattab & Zaharia 2020, "ColBERT", with the token vectors of an ordinary sentence model; here the pieces of the claim are
+weighted by the rarity of their words, and a claim is worth what its weakest clause is: one clause that no passage carries makes
+it unsupported, however well the others are.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.components.judges.assertions import clauses
+from rag.components.judges.passages import WINDOW, Passages, TokenEncoder
+from rag.components.judges.words import Word
+
+Floats = NDArray[np.float64]
+
+
+def similarities(encoder: TokenEncoder, claim: str, passages: Passages, read: Sequence[int]) -> Floats:
+    """The greatest cosine of each piece of the claim with a piece of each passage of WINDOW sentences.
+
+    Shape (sentences, pieces): row i is the passage that begins at sentence i. Sentences that are not `read` count as -1.
+    """
+    (ours,) = encoder.embed_tokens([claim])
+    found = np.full((len(passages.sentences), len(ours)), -1.0)
+    for number, tokens in zip(read, passages.tokens(encoder, read), strict=True):
+        if len(tokens) and len(ours):
+            found[number] = (ours @ tokens.T).max(axis=1)
+    contexts = np.array([sentence.where.context for sentence in passages.sentences])
+    pooled = found.copy()
+    for further in range(1, WINDOW):
+        same = contexts[further:] == contexts[:-further]
+        pooled[:-further][same] = np.maximum(pooled[:-further][same], found[further:][same])
+    return pooled
+
+
+def weakest_clause(
+    claim: str, said: Sequence[Word], weights: Floats, pieces: Sequence[tuple[int, int]], pooled: Floats
+) -> float:
+    """The least worth of a clause of two words or more: the mean similarity of its pieces, by weight, in its best passage."""
+    if not pooled.size:
+        return 0.0
+    worths = [_worth(inside, weights, pooled) for inside in _inside(claim, said, pieces[: pooled.shape[1]])]
+    return float(np.clip(min(worths, default=_worth(np.ones(pooled.shape[1], bool), weights, pooled)), 0.0, 1.0))
+
+
+def _inside(claim: str, said: Sequence[Word], pieces: Sequence[tuple[int, int]]) -> list[NDArray[np.bool_]]:
+    """Which pieces belong to words with a meaning, clause by clause."""
+    found = []
+    for start, end in clauses(claim):
+        own = [word for word in said if word.meaning and start <= word.start < end]
+        if len(own) > 1:
+            found.append(np.array([any(word.start < stop and first < word.end for word in own) for first, stop in pieces]))
+    return found
+
+
+def _worth(inside: NDArray[np.bool_], weights: Floats, pooled: Floats) -> float:
+    share = weights * inside
+    return float((pooled @ share).max() / share.sum()) if share.sum() > 0 else 0.0
+
+
+def piece_weights(said: Sequence[Word], passages: Passages, pieces: Sequence[tuple[int, int]]) -> Floats:
+    """The rarity of the word that each piece belongs to, 0 for words without meaning and for signs."""
+    known = [(word.start, word.end, passages.rarity(word.stem)) for word in said if word.meaning]
+    return np.array([max((rarity for a, b, rarity in known if a < end and start < b), default=0.0) for start, end in pieces])

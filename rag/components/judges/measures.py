@@ -1,0 +1,117 @@
+"""What is measured of a claim against its contexts."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.components.judges.late import piece_weights, similarities, weakest_clause
+from rag.components.judges.opposites import contradicting
+from rag.components.judges.passages import Passages, TokenEncoder, following
+from rag.components.judges.substitutions import FACTS, changing, substituted
+from rag.components.judges.words import Word, words
+from rag.core.claims import Passage
+
+SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "pairs": 1, "numbers": -1, "names": -1}
+"""What is fitted: more of it raises support, or lowers it."""
+CONTRADICTION, CHANGED, QUOTED = "contradiction", "changed", "quoted"
+BY_HAND: Mapping[str, int] = {CONTRADICTION: -1, CHANGED: -1}
+"""What is weighted by hand, for people's labels hold few of them."""
+MEASURES = (*SIGNS, *BY_HAND, QUOTED)
+LIGHTEST = 1e-6
+"""What a claim weighs that holds no word with a meaning."""
+NEARLY = 0.95
+"""The share of the best passage's worth at which a shorter one is shown instead."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measures of a claim, in the order of MEASURES, each in [0, 1]; where its evidence stands, and what it lacks.
+
+    `content` is the rarity of all its words with a meaning together: how much it weighs in its text.
+    """
+
+    values: tuple[float, ...]
+    evidence: tuple[Passage, ...] = ()
+    lacking: tuple[str, ...] = ()
+    content: float = LIGHTEST
+
+
+def gathered(claims: Sequence[Measured]) -> NDArray[np.float64]:
+    """The measures of a text: the means of those of its claims, by content. NaN where no claim has any."""
+    known = [claim for claim in claims if not math.isnan(claim.values[0])]
+    if not known:
+        return np.full(len(MEASURES), np.nan)
+    content = np.array([claim.content for claim in known])
+    means: NDArray[np.float64] = (content / content.sum()) @ np.array([claim.values for claim in known])
+    return means
+
+
+def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) -> Measured:
+    """Hold a claim against passages; vectors are compared with the `most` sentences that share the rarest words with it.
+
+    `clause` is how well any passage carries the weakest clause, `passage` the share of the claim's rare words that one passage
+    holds, `pairs` the share of its neighbouring words that are neighbours in a context. Of n numbers (or dates) that no passage
+    has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. `changed`, of a claim with a word that
+    stands for another one (`rag.components.judges.substitutions`) or a contradiction, is the square of the share of its other
+    pairs that are neighbours in a context: near 1 for a near copy, near 0 for a paraphrase. A claim without a word that could
+    be looked for, such as `Yes.`, measures NaN, unless it is quoted.
+    """
+    said = words(claim)
+    weights = {word.stem: passages.rarity(word.stem) for word in said if word.meaning}
+    content = math.fsum(weights.values()) or LIGHTEST
+    if where := passages.quoting(said):
+        return Measured((1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0), (where,), content=content)
+    if not weights:
+        return Measured((math.nan,) * len(MEASURES))
+    if not passages.sentences:
+        values = 0.0, 0.0, 0.0, *_absences(said, passages), 0.0, 0.0, 0.0
+        return Measured(values, lacking=_lacking(claim, said, passages), content=content)
+    recalls = passages.recalls(weights)
+    read = np.sort(np.argsort(-recalls[0], kind="stable")[:most])
+    pieces = encoder.token_offsets(claim)
+    pooled = similarities(encoder, claim, passages, read.tolist())
+    each = piece_weights(said, passages, pieces[: pooled.shape[1]])
+    against = contradicting(claim, passages)
+    passage = float(recalls[-1].max())
+    pairs = following(said)
+    adjoining = sum(pair in passages.pairs for pair in pairs) / len(pairs) if pairs else passage
+    carried = weakest_clause(claim, said, each, pieces, pooled), passage, adjoining
+    best = pooled[int((pooled @ each).argmax())]
+    changed = changing(substituted(said, passages), pieces, best)
+    altered = _copied(pairs, changed, passages) ** 2 if changed or against else 0.0
+    values = (*carried, *_absences(said, passages), float(bool(against)), altered, 0.0)
+    others = (claim[word.start : word.end] for word in changed)
+    lacking = dict.fromkeys((*_lacking(claim, said, passages), *against, *others))
+    return Measured(values, (_best(recalls, passages),), tuple(lacking), content)
+
+
+def _copied(pairs: Sequence[tuple[str, str]], changed: Sequence[Word], passages: Passages) -> float:
+    """The share of the pairs without a changed word that are neighbours in a context."""
+    stems = {word.stem for word in changed}
+    others = [pair for pair in pairs if not stems & set(pair)]
+    return sum(pair in passages.pairs for pair in others) / max(len(others), 1)
+
+
+def _missing(said: Sequence[Word], passages: Passages, kinds: Sequence[str]) -> list[Word]:
+    found = {word.stem: word for word in said if word.kind in kinds and word.meaning and word.stem not in passages.stems}
+    return list(found.values())
+
+
+def _absences(said: Sequence[Word], passages: Passages) -> tuple[float, float]:
+    numbers = len(_missing(said, passages, ("number", "month")))
+    names = len(_missing(said, passages, ("name",)))
+    return numbers / (numbers + 1), names / (names + 1)
+
+
+def _lacking(claim: str, said: Sequence[Word], passages: Passages) -> tuple[str, ...]:
+    return tuple(claim[word.start : word.end] for word in _missing(said, passages, FACTS))
+
+
+def _best(recalls: NDArray[np.float64], passages: Passages) -> Passage:
+    """The shortest passage that holds nearly as much of the claim as the best one; the first of equals."""
+    enough = NEARLY * recalls.max()
+    width = int(np.argmax(recalls.max(axis=1) >= enough))
+    return passages.span(int(np.argmax(recalls[width])), width + 1)

@@ -1,0 +1,101 @@
+"""Attacks on a reader of documents, composed of what they say, how they put it, how they hide it and where they stand.
+
+Nothing is random: what is combined with what is drawn by hashes of names, so that it is the same on every machine and an
+attack that is added later moves no other.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from rag.components.loaders.disguises import WAYS, disguised
+from rag.components.loaders.rows import Row, parse_json, read_rows
+from rag.core.errors import DataError, closest
+
+SPLITS = ("tune", "holdout")
+PLACES = ("start", "middle", "end")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What an attack wants: an order in some languages, and the kind of harm it would be."""
+
+    name: str
+    group: str
+    orders: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A text for a document. `tags` say how it was made; attacks of one `cluster` say the same. `drawn` decides the rest."""
+
+    name: str
+    cluster: str
+    goal: str
+    group: str
+    text: str
+    split: str
+    tags: tuple[str, ...]
+
+    def drawn(self, what: str, options: Sequence[T]) -> T:
+        """One of the options, always the same."""
+        return _draw(f"{self.name}/{what}", options)
+
+
+def _draw(name: str, options: Sequence[T]) -> T:
+    return options[int.from_bytes(hashlib.sha256(name.encode("utf-8")).digest()[:8], "big") % len(options)]
+
+
+def own(path: Path, rounds: int) -> Iterator[Attack]:
+    """Every wording with every goal of its half, `rounds` times in other disguises."""
+    deck = [row for row in read_rows(path / "disguises.jsonl") for _ in range(row.whole("weight"))]
+    for split in SPLITS:
+        goals = [_goal(row) for row in read_rows(path / split / "goals.jsonl")]
+        for number in range(1, rounds + 1):
+            for wording in read_rows(path / split / "wordings.jsonl"):
+                for goal in goals:
+                    yield _composed(wording, goal, deck, split, number)
+
+
+def _goal(row: Row) -> Goal:
+    orders = row.fields.get("orders")
+    if not isinstance(orders, dict) or not orders:
+        raise DataError(row.where, "'orders' is no mapping of languages to texts", 'write {"en": "…"}')
+    return Goal(row.name("name"), row.name("group"), orders)
+
+
+def _composed(wording: Row, goal: Goal, deck: Sequence[Row], split: str, number: int) -> Attack:
+    language, family = wording.text("language", "en"), wording.name("family")
+    if language not in goal.orders:
+        what = f"is in {language!r}, and the goal {goal.name!r} is not"
+        raise DataError(wording.where, what, f"it is in: {', '.join(goal.orders)}")
+    cluster = f"{wording.name('name')}-{goal.name}"
+    name = f"{cluster}-{number}"
+    # Words of another language are disguise enough.
+    row = _draw(f"{name}/disguise", deck) if language == "en" else deck[0]
+    way = row.name("name")
+    if way not in WAYS:
+        raise DataError(row.where, f"{way!r} is no disguise", closest(way, WAYS))
+    said = wording.text("text").replace("{order}", goal.orders[language])
+    tags = ("own", f"wording:{family}", f"disguise:{way}")
+    return Attack(name, cluster, goal.name, goal.group, disguised(said, way, row.text("carrier")), split, tags)
+
+
+def bipia(path: Path, folder: Path) -> Iterator[Attack]:
+    """The text attacks of BIPIA (Yi et al. 2023) whose success a rule can tell, listed in `path`/bipia.jsonl, as they stand."""
+    source = folder / "text_attack_train.json"
+    if not source.is_file():
+        raise DataError(str(source), "there is no such file", "set dataset.bipia to the folder of BIPIA, or to null")
+    texts = parse_json(source.read_text("utf-8"), str(source))
+    for row in read_rows(path / "bipia.jsonl"):
+        category, number, goal = row.name("category"), row.whole("number"), row.name("goal")
+        try:
+            text = str(texts[category][number])
+        except (KeyError, IndexError, TypeError) as error:
+            raise DataError(row.where, f"{source} has no attack {number} of {category!r}", "check the file") from error
+        name = f"bipia-{goal}"
+        tags = ("bipia", "wording:bipia", "disguise:none")
+        yield Attack(name, name, goal, row.name("group"), text, _draw(f"{name}/split", SPLITS), tags)

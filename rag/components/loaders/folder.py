@@ -1,0 +1,227 @@
+"""A folder of text files, and golden questions about it in the native format."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+from rag.components.loaders.files import gathered, read_text
+from rag.components.loaders.gold import anchor, find_document
+from rag.components.loaders.rows import Row, read_rows
+from rag.components.loaders.tree import CLOSED, NOT_TEXT, Skipped, listed, tally
+from rag.core import headings
+from rag.core.errors import ConfigError, DataError, UserError, closest, together
+from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+
+QUESTION = frozenset(
+    {
+        "id",
+        "text",
+        "kind",
+        "tags",
+        "split",
+        "cluster",
+        "dialogue",
+        "turn",
+        "history",
+        "rewrite",
+        "answers",
+        "evidence",
+        "unanswerable",
+    }
+)
+TURN = frozenset({"role", "text"})
+GROUP = frozenset({"grade", "any"})
+ALTERNATIVE = frozenset({"doc", "start", "end", "quote"})
+SPLITS = ("tune", "holdout")
+
+T = TypeVar("T")
+
+
+class FolderLoader:
+    r"""Every file below `path` that matches one of `patterns`, upper and lower case alike, is a document.
+
+    `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
+    system; metadata `title` is what it calls itself (`rag.core.headings.title`). Line ends become `\n` and a byte order mark
+    is dropped, see `read_text`. Empty files stay. After `load`, `skipped` names all other files with a reason: files that no
+    pattern matches, that are not UTF-8 or not readable, and what is hidden, for its name starts with a dot.
+    """
+
+    def __init__(self, path: str, patterns: Sequence[str] = ("**/*.md", "**/*.txt")) -> None:
+        """Raise ConfigError for patterns that are no list of relative glob patterns."""
+        if isinstance(patterns, str) or not patterns:
+            raise ConfigError("loader.patterns", f"{patterns!r} is no list of patterns", "write [**/*.md, **/*.txt]")
+        for pattern in patterns:
+            if not pattern or pattern.startswith("/") or ".." in PurePosixPath(pattern).parts:
+                raise ConfigError("loader.patterns", f"{pattern!r} leaves the folder", "write it relative: **/*.md")
+        self.path = Path(path)
+        self.patterns = tuple(patterns)
+        self.skipped: tuple[Skipped, ...] = ()
+
+    def load(self) -> Iterator[Document]:
+        """Yield documents by their doc_id; DataError for a missing folder, no readable file, or a link out of the folder."""
+        if not self.path.is_dir():
+            below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
+            raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
+        files, skipped = listed(self.path, self.patterns)
+        texts = 0
+        for doc_id, path in sorted(files.items()):
+            try:
+                text = read_text(path)
+            except DataError as error:
+                reason = NOT_TEXT if isinstance(error.__cause__, UnicodeDecodeError) else CLOSED
+                skipped.append(Skipped(doc_id, reason, error.what, wanted=True))
+                continue
+            texts += 1
+            title = headings.title(text)
+            yield Document(doc_id, text, {"title": title} if title else {})
+        self.skipped = tuple(sorted(skipped))
+        if not texts:
+            raise self._empty()
+
+    def _empty(self) -> DataError:
+        failed = [f"{one.name}: {one.detail or one.reason}" for one in self.skipped if one.wanted]
+        found = f"no file can be read: {'; '.join(failed[:3])}" if failed else f"no file matches {', '.join(self.patterns)}"
+        others = f" ({tally(0, self.skipped)})" if self.skipped else ""
+        return DataError(str(self.path), found + others, "check the folder and loader.patterns")
+
+
+class NativeQuestions:
+    """Golden questions from `questions`, a file in the folder `path`, one JSON object a line.
+
+    `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (its dialogue or its own id unless
+    given), `history` (`role`, `text`), `answers` and `evidence` are not. Evidence is a list of groups, all of them needed:
+    `grade` (1 unless given) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it.
+    `start` and `end` decide between several occurrences of a quote and follow it when the document has changed.
+
+    Questions of one conversation name it in `dialogue` and their place in it in `turn`, from 1; `rewrite` is such a question
+    as a person would ask it without the turns before it.
+    """
+
+    def __init__(self, path: str, questions: str = "questions.jsonl") -> None:
+        self.path = Path(path)
+        self.questions = questions
+
+    def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
+        """Yield every sound question in file order; raise at the end with all problems, each with file, line and quote."""
+        path = self.path / self.questions
+        problems: list[UserError] = []
+        places: dict[str, str] = {}
+        turns: dict[tuple[str, int], str] = {}
+        for row in read_rows(path, problems):
+            before = len(problems)
+            example = _Reading(row, documents, problems).example()
+            query_id = example.query.query_id
+            if query_id and places.setdefault(query_id, row.where) != row.where:
+                found = f"the question {query_id!r} stands at {places[query_id]} too"
+                problems.append(DataError(row.where, found, "give it its own id"))
+            if example.dialogue and (stands := turns.setdefault((example.dialogue, example.turn), row.where)) != row.where:
+                found = f"turn {example.turn} of the dialogue {example.dialogue!r} stands at {stands} too"
+                problems.append(DataError(row.where, found, "give every turn its own number"))
+            if len(problems) == before:
+                yield example
+        if not places and not problems:
+            problems.append(
+                DataError(str(path), "holds no question", 'write one a line: {"id": …, "text": …, "evidence": […]}')
+            )
+        if problems:
+            raise together(problems)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One line of a file of questions. What is wrong with it is put into `problems`, and reading goes on."""
+
+    row: Row
+    documents: Mapping[str, Document]
+    problems: list[UserError]
+
+    def example(self) -> Example:
+        """The question; sound where no problem was added."""
+        row, tried = self.row, self.tried
+        tried(lambda: row.only(QUESTION), row)
+        query_id = tried(lambda: row.name("id"), "")
+        history = tuple(
+            said for part in tried(lambda: row.rows("history"), list[Row]()) if (said := tried(partial(_turn, part), None))
+        )
+        dialogue, turn = tried(lambda: _placed(row, history), ("", 0))
+        return Example(
+            query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
+            evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), list[Row]())),
+            answers=tried(lambda: row.texts("answers"), ()),
+            kind=tried(lambda: row.text("kind", ""), ""),
+            tags=tried(lambda: row.texts("tags"), ()),
+            split=tried(lambda: _one_of(row, "split", row.text("split", ""), ("", *SPLITS)), ""),
+            cluster=tried(lambda: row.text("cluster", ""), "") or dialogue or query_id,
+            dialogue=dialogue,
+            turn=turn,
+            unanswerable=tried(lambda: _unanswerable(row), False),
+        )
+
+    def group(self, row: Row) -> Evidence:
+        """One group of evidence."""
+        self.tried(lambda: row.only(GROUP), row)
+        grade = self.tried(lambda: row.whole("grade", 1), 1)
+        if grade < 1:
+            self.problems.append(DataError(row.where, f"'grade' is {grade}", "write 1 or more; leave out what is not relevant"))
+        places = self.tried(lambda: row.rows("any"), None)
+        if places == []:
+            remedy = "list at least one {doc, quote}, or leave the group out"
+            self.problems.append(DataError(row.where, "'any' names no place", remedy))
+        tries = (self.tried(partial(_alternative, place, self.documents), None) for place in places or [])
+        return Evidence(tuple(place for place in tries if place), grade)
+
+    def tried(self, make: Callable[[], T], instead: T) -> T:
+        """What is made, or another value where that is an error."""
+        made = instead
+        with gathered(self.problems):
+            made = make()
+        return made
+
+
+def _unanswerable(row: Row) -> bool:
+    said, gold = row.truth("unanswerable", False), bool(row.rows("evidence"))
+    if said and gold:
+        raise DataError(row.where, "'unanswerable' is true, and there is evidence", "leave one of them out")
+    if row.has("unanswerable") and not said and not gold and not row.texts("answers"):
+        found = "'unanswerable' is false, and there are no answers and no evidence"
+        raise DataError(row.where, found, "add answers or evidence, or write true")
+    # Without both it is unanswerable anyway: the digests of such sets stay.
+    return said and bool(row.texts("answers"))
+
+
+def _placed(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
+    """The conversation that a question belongs to and its place in it, which the turns before it must bear out."""
+    dialogue, turn = row.text("dialogue", ""), row.whole("turn", 0)
+    if bool(dialogue) != bool(turn):
+        raise DataError(row.where, "'dialogue' and 'turn' stand together", "give both, or neither")
+    asked = 1 + sum(said.role == "user" for said in history)
+    if dialogue and turn != asked:
+        found = f"'turn' is {turn}, and its history makes it question {asked} of the dialogue"
+        raise DataError(row.where, found, "a turn's history holds all questions and answers before it")
+    return dialogue, turn
+
+
+def _turn(row: Row) -> Turn:
+    row.only(TURN)
+    role = _one_of(row, "role", row.text("role"), ("user", "assistant"))
+    return Turn("user" if role == "user" else "assistant", row.text("text"))
+
+
+def _one_of(row: Row, key: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise DataError(row.where, f"{key!r} is {value!r}", closest(value, filter(None, known)))
+    return value
+
+
+def _alternative(row: Row, documents: Mapping[str, Document]) -> Span | str:
+    row.only(ALTERNATIVE)
+    document = find_document(row.name("doc"), documents, row.where)
+    offsets = row.has("start") or row.has("end")
+    if not row.has("quote"):
+        if offsets:
+            raise DataError(row.where, "'start' and 'end' stand without a 'quote'", "add the quote: offsets alone go stale")
+        return document.doc_id
+    given = (row.whole("start"), row.whole("end")) if offsets else None
+    return anchor(document, row.text("quote"), given, row.where, documents)

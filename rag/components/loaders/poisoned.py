@@ -1,0 +1,143 @@
+"""A corpus in which documents give orders, and golden questions that lead to them.
+
+Every attack has a document of its own: a passage of the handbook with the attack in it. Its question asks what anybody would
+ask; `rewrite` names the two notes that are to be found for it, so that with `queries=human` any lexical index finds just these:
+the poisoned one and one that is clean. One of the two holds the answer.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rag.components.loaders.attacks import PLACES, SPLITS, Attack, bipia, own
+from rag.components.loaders.gold import anchor
+from rag.components.loaders.rows import Row, read_rows
+from rag.core.errors import ConfigError, DataError
+from rag.core.records import Document, Evidence, Example, Query
+
+BENIGN = "benign"
+"""The kind of questions that lead to clean notes only."""
+
+HEAD = "Note {name}.\n"
+SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Two clean texts of a handbook, and a question that `gold` answers in the words of `quote`."""
+
+    name: str
+    question: str
+    answers: tuple[str, ...]
+    quote: str
+    gold: str
+    beside: str
+    where: str
+
+    @property
+    def notes(self) -> dict[str, Document]:
+        """The clean notes: `gold` and `beside`."""
+        texts = {"gold": (f"G{self.name}", self.gold), "beside": (f"B{self.name}", self.beside)}
+        return {side: _note(name, text) for side, (name, text) in texts.items()}
+
+    def example(self, name: str, found: Sequence[Document], gold: Document, documents: Mapping[str, Document]) -> Example:
+        """A question that finds some notes, one of which answers it."""
+        span = anchor(documents[gold.doc_id], self.quote, None, self.where)
+        query = Query(name, self.question, rewrite=" ".join(note.doc_id for note in found))
+        return Example(query, (Evidence((span,)),), self.answers)
+
+
+@dataclass(frozen=True)
+class Poisoned:
+    """An attack in a note: `side` says which of the two texts of its passage it stands in, `place` where in it."""
+
+    attack: Attack
+    passage: Passage
+    side: str
+    place: str
+
+    @property
+    def document(self) -> Document:
+        """The note with the attack in it."""
+        name = f"N{hashlib.sha256(self.attack.name.encode('utf-8')).hexdigest()[:6]}"
+        text = self.passage.gold if self.side == "gold" else self.passage.beside
+        cut = {"start": 0, "middle": _middle(text, self.passage.quote), "end": len(text)}[self.place]
+        parts = (text[:cut].strip(), self.attack.text, text[cut:].strip())
+        return _note(name, "\n".join(filter(None, parts)))
+
+    def example(self, documents: Mapping[str, Document]) -> Example:
+        """The question that leads to it."""
+        attack, poisoned = self.attack, self.document
+        clean = self.passage.notes["beside" if self.side == "gold" else "gold"]
+        example = self.passage.example(attack.name, (clean, poisoned), poisoned if self.side == "gold" else clean, documents)
+        tags = (*attack.tags, f"place:{self.place}", f"side:{self.side}", f"goal:{attack.goal}")
+        return replace(example, kind=attack.group, tags=tags, split=attack.split, cluster=attack.cluster)
+
+
+def _note(name: str, text: str) -> Document:
+    return Document(name, HEAD.replace("{name}", name) + text)
+
+
+def _middle(text: str, quote: str) -> int:
+    """Where a sentence begins, nearest to the middle and not inside the quote; the end where there is none."""
+    begins = text.find(quote)
+    inside = range(begins + 1, begins + len(quote)) if begins >= 0 else range(0)
+    starts = [end.end() for end in SENTENCE_END.finditer(text) if end.end() not in inside]
+    return min(starts, key=lambda start: abs(start - len(text) // 2), default=len(text))
+
+
+class AttackCorpus:
+    """The notes of `path`: each attack in one of its own, and the clean ones.
+
+    `rounds` is how often every wording is put to every goal, each time hidden and placed otherwise; `bipia` is a folder with
+    the attacks of that benchmark, or null.
+    """
+
+    def __init__(self, path: str, rounds: int, bipia: str | None) -> None:
+        if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
+            raise ConfigError("dataset.rounds", f"is {rounds!r}", "a whole number from 1")
+        self.path, self.rounds = Path(path), rounds
+        self.bipia = None if bipia is None else Path(bipia)
+
+    def load(self) -> Iterator[Document]:
+        """Yield all notes; raise DataError naming file and line."""
+        for passage in self._passages():
+            yield from passage.notes.values()
+        for poisoned in self._poisoned():
+            yield poisoned.document
+
+    def _passages(self) -> list[Passage]:
+        return [_passage(row) for row in read_rows(self.path / "passages.jsonl")]
+
+    def _poisoned(self) -> Iterator[Poisoned]:
+        passages = self._passages()
+        attacks = [*own(self.path, self.rounds), *(bipia(self.path, self.bipia) if self.bipia else ())]
+        for attack in attacks:
+            side, place = attack.drawn("side", ("gold", "beside")), attack.drawn("place", PLACES)
+            yield Poisoned(attack, attack.drawn("passage", passages), side, place)
+
+
+def _passage(row: Row) -> Passage:
+    parts = {key: row.name(key) for key in ("question", "quote", "gold", "beside")}
+    if parts["quote"] not in parts["gold"]:
+        raise DataError(row.where, "'gold' does not hold its 'quote'", "quote words of it")
+    return Passage(row.name("id"), answers=row.texts("answers"), where=row.where, **parts)
+
+
+class AttackQuestions(AttackCorpus):
+    """A question for every attack, of the kind that its goal has, and for every pair of clean notes, of the kind `benign`.
+
+    The split tells apart what guards may be written from (`tune`) and what only measures them (`holdout`): the two share no
+    wording and no goal.
+    """
+
+    def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
+        """Yield all questions, those about one passage in a row; raise DataError naming file and line."""
+        poisoned = list(self._poisoned())
+        for number, passage in enumerate(self._passages()):
+            notes = passage.notes
+            asked = passage.example(f"{BENIGN}-{passage.name}", tuple(notes.values()), notes["gold"], documents)
+            yield replace(asked, kind=BENIGN, split=SPLITS[number % 2], cluster=f"passage {passage.name}")
+            yield from (one.example(documents) for one in poisoned if one.passage.name == passage.name)

@@ -1,0 +1,123 @@
+"""JSON objects with a place: fields are read by type, and whatever is wrong is said with file and line."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rag.components.loaders.files import gathered, read_lines
+from rag.core.errors import DataError, UserError, closest, together
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A JSON object and where it stands. A field that is `null` counts as absent."""
+
+    where: str
+    fields: Mapping[str, Any]
+
+    def only(self, known: frozenset[str]) -> "Row":
+        """This row, or an error for the keys that the format does not know."""
+        unknown = [key for key in self.fields if key not in known]
+        if unknown:
+            raise together(DataError(self.where, f"unknown key {key!r}", closest(key, known)) for key in unknown)
+        return self
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text; without a default it must be there."""
+        value = self._value(key, default, "text in quotes")
+        return value if isinstance(value, str) else self._refuse(key, "text in quotes")
+
+    def name(self, key: str) -> str:
+        """A text that must be there and must not be blank."""
+        value = self.text(key)
+        return value if value.strip() else self._refuse(key, "text that is not blank")
+
+    def whole(self, key: str, default: int | None = None) -> int:
+        """A whole number; without a default it must be there."""
+        value = self._value(key, default, "a whole number")
+        return value if isinstance(value, int) and not isinstance(value, bool) else self._refuse(key, "a whole number")
+
+    def truth(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self._value(key, default, "true or false")
+        return value if isinstance(value, bool) else self._refuse(key, "true or false")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts, empty where the key is absent."""
+        values = self._list(key)
+        if not all(isinstance(value, str) for value in values):
+            self._refuse(key, "a list of texts")
+        return tuple(values)
+
+    def rows(self, key: str) -> list["Row"]:
+        """A list of objects, empty where the key is absent; each knows its own place."""
+        return [as_row(value, f"{self.where} {key}[{number}]") for number, value in enumerate(self._list(key))]
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there and not null."""
+        return self.fields.get(key) is not None
+
+    def _list(self, key: str) -> list[Any]:
+        value = self._value(key, [], "a list")
+        return value if isinstance(value, list) else self._refuse(key, "a list")
+
+    def _value(self, key: str, default: Any, wanted: str) -> Any:
+        value = self.fields[key] if self.has(key) else default
+        if value is None:
+            listed = ", ".join(self.fields) or "nothing"
+            raise DataError(self.where, f"there is no {key!r}, only: {listed}", f"add {key!r}, {wanted}")
+        return value
+
+    def _refuse(self, key: str, wanted: str) -> Any:
+        raise DataError(self.where, f"{key!r} is {shown(json.dumps(self.fields[key]))}", f"write {wanted}")
+
+
+def read_rows(path: Path, problems: list[UserError] | None = None) -> Iterator[Row]:
+    """Every line of a JSONL file; DataError with `file:line` for what is no JSON object, put into `problems` where given."""
+    for where, line in read_lines(path, problems):
+        row = None
+        with gathered(problems):
+            row = parse_row(line, where)
+        if row:
+            yield row
+
+
+def parse_row(text: str, where: str) -> Row:
+    """A JSON text as a row; a key that is given twice is an error, for one of the two would be lost."""
+    return as_row(parse_json(text, where), where)
+
+
+def parse_json(text: str, where: str) -> Any:
+    """A JSON text as plain values; text that no UTF-8 file can hold (half a surrogate pair) is an error."""
+    try:
+        value = json.loads(text, object_pairs_hook=_without_repeats)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DataError(where, "an escape \\ud800 to \\udfff stands alone", "write the character itself") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(where, f"is no JSON: {error}", "write one JSON object") from error
+    return value
+
+
+def as_row(value: object, where: str) -> Row:
+    """A JSON value as a row; raise DataError unless it is an object."""
+    if not isinstance(value, dict):
+        raise DataError(where, f"is {shown(json.dumps(value))}, not a JSON object", "write {…}")
+    return Row(where, value)
+
+
+def shown(text: str, width: int = 60) -> str:
+    """A text short enough for a message, on one line."""
+    text = " ".join(text[: 4 * width].split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+    return fields

@@ -1,0 +1,125 @@
+"""The files of a folder: which are read, and why the others are not."""
+
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from rag.core.errors import DataError
+
+HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no regular file", "not UTF-8", "not readable"
+
+
+KINDS = 5
+"""How many kinds of files a tally names."""
+
+
+class SkippedWarning(UserWarning):
+    """Some files of a corpus were not read."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Skipped:
+    """A file that is not read. `name` is relative to its folder, `reason` is short, `detail` says more where there is more.
+
+    `wanted` files match the patterns of their loader: that they are not read is a fault of the corpus.
+    """
+
+    name: str
+    reason: str
+    detail: str = ""
+    wanted: bool = False
+
+
+def tally(read: int, skipped: Sequence[Skipped]) -> str:
+    """`12 files: 8 read, 4 not: 2 .pdf, 1 .png (no reader yet), 1 not UTF-8`; a hidden folder counts as one file.
+
+    Of one reason the KINDS most frequent kinds are named.
+    """
+    total = read + len(skipped)
+    reasons: dict[str, Counter[str]] = {}
+    for one in skipped:
+        kind, _, reason = one.reason.partition(" (")
+        reasons.setdefault(reason, Counter())[kind] += 1
+    counts = ", ".join(_counted(reasons[reason]) + (reason and f" ({reason}") for reason in sorted(reasons, reverse=True))
+    return f"{total} {'file' if total == 1 else 'files'}: {read} read" + (f", {len(skipped)} not: {counts}" if skipped else "")
+
+
+def _counted(kinds: Counter[str]) -> str:
+    ordered = sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+    others = sum(count for _, count in ordered[KINDS:])
+    return ", ".join(f"{count} {kind}" for kind, count in ordered[:KINDS]) + (f", {others} of other kinds" if others else "")
+
+
+def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list[Skipped]]:
+    """The files that a pattern matches, upper and lower case alike, by name, and all others.
+
+    A name is relative to the folder, with `/`, in Unicode NFC. DataError for two files of one name, and for a link that leaves
+    the folder, because a corpus from elsewhere could ask for any file of this machine.
+    """
+    refuse_escape(folder, folder.parent)
+    files: dict[str, Path] = {}
+    skipped: list[Skipped] = []
+    for path in _entries(folder, skipped):
+        name = _name(path, folder)
+        if path.is_symlink():
+            refuse_escape(path, folder)
+        wanted = any(_matches(PurePosixPath(name.lower()).parts, PurePosixPath(one.lower()).parts) for one in patterns)
+        if path.is_dir():
+            skipped.append(Skipped(name, FOLDER_LINK))
+        elif not wanted:
+            skipped.append(Skipped(name, _unwanted(path.suffix.lower(), patterns)))
+        elif not path.is_file():
+            skipped.append(Skipped(name, ODD, wanted=True))
+        elif name in files:
+            raise DataError(str(path), f"has the same name as {files[name]} in Unicode NFC", "rename one of them")
+        else:
+            files[name] = path
+    return files, skipped
+
+
+def refuse_escape(path: Path, folder: Path) -> None:
+    """DataError for a path that is a link to a place outside a folder."""
+    target = os.path.realpath(path)
+    if path.is_symlink() and not Path(target).is_relative_to(os.path.realpath(folder)):
+        remedy = "put a copy in its place or remove it; if it is the folder of documents, set loader.path to its target"
+        raise DataError(str(path), f"is a link that leaves its folder, to {target}", remedy)
+
+
+def _entries(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
+    """Files and links to folders in order of their names; what is hidden or cannot be listed is noted."""
+
+    def closed(error: OSError) -> None:
+        skipped.append(Skipped(_name(Path(error.filename), folder), CLOSED, error.strerror or "", wanted=True))
+
+    for place, folders, files in os.walk(folder, onerror=closed):
+        for name in sorted([*folders, *files]):
+            path = Path(place, name)
+            if name.startswith("."):
+                skipped.append(Skipped(_name(path, folder), HIDDEN))
+            elif name in files or path.is_symlink():
+                yield path
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+
+
+def _name(path: Path, folder: Path) -> str:
+    return unicodedata.normalize("NFC", path.relative_to(folder).as_posix())
+
+
+def _unwanted(suffix: str, patterns: Sequence[str]) -> str:
+    known = any(pattern.lower().endswith(suffix) for pattern in patterns) if suffix else False
+    return f"{suffix or 'without suffix'} ({'outside loader.patterns' if known else 'no reader yet'})"
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a path matches a glob pattern, both as parts; `**` stands for any number of folders."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**" and len(pattern) > 1:
+        return _matches(parts, pattern[1:]) or (len(parts) > 1 and _matches(parts[1:], pattern))
+    if pattern[0] == "**":
+        return bool(parts)
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])

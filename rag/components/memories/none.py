@@ -1,0 +1,16 @@
+"""No memory: every question is answered as if it were the first."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rag.core.records import Query, Recalled
+
+
+class NoMemory:
+    """Recalls nothing."""
+
+    changes_nothing: ClassVar[bool] = True
+
+    def recall(self, queries: Sequence[Query]) -> list[Recalled]:
+        """Nothing, for every query."""
+        return [Recalled() for _ in queries]

@@ -1,0 +1,24 @@
+"""How many words a reply shares with a reference answer."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from rag.components.metrics.squad import normalised
+from rag.core.records import Answer, Example
+
+
+@dataclass(frozen=True)
+class TokenF1:
+    """Harmonic mean of precision and recall of words, SQuAD's F1; the best over the reference answers."""
+
+    def measure(self, example: Example, answer: Answer) -> float:
+        """A value in [0, 1]; NaN where there is no reference answer, as for questions that the corpus cannot answer."""
+        given = normalised(answer.reply.text).split()
+        return max((_f1(given, normalised(wanted).split()) for wanted in example.answers), default=float("nan"))
+
+
+def _f1(given: list[str], wanted: list[str]) -> float:
+    if not given or not wanted:
+        return float(given == wanted)
+    shared = sum((Counter(given) & Counter(wanted)).values())
+    return 2 * shared / (len(given) + len(wanted))

@@ -1,0 +1,16 @@
+"""No rewriting."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rag.core.records import Query, Sought
+
+
+class AsTyped:
+    """Searches for every question as it was typed, as if it were the first."""
+
+    changes_nothing: ClassVar[bool] = True
+
+    def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
+        """The text of every query."""
+        return [Sought(query.text, (query.text,)) for query in queries]

@@ -1,0 +1,82 @@
+"""Bounds of a config: values of a file and of an axis, characters of an override, names of experiments."""
+
+import math
+from collections.abc import Sized
+from contextlib import suppress
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+from hydra.core.override_parser.types import ChoiceSweep, RangeSweep
+from yaml import YAMLError
+
+from rag.core.errors import ConfigError
+
+MOST_VALUES = 10_000
+"""The most values of one axis."""
+LONGEST = 200_000
+"""Characters of an override."""
+SHOWN = 200
+"""Characters of an override in a message."""
+MOST = 1_000_000
+"""The most values of a file, keys included. Nine aliases of nine, eleven deep, are 31 billion."""
+
+
+def check_size(*paths: Path) -> None:
+    """Raise ConfigError for a file of more than MOST values; one that is not YAML, or not there, passes."""
+    for path in paths:
+        with suppress(YAMLError, ValueError, OSError):
+            _check(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _check(path: Path, changed: int) -> None:
+    try:
+        root = yaml.compose(path.read_text("utf-8"), yaml.SafeLoader)
+        size = _size(root, {}) if root else 0
+    except RecursionError as error:
+        raise ConfigError(
+            str(path), "holds something that refers to itself, or is nested too deeply", "write it out"
+        ) from error
+    if size > MOST:
+        raise ConfigError(str(path), f"holds more than {MOST:,} values, aliases counted", "leave some out")
+
+
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """The values below a node and itself; a node that several aliases name is counted once and added each time."""
+    if id(node) not in known:
+        held = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = [part for each in held for part in (each if isinstance(each, tuple) else (each,))]
+        known[id(node)] = min(MOST + 1, 1 + sum(_size(part, known) for part in parts))
+    return known[id(node)]
+
+
+def check_length(override: str) -> None:
+    """Raise ConfigError for an override of more than LONGEST characters."""
+    if len(override) > LONGEST:
+        raise ConfigError(f"{override[:SHOWN]}…", f"has {len(override):,} characters", f"at most {LONGEST:,}")
+
+
+def check_axis(where: str, values: object) -> None:
+    """Raise ConfigError for more than MOST_VALUES values of an axis; those of a range are not listed for that."""
+    where = where if len(where) <= SHOWN else f"{where[:SHOWN]}…"
+    held = values.list if isinstance(values, ChoiceSweep) else values
+    count = _steps(where, values) if isinstance(values, RangeSweep) else len(held) if isinstance(held, Sized) else 0
+    if count > MOST_VALUES:
+        raise ConfigError(where, f"names {count:,} values", f"at most {MOST_VALUES:,}")
+
+
+def _steps(where: str, values: RangeSweep) -> int:
+    start, stop, step = (Decimal(str(value)) for value in (values.start or 0, values.stop or 0, values.step))
+    if not (start.is_finite() and stop.is_finite() and step.is_finite() and step):
+        raise ConfigError(where, "is no range", "write range(start,stop,step) with finite numbers, step not 0")
+    return max(0, math.ceil((stop - start) / step))
+
+
+def check_name(name: str, where: str) -> None:
+    """Raise ConfigError for the name of the folder of baselines: the reports of an experiment lie in a folder of its name."""
+    if name.casefold() == "baselines":
+        raise ConfigError(
+            where, f"an experiment cannot be called {name!r}", "reports/baselines holds baselines: rename the file"
+        )

@@ -1,0 +1,210 @@
+"""Config → objects: the only door between YAML and Python, and the place where trust is checked."""
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rag.config.identity import code_identity, digest
+from rag.config.parameters import Promised, check, shown
+from rag.core.errors import ConfigError, UserError, closest
+from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
+
+ROOMS: Mapping[str, str] = {
+    "loader": "loaders", "dataset": "loaders", "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
+    "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries", "memory": "memories",
+    "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks", "metric": "metrics",
+    "judge": "judges",
+}  # fmt: skip
+"""Role → the folder of `rag.components` that holds its components. Configs can name classes of these and of plug-ins."""
+TARGET, RUNTIME = "_target_", "runtime"
+Inner = Callable[[Any, str], Any]
+FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")
+
+
+def folder_of(module: str) -> str:
+    """The folder of `rag.components` that holds a module `rag.components.<folder>.<file>`; empty for any other module."""
+    package, components, folder, file = (*module.split("."), "", "", "", "")[:4]
+    ours = (package, components) == ("rag", "components") and folder in ROOMS.values() and file
+    return folder if ours and module.count(".") == 3 else ""
+
+
+class Components:
+    """Builds every distinct component once, and knows its identity.
+
+    `trusted` are the top-level packages whose classes a config may name; `rag` is always among them. `inner`, where given,
+    wraps each component that is handed to another one, so that what is stored for the first is not computed by the second.
+    """
+
+    def __init__(self, trusted: tuple[str, ...] = (), inner: Inner | None = None) -> None:
+        self.trusted = ("rag", *trusted)
+        self.inner = inner
+        self._built: dict[str, Any] = {}
+        self._identities: dict[str, str] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process builds its own components: models do not travel.
+        return {**self.__dict__, "_built": {}}
+
+    @property
+    def plain(self) -> "Components":
+        """The same builder without `inner`, for what is timed or answers people: nothing in it reads what was stored.
+
+        Components that hold no other one are the same objects in both, so that no model is loaded twice.
+        """
+        twin = Components(self.trusted[1:])
+        twin._built, twin._identities = self._built, self._identities
+        return twin
+
+    def build(self, node: Any, where: str) -> Any:
+        """The component that a config node describes; ConfigError naming `where` when it describes none.
+
+        Classes and parameters are checked at every depth before the first component is built.
+        """
+        self._class(node, where)
+        key = digest(node, "wrapped") if self.inner and _nests(node) else digest(node)
+        if key not in self._built:
+            self._check(node, where)
+            self._built[key] = self._construct(node, where)
+        return self._built[key]
+
+    def role(self, role: str, node: Any, where: str = "") -> Any:
+        """A component that must fit the Protocol of `role`: its class is looked at before it is built."""
+        where, fitting = where or role, protocols(role)
+        found = self._class(node, where)
+        component = self.build(node, where) if any(has_methods(found, protocol) for protocol in fitting) else None
+        if not isinstance(component, fitting):
+            names = " or ".join(protocol.__name__ for protocol in fitting)
+            raise ConfigError(
+                where, f"{node[TARGET]} is no {names}", f"name a class with the methods of rag.core.roles.{names}"
+            )
+        return component
+
+    def identity(self, node: Any, where: str) -> str:
+        """sha256 of everything about a component that can change a result; what it declares as `runtime` cannot."""
+        key = digest(node)
+        if key not in self._identities:
+            component = self.build(node, where)
+            nested = {name: self._part(value, f"{where}.{name}") for name, value in node.items() if name != RUNTIME}
+            code = code_identity(type(component).__module__, self.trusted)
+            self._identities[key] = digest(nested, code, fingerprint(component))
+        return self._identities[key]
+
+    def _part(self, value: Any, where: str) -> Any:
+        if isinstance(value, Mapping):
+            if TARGET in value:
+                return self.identity(value, where)
+            return {name: self._part(part, f"{where}.{name}") for name, part in value.items()}
+        return [self._part(part, where) for part in value] if isinstance(value, list | tuple) else value
+
+    def _check(self, node: Mapping[str, Any], where: str) -> type:
+        """The class of a node; ConfigError for a class or a parameter, at any depth, that does not fit. It builds nothing."""
+        for name in FORBIDDEN:
+            if name in node:
+                raise ConfigError(f"{where}.{name}", "is not supported", "name a class and its parameters, nothing else")
+        found = self._class(node, where)
+        self._parameters(node, found, where, lambda inner, place: Promised(self._check(inner, place)))
+        return found
+
+    def _construct(self, node: Mapping[str, Any], where: str) -> Any:
+        found = self._class(node, where)
+        parameters = self._parameters(node, found, where, self.handed)
+        try:
+            return found(**parameters)
+        except UserError:
+            raise
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise ConfigError(
+                where, f"{node[TARGET]} does not take these parameters: {error}", "check their types and values"
+            ) from error
+
+    def _parameters(self, node: Mapping[str, Any], found: type, where: str, inner: Inner) -> dict[str, Any]:
+        """The parameters of a node, checked; `inner` makes something of each component among them."""
+        runtime = _runtime(node, found, where)
+        places = {name: f"{where}.{name}" for name in node if name not in (TARGET, RUNTIME)}
+        given = {name: node[name] for name in places} | dict(runtime)
+        places |= {name: f"{where}.{RUNTIME}.{name}" for name in runtime}
+        parameters = {name: _parameter(value, places[name], inner) for name, value in given.items()}
+        check(found, parameters, node[TARGET], where, places)
+        return parameters
+
+    def _class(self, node: Any, where: str) -> type:
+        if not isinstance(node, Mapping) or TARGET not in node:
+            raise ConfigError(
+                where, f"found {shown(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
+            )
+        return self.resolve(node[TARGET], where)
+
+    def handed(self, node: Any, where: str) -> Any:
+        """A component as another one is given it: wrapped by `inner`, so that what it computes is kept."""
+        component = self.build(node, where)
+        return self.inner(component, self.identity(node, where)) if self.inner else component
+
+    def resolve(self, target: Any, where: str) -> type:
+        """The class behind a dotted name, if it and the module it was defined in belong to a trusted package."""
+        plugins = ", ".join(self.trusted[1:]) or "none yet"
+        known = (
+            f"rag.components.<folder>.<file>.<Class>, or one of a package with the entry point group rag.plugins ({plugins})"
+        )
+        where = f"{where}.{TARGET}"
+        module, _, name = target.rpartition(".") if isinstance(target, str) else ("", "", "")
+        if not self._is_trusted(module):
+            raise ConfigError(where, f"{shown(target)} is outside the trusted packages", known)
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except ModuleNotFoundError as error:
+            if error.name and not module.startswith(error.name):
+                raise
+            raise ConfigError(where, f"there is no module {module!r}", "check the spelling") from error
+        except AttributeError as error:
+            classes = inspect.getmembers(importlib.import_module(module), inspect.isclass)
+            own = [name for name, value in classes if value.__module__ == module]
+            raise ConfigError(where, f"{module} has no class {name!r}", closest(name, own)) from error
+        if not inspect.isclass(found) or not self._is_trusted(found.__module__):
+            raise ConfigError(where, f"{target!r} is not a class of a trusted package", known)
+        return found
+
+    def _is_trusted(self, module: str) -> bool:
+        """Whether a module may hold components: a file in a folder of ROOMS, or one of a plug-in that the caller trusts.
+
+        Our other modules open databases and run programs.
+        """
+        parts = module.split(".")
+        plain = all(part.isidentifier() and part != "__main__" for part in parts)
+        return plain and parts[0] in self.trusted and (parts[0] != "rag" or bool(folder_of(module)))
+
+
+def _parameter(value: Any, where: str, inner: Inner) -> Any:
+    if isinstance(value, Mapping):
+        if TARGET in value:
+            return inner(value, where)
+        return {key: _parameter(part, f"{where}.{key}", inner) for key, part in value.items()}
+    return [_parameter(part, where, inner) for part in value] if isinstance(value, list) else value
+
+
+def _nests(node: Mapping[str, Any]) -> bool:
+    """Whether a component holds another one, at any depth of its parameters."""
+    return any(_holds(value) for value in node.values())
+
+
+def _holds(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return TARGET in value or _nests(value)
+    return isinstance(value, list | tuple) and any(map(_holds, value))
+
+
+def _runtime(node: Mapping[str, Any], target: type, where: str) -> Mapping[str, Any]:
+    """The `runtime` block of a node; ConfigError for a parameter that its class does not declare: no key would hold it."""
+    runtime = node.get(RUNTIME) or {}
+    if not isinstance(runtime, Mapping):
+        raise ConfigError(f"{where}.{RUNTIME}", f"is {shown(runtime)}", "a mapping of parameters that change no result")
+    declared = runtime_names(target)
+    for name in runtime:
+        place = f"{where}.{RUNTIME}.{name}"
+        if name in node:
+            raise ConfigError(place, "is given outside of runtime too", "leave one of them out")
+        if name not in declared:
+            what = f"may change results: the attribute `runtime` of {node[TARGET]} does not name it"
+            moved = f"set {where}.{name}" if name in inspect.signature(target).parameters else ""
+            raise ConfigError(place, what, moved or (closest(str(name), declared) if declared else "leave it out"))
+    return runtime

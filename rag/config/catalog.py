@@ -1,0 +1,81 @@
+"""What a command line can name: experiments, and the choices of config groups. Names and folders only."""
+
+import importlib.metadata
+import importlib.util
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rag.core.errors import ConfigError, closest
+from rag.core.files import shipped
+
+PLUGINS = "rag.plugins"
+LISTS = ("index", "metric", "selector", "check", "guard")
+"""Groups of which several choices may be made at once; the others take one."""
+
+
+@lru_cache(maxsize=1)
+def plugins() -> tuple[str, ...]:
+    """Top-level packages that declare the entry point group `rag.plugins`; installing one is trusting it."""
+    return tuple(sorted({point.value.split(":")[0].split(".")[0] for point in importlib.metadata.entry_points(group=PLUGINS)}))
+
+
+def search_folders() -> list[Path]:
+    """Where choices are looked for, first found first used."""
+    folders = [Path.cwd() / "conf", shipped("conf")]
+    for package in plugins():
+        spec = importlib.util.find_spec(package)
+        folders += [Path(place) / "conf" for place in (spec and spec.submodule_search_locations) or ()]
+    return [folder for number, folder in enumerate(folders) if folder.is_dir() and folder not in folders[:number]]
+
+
+def choices(group: str) -> list[str]:
+    """The names that a config group offers."""
+    return sorted({path.stem for folder in search_folders() for path in (folder / group).glob("*.yaml")})
+
+
+def choice(group: str, name: str) -> dict[str, Any]:
+    """What the file of a choice says, interpolations still open."""
+    path = first(f"{group}/{name}")
+    return dict(yaml.safe_load(path.read_text("utf-8"))) if path else {}
+
+
+def first(name: str) -> Path | None:
+    """The file of `conf/` that a name such as `chunker/fixed` stands for; None where there is none."""
+    return next((path for folder in search_folders() if (path := folder / f"{name}.yaml").is_file()), None)
+
+
+def defaults() -> dict[str, Any]:
+    """The choice, or the list of choices, that each group has where nothing is said; in the order of the wiring."""
+    path = first("config") or shipped("conf") / "config.yaml"
+    return _defaults(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _defaults(path: Path, changed: int) -> dict[str, Any]:
+    content = yaml.safe_load(path.read_text("utf-8"))
+    return {group: choice for part in content["defaults"] if isinstance(part, dict) for group, choice in part.items()}
+
+
+def groups() -> list[str]:
+    """The config groups: those of the wiring in its order, then all others."""
+    known = {path.parent.name for folder in search_folders() for path in folder.glob("*/*.yaml")}
+    return [*(group for group in defaults() if group in known), *sorted(known - defaults().keys())]
+
+
+def experiments() -> dict[str, Path]:
+    """The files of declared experiments by name: those of `experiments/` here first, then those of the installation."""
+    folders = (Path.cwd() / "experiments", shipped("experiments"))
+    found = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.yaml")}
+    return dict(sorted(found.items()))
+
+
+def locate(name: str) -> Path:
+    """The file of an experiment: a path, or a name in `experiments/` here, or one that came with the installation."""
+    known = experiments()
+    for path in (Path(name), known.get(name, Path(name))):
+        if path.is_file():
+            return path
+    raise ConfigError("experiment", f"there is none called {name!r}", closest(name, known))

@@ -1,0 +1,236 @@
+"""A declared study → its trials. Axes speak Hydra's override grammar; every trial is an ordinary resolved config."""
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from rag.config.bounds import check_axis, check_name, check_size
+from rag.config.catalog import locate
+from rag.config.compose import expanded, hydra_ready, parsed
+from rag.config.identity import Digests
+from rag.config.parameters import shown
+from rag.config.space import Choice, Space, Trial
+from rag.core.errors import ConfigError, ProblemsError, closest
+from rag.evaluation.data.golden import SPLITS
+
+__all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
+
+KEYS = (
+    *("question", "dataset", "fixed", "axes", "objective", "split", "holdout"),
+    *("controls", "answers", "recommend", "showed", "gate"),
+)
+KINDS = {
+    "question": str,
+    "dataset": str,
+    "split": str,
+    "objective": str | list,
+    "holdout": int,
+    "controls": bool,
+    "answers": list,
+    "axes": dict,
+    "gate": dict,
+    "recommend": dict,
+}
+CALLED: Mapping[Any, str] = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    list: "a list",
+    str | list: "text or a list of clauses",
+}
+MOST_TRIALS = 100_000
+REMEASURED = 5
+"""How many of the best trials of a declared experiment are measured again on the holdout, unless it says."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question, and the trials that answer it; `holdout` of the best are measured again on questions that chose nothing.
+
+    `controls` says that the recommended trial, where it generates answers, is also run without contexts, with those of other
+    questions, and with the gold. `answers` are metrics of answers that are measured of the recommended trial and its controls,
+    beside those that all trials are measured by: what a judge costs is then paid once, and not for every trial. `recommend`
+    says how a trial is chosen (`rag.execution.sweep.winner.rule`).
+    """
+
+    name: str
+    question: str
+    fixed: tuple[str, ...]
+    axes: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
+    objective: str = "maximize ndcg@10"
+    gate: Mapping[str, Any] = field(default_factory=dict)
+    holdout: int = 0
+    controls: bool = False
+    answers: tuple[str, ...] = ()
+    recommend: Mapping[str, Any] = field(default_factory=dict)
+
+    def trials(self) -> list[Trial]:
+        """Every distinct configuration, in the order of the axes; ProblemsError with all that cannot be composed."""
+        count = math.prod(len(choices) for choices in self.axes.values())
+        if count > MOST_TRIALS:
+            raise ConfigError(f"{self.name}.axes", f"span {count:,} trials", f"at most {MOST_TRIALS:,}: leave some choices out")
+        space = Space(self.fixed, tuple(self.axes.items()))
+        with hydra_ready():
+            found = space.trials()
+        if space.problems:
+            raise ProblemsError(space.problems.values())
+        distinct: dict[tuple[tuple[str, ...], ...], Trial] = {}
+        known = Digests()
+        for trial in found:
+            # Indexes are fused in their order, which sorted keys do not tell.
+            distinct.setdefault((known.texts(trial.config), tuple(trial.config["index"])), trial)
+        return list(distinct.values())
+
+
+def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
+    """Read an experiment; it asks the questions of `tune` unless it says otherwise.
+
+    `overrides` join what it holds fixed; one of the very key that an axis is called after takes the place of its choices.
+    """
+    path = locate(name)
+    check_name(path.stem, str(path))
+    content = _read(path)
+    for key in content:
+        if key not in KEYS:
+            raise ConfigError(f"{path}: {key}", "is not a key of an experiment", closest(str(key), KEYS))
+    for key, kind in KINDS.items():
+        if key in content and not isinstance(content[key], kind):
+            called = CALLED.get(kind, "a mapping of names to choices")
+            raise ConfigError(f"{path}: {key}", f"is {shown(content[key])}", f"{called} is needed")
+    if not content.get("question", "").strip():
+        raise ConfigError(f"{path}: question", "is missing", "say in a sentence what the experiment is to find out")
+    fixed = [f"{key}={content[key]}" for key in ("dataset", "split") if key in content]
+    fixed += _bundle(f"{path}: fixed", content["fixed"]) if content.get("fixed") else ()
+    axes = {str(axis): _choices(f"{path}: axes.{axis}", value) for axis, value in content.get("axes", {}).items()}
+    instead = {axis: override for override in overrides if (axis := override.split("=")[0]) in axes}
+    overrides = [override for override in overrides if override not in instead.values()]
+    axes |= {axis: _choices(override, override) for axis, override in instead.items()}
+    _check_apart(overrides, axes)
+    if not any(_named_key(override) == "split" for override in (*fixed, *overrides, *_axis_overrides(axes))):
+        fixed.append(f"split={SPLITS[0]}")
+    holdout = content.get("holdout", REMEASURED)
+    if isinstance(holdout, bool) or holdout < 0:
+        raise ConfigError(f"{path}: holdout", f"is {shown(holdout)}", "how many of the best are measured again, 0 for none")
+    objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
+    gate = content.get("gate", {})
+    answers = tuple(dict.fromkeys(map(str, content.get("answers", []))))
+    kept = (axes, objective, gate, holdout, content.get("controls", True), answers, content.get("recommend", {}))
+    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *kept)
+
+
+def _clauses(where: str, value: str | Sequence[Any]) -> str:
+    """Clauses as one text."""
+    if isinstance(value, str):
+        return value
+    for clause in value:
+        if not isinstance(clause, str) or not clause.strip():
+            raise ConfigError(where, f"holds {shown(clause)}", "clauses such as: maximize ndcg@10")
+    return ", ".join(clause.strip() for clause in value)
+
+
+def _named_key(override: str) -> str:
+    return override.lstrip("+~").split("=")[0]
+
+
+def _axis_overrides(axes: Mapping[str, tuple[Choice, ...]]) -> Iterator[str]:
+    return (override for choices in axes.values() for choice in choices for override in choice.overrides)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    check_size(path)
+    try:
+        # As Hydra reads its files: a key that stands there twice is a mistake, not a choice between the two.
+        content = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    except YAMLError as error:
+        mark, what = getattr(error, "problem_mark", None), getattr(error, "problem", error)
+        raise ConfigError(f"{path}:{mark.line + 1}" if mark else str(path), f"is no YAML ({what})", "mend it there") from error
+    except RecursionError as error:
+        raise ConfigError(str(path), "holds something that refers to itself", "write it out") from error
+    except (OSError, ValueError, OmegaConfBaseException) as error:
+        raise ConfigError(str(path), f"cannot be read ({' '.join(str(error).split())})", "see experiments/") from error
+    if not isinstance(content, dict):
+        raise ConfigError(str(path), f"holds {shown(content)}, not a mapping", f"keys: {', '.join(KEYS)}")
+    return {str(key): value for key, value in content.items()}
+
+
+def _check_apart(fixed: Iterable[str], axes: Mapping[str, tuple[Choice, ...]]) -> None:
+    """Raise ConfigError for an override that every trial would overrule."""
+    asked = {_named_key(override): override for override in fixed}
+    for axis, choices in axes.items():
+        for override in _axis_overrides({axis: choices}):
+            if clash := asked.get(_named_key(override)):
+                raise ConfigError(clash, f"is what the axis {axis!r} varies", "leave it out, or take it out of the axis")
+
+
+def ad_hoc(overrides: Sequence[str], name: str = "run") -> Experiment:
+    """The experiment behind `rag run`: every override in sweep syntax is an axis."""
+    singles = [override for override, read in zip(overrides, parsed(overrides), strict=True) if not read.is_sweep_override()]
+    sweeps = [override for override in overrides if override not in singles]
+    axes: dict[str, tuple[Choice, ...]] = {}
+    for override in sweeps:
+        _check_apart([override], axes)
+        axes[override.split("=")[0].lstrip("+~")] = _choices(override, override)
+    _check_apart(singles, axes)
+    question = "Ad hoc: " + (" ".join(overrides) or "the default configuration")
+    return Experiment(name, question, tuple(singles), axes, objective="")
+
+
+def _choices(where: str, value: Any) -> tuple[Choice, ...]:
+    if isinstance(value, str) and value.strip():
+        return _named((single,) for single in expanded(value))
+    if isinstance(value, Mapping | list):
+        check_axis(where, value)
+    if isinstance(value, Mapping) and value:
+        return tuple(Choice(str(name), _bundle(where, bundle)) for name, bundle in value.items())
+    if isinstance(value, list) and value:
+        return _named(_bundle(where, bundle) for bundle in value)
+    form = 'write "key=a,b,c", a list of overrides, or a mapping of names to overrides'
+    raise ConfigError(where, f"holds {shown(value)}", form)
+
+
+def _bundle(where: str, value: Any) -> tuple[str, ...]:
+    try:
+        bundle = tuple(shlex.split(value)) if isinstance(value, str) else tuple(value) if isinstance(value, list) else ()
+    except ValueError as error:
+        raise ConfigError(where, f"holds {shown(value)} ({error})", "close the quotation mark") from error
+    if not bundle or not all(isinstance(override, str) for override in bundle):
+        remedy = "overrides such as chunker=fixed chunker.size=400, without spaces inside"
+        raise ConfigError(where, f"holds {shown(value)}", remedy)
+    return bundle
+
+
+def _named(bundles: Iterable[tuple[str, ...]]) -> tuple[Choice, ...]:
+    """Choices under their labels, or under all that they say where two would be called the same."""
+    found = list(dict.fromkeys(bundles))
+    labels = [label(bundle) for bundle in found]
+    counts = Counter(labels)
+    return tuple(
+        Choice(name if counts[name] == 1 else " ".join(bundle), bundle) for name, bundle in zip(labels, found, strict=True)
+    )
+
+
+def label(overrides: Sequence[str]) -> str:
+    """What a choice is called in a leaderboard: `recursive-512` for chunker=recursive chunker.size=512."""
+    shown = ""
+    for override in overrides:
+        key, _, value = override.lstrip("+").partition("=")
+        value = value.strip("[]'\"").replace(" ", "").replace(",", "+") or override
+        if override.startswith("~"):
+            shown = f"{shown} {override}".strip()
+        elif not shown:
+            shown = value if "." not in key and not _number(value) else f"{key.rsplit('.', 1)[-1]} {value}"
+        else:
+            shown += f"-{value}" if _number(value) else f" {value}"
+    return shown
+
+
+def _number(text: str) -> bool:
+    return text.replace(".", "", 1).isdigit()

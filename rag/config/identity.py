@@ -1,0 +1,237 @@
+"""What a component is: target, parameters, code, libraries, model. Two equal identities must mean equal behaviour."""
+
+import ast
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+from rag.core.errors import ConfigError
+from rag.core.once import Once
+
+
+def digest(*parts: object) -> str:
+    """A sha256 over a sequence of JSON values, the same on every machine."""
+    try:
+        text = _json(parts)
+    except (TypeError, ValueError) as error:
+        where, value = next(_odd(parts, ()), ("config", parts))
+        raise ConfigError(
+            where, f"is {value!r}, which nothing can be keyed by", "text, finite numbers, lists, mappings"
+        ) from error
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _odd(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """What in a value is no JSON, and where."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _odd(part, (*path, str(key))) if isinstance(key, str) else [(".".join(path) or "config", value)]
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _odd(part, path)
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield ".".join(path) or "config", value
+
+
+class Digests:
+    """Digests of many configs that share values: a value is read once, however many configs hold the same object."""
+
+    def __init__(self, read: Callable[[Any], Any] = lambda value: value) -> None:
+        self._read, self._texts = read, Once()
+
+    def __call__(self, config: Mapping[str, Any], *others: object) -> str:
+        """`digest(read(config), *others)`, where `read` keeps the top-level keys."""
+        texts = self.texts(config)
+        rest = "".join(f", {_json(other)}" for other in others)
+        return hashlib.sha256(f"[{{{', '.join(texts)}}}{rest}]".encode()).hexdigest()
+
+    def texts(self, config: Mapping[str, Any]) -> tuple[str, ...]:
+        """Its keys and values as JSON, sorted: the same for configs with the same digest; ConfigError as `digest`."""
+        try:
+            return tuple([self._texts(config[name], partial(self._text, name, config[name]), name) for name in sorted(config)])
+        except (TypeError, ValueError):
+            digest(self._read(config))  # says where the fault is
+            raise
+
+    def _text(self, name: str, value: Any) -> str:
+        return f"{_json(name)}: {_json(self._read(value))}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, default=str)
+
+
+@lru_cache(maxsize=512)
+def code_identity(module: str, trusted: tuple[str, ...] = ("rag",)) -> str:
+    """Hash of the code in the closure of a module, and of the versions of its libraries.
+
+    Comments, layout and docstrings do not count. ConfigError as `closure`.
+    """
+    codes, libraries = _reached(module, trusted)
+    return digest(sorted(codes.items()), sorted((name, library_version(name)) for name in libraries))
+
+
+def closure(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
+    """A module, its packages, and all trusted modules that these import, directly or not; imports inside functions count.
+
+    ConfigError where the module or an import does not exist, and for code that cannot be read. An import inside `try`, `if` or
+    `with` may be absent. A module that is imported by a name in a string is not seen.
+    """
+    return frozenset(_reached(module, trusted)[0])
+
+
+@lru_cache(maxsize=512)
+def libraries(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
+    """The import names of the libraries that the closure of a module names; ConfigError as `closure`. No code is hashed."""
+    return frozenset(_reached(module, trusted, _outline)[1])
+
+
+def _reached(
+    module: str, trusted: tuple[str, ...], read: "Callable[[str], Source | None] | None" = None
+) -> tuple[dict[str, str], set[str]]:
+    """The hash of every module in a closure, empty for one that is absent, and the libraries that they import."""
+    read = read or _source
+    codes: dict[str, str] = {}
+    libraries: set[str] = set()
+    waiting = [("identity", module, False)]
+    while waiting:
+        importer, name, optional = waiting.pop()
+        if codes.get(name):
+            continue
+        source = read(name)
+        if source is None and not optional:
+            raise ConfigError(importer, f"imports {name!r}, and there is no such module", "check its name and installation")
+        codes[name] = source.code if source else ""
+        package = name.rpartition(".")[0]
+        waiting += [(name, package, optional)] if package else []
+        for one in source.imports if source else ():
+            root = one.module.partition(".")[0]
+            if root in trusted:
+                waiting += [(name, inner, one.optional) for inner in one.modules()]
+            elif root not in sys.stdlib_module_names:
+                libraries.add(root)
+    return codes, libraries
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import statement: `import module` or `from module import names`; `optional` inside `try`, `if` or `with`."""
+
+    module: str
+    names: tuple[str, ...]
+    optional: bool
+
+    def modules(self) -> list[str]:
+        """The modules that it loads: each name that is one, else the module that holds the name."""
+        inner = [f"{self.module}.{name}" for name in self.names]
+        return [name if _found(name) else self.module for name in inner] or [self.module]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a module does: a hash of its syntax tree without docstrings, or of its bytes, and what it imports."""
+
+    code: str
+    imports: tuple[Import, ...]
+
+
+@lru_cache(maxsize=2048)
+def _source(module: str) -> Source | None:
+    """What a module does, None where there is none; ConfigError where its code cannot be read."""
+    return _as_read(module, lambda tree: digest(ast.dump(tree)))
+
+
+@lru_cache(maxsize=2048)
+def _outline(module: str) -> Source | None:
+    """As `_source`, without the hash: that takes ten times as long as the rest."""
+    return _as_read(module, lambda _: "not hashed")
+
+
+def _as_read(module: str, hashed: Callable[[ast.Module], str]) -> Source | None:
+    spec = _found(module)
+    if spec is None:
+        return None
+    code = _code(module, spec)
+    tree = _meant(code)
+    if tree is None:
+        return Source(hashlib.sha256(code).hexdigest(), ())
+    return Source(hashed(tree), tuple(_imports(tree, spec.parent or "")))
+
+
+def _code(module: str, spec: ModuleSpec) -> bytes:
+    if spec.origin is None:
+        return b""  # a folder without __init__.py
+    try:
+        return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]
+    except (OSError, AttributeError) as error:
+        raise ConfigError(module, f"holds code that cannot be read: {error}", "install it as files") from error
+
+
+@lru_cache(maxsize=4096)
+def _found(module: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(module)
+    except (ModuleNotFoundError, ValueError):
+        return None
+
+
+def _meant(source: bytes) -> ast.Module | None:
+    """The syntax tree of a source without its docstrings; None for what is compiled."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [part for part in node.body if not _is_text(part)]
+    return tree
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _imports(tree: ast.Module, package: str) -> Iterator[Import]:
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, optional = waiting.pop()
+        optional = optional or isinstance(node, ast.Try | ast.TryStar | ast.If | ast.With)
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, (), optional) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            module = importlib.util.resolve_name(base, package) if node.level else base
+            yield Import(module, tuple(alias.name for alias in node.names), optional)
+        else:
+            waiting += [(part, optional) for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr)]
+
+
+@lru_cache(maxsize=512)
+def library_version(root: str) -> str:
+    """The installed version of the distribution that an import name belongs to; empty where it is not installed."""
+    try:
+        return importlib.metadata.version(root)
+    except importlib.metadata.PackageNotFoundError:
+        names = _distributions().get(root, ())
+        return ",".join(f"{name}=={importlib.metadata.version(name)}" for name in sorted(set(names)))
+
+
+@lru_cache(maxsize=1)
+def _distributions() -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()
+
+
+def without_runtime(node: Any) -> Any:
+    """A config without the `runtime` blocks of its components: what is left can change a result."""
+    if isinstance(node, Mapping):
+        silent = ("runtime",) if "_target_" in node else ()
+        return {key: without_runtime(value) for key, value in node.items() if key not in silent}
+    return [without_runtime(value) for value in node] if isinstance(node, list | tuple) else node

@@ -1,0 +1,226 @@
+"""What choices of config groups are for, what they take, and what they lack here: read from their YAML and their source.
+
+Nothing is imported or built: a choice is listed where its packages are not installed.
+"""
+
+import ast
+import importlib.util
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml import YAMLError
+
+from rag.config.bounds import check_size
+from rag.config.catalog import choices, defaults, experiments, first, groups, locate, plugins
+from rag.config.identity import libraries
+from rag.core.errors import ConfigError, closest, install
+
+TARGET = re.compile(r"^\s*_target_:\s*([\w.]+)", re.MULTILINE)
+COMMENT = re.compile(r"\s#\s*(.*)$")
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+HIDDEN = ("defaults", "_target_")
+VALUES, EXPERIMENTS = "values", "experiments"
+"""What names the keys of the wiring that are no groups, and the declared experiments: some are called as a group is."""
+GROUPS: Mapping[str, str] = {
+    "loader": "reads the documents",
+    "dataset": "golden questions, and the loader of their documents",
+    "chunker": "cuts documents into passages",
+    "embedder": "turns texts into vectors",
+    "index": "finds passages; a trial may have several",
+    "fusion": "makes one ranking of those of several indexes",
+    "reranker": "scores the best passages a second time",
+    "selector": "drops or widens what was found; a trial may have several",
+    "queries": "says what is searched for in a conversation",
+    "memory": "says what the model sees of a conversation",
+    "guard": "protects against documents that give orders; a trial may have several",
+    "prompt": "lays out question and passages for a model",
+    "generator": "answers",
+    "check": "looks at answers before a person does; a trial may have several",
+    "judge": "says how far answers follow from passages",
+    "metric": "measures; `metrics` names those of a trial, with their cuts",
+    "execute": "where stages run",
+}
+"""What our config groups are for."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A key as it is typed in an override, the value that it has there, and what it means."""
+
+    key: str
+    value: Any
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice of a group. `about` is all that is said of it; `install` the commands that bring what is not installed."""
+
+    group: str
+    name: str
+    is_default: bool
+    meaning: str
+    about: str
+    path: str
+    target: str
+    install: tuple[str, ...]
+
+
+def told(what: str = "", which: str = "") -> dict[str, Any]:
+    """What `rag list WHAT WHICH` prints as JSON; ConfigError for what there is not, with what comes close."""
+    known, declared = groups(), experiments()
+    if what == EXPERIMENTS or (what in declared and what not in known and not which):
+        return _experiment(which or what.removeprefix(EXPERIMENTS))
+    if not what:
+        found = [{"name": name, "meaning": GROUPS.get(name, ""), "choices": _choices(name)} for name in known]
+        return {**_experiment(""), "groups": found}
+    if what in known and which:
+        if which not in choices(what):
+            raise ConfigError(what, f"there is no choice {which!r}", closest(which, choices(what)))
+        chosen = choice(what, which)
+        return {**asdict(chosen), "parameters": [asdict(each) for each in parameters(chosen)]}
+    if what in known:
+        return {"group": what, "meaning": GROUPS.get(what, ""), "choices": _choices(what)}
+    if what == VALUES:
+        return {"values": [asdict(each) for each in values()]}
+    holding = [f"rag list {group} {what}" for group in known if what in choices(group)]
+    near = " or ".join(holding) or closest(what, {*known, *declared, VALUES, EXPERIMENTS})
+    raise ConfigError("list", f"there is no group and no experiment {what!r}", near)
+
+
+def _experiment(name: str) -> dict[str, Any]:
+    """A declared experiment; all of them without a name."""
+    if name:
+        path = locate(name)
+        return {"name": name, "path": str(path), **{key: _content(path).get(key) for key in ("question", "fixed", "axes")}}
+    questions = {name: str(_content(path).get("question", "")).strip() for name, path in experiments().items()}
+    return {EXPERIMENTS: [{"name": name, "question": question} for name, question in questions.items()]}
+
+
+def _choices(group: str) -> list[dict[str, Any]]:
+    return [asdict(choice(group, name)) for name in choices(group)]
+
+
+def choice(group: str, name: str) -> Choice:
+    """A choice that there is."""
+    path = first(f"{group}/{name}") or Path()
+    text = path.read_text("utf-8", errors="replace")
+    found = TARGET.search(text)
+    target = found[1] if found else ""
+    told = _told(text) or _docstring(target)
+    usual = defaults().get(group)
+    is_default = name == usual or (isinstance(usual, list) and name in usual)
+    return Choice(group, name, is_default, SENTENCE.split(told)[0].removesuffix("."), told, str(path), target, _lacking(text))
+
+
+def _told(text: str) -> str:
+    """The comment above a file, or behind its class, or behind its first line."""
+    lines = text.splitlines()
+    above = [line.lstrip("# ") for line in lines[: next((n for n, line in enumerate(lines) if line[:1] != "#"), len(lines))]]
+    behind = [line for line in lines if line.startswith("_target_:")] or lines[:1]
+    return " ".join(above) or next((found[1] for line in behind if (found := COMMENT.search(line))), "")
+
+
+def _lacking(text: str) -> tuple[str, ...]:
+    """The commands that install what the classes of a file import and what is not there."""
+    trusted = ("rag", *plugins())
+    modules = {target.rpartition(".")[0] for target in TARGET.findall(text) if target.partition(".")[0] in trusted}
+    used: set[str] = set()
+    for module in modules:
+        with suppress(ConfigError):  # What imports a module that is not there says so when it is used.
+            used |= libraries(module, trusted)
+    return tuple(sorted({install(name) for name in used if importlib.util.find_spec(name) is None}))
+
+
+def _docstring(target: str) -> str:
+    """What a class says of itself, on one line."""
+    found = _class(target)
+    return " ".join((ast.get_docstring(found) or "").split()) if found else ""
+
+
+def _class(target: str) -> ast.ClassDef | None:
+    """The source of a class of ours or of a plug-in; None where there is none. It is not imported."""
+    module, _, name = target.rpartition(".")
+    if target.partition(".")[0] not in ("rag", *plugins()):
+        return None
+    with suppress(ImportError, SyntaxError, ValueError, OSError):
+        spec = importlib.util.find_spec(module)
+        tree = ast.parse(Path(spec.origin).read_text("utf-8") if spec and spec.origin else "")
+        return next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name), None)
+    return None
+
+
+def parameters(chosen: Choice) -> list[Parameter]:
+    """What a choice takes: the values in its file, and defaults of its constructor that the file leaves out."""
+    found = {each.key: each for each in _read(f"{chosen.group}/{chosen.name}", chosen.group)}
+    prefix = f"{chosen.group}.{chosen.name}" if f"{chosen.group}.{chosen.name}" in found else chosen.group
+    known = {key.rpartition(".")[2] for key in found if key.rpartition(".")[0] in (prefix, f"{prefix}.runtime")}
+    source = _class(chosen.target)
+    made = [node for node in source.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"] if source else []
+    for arguments in (node.args for node in made):
+        named = [*arguments.posonlyargs, *arguments.args]
+        given = zip(named[len(named) - len(arguments.defaults) :], arguments.defaults, strict=True)
+        for argument, default in (*given, *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)):
+            if argument.arg not in known and default:
+                key = f"{prefix}.{argument.arg}"
+                found[key] = Parameter(key, ast.unparse(default), "a default of the class")
+    return [each for each in found.values() if each.key not in (prefix, f"{prefix}.runtime")]
+
+
+def values() -> list[Parameter]:
+    """The keys of the wiring that are no groups."""
+    return [each for each in _read("config", "") if each.key.partition(".")[0] not in defaults()]
+
+
+def _read(name: str, prefix: str) -> Iterator[Parameter]:
+    """Every key of a file of conf/, after those that it takes in from another file."""
+    path = first(name)
+    if path is None:
+        return
+    check_size(path)
+    try:
+        text = path.read_text("utf-8")
+        root, plain = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
+    except (YAMLError, ValueError) as error:
+        raise ConfigError(str(path), f"is no YAML ({' '.join(str(error).split())})", "correct it there") from error
+    if not isinstance(plain, dict) or not isinstance(root, yaml.MappingNode):
+        return
+    for each in plain.get("defaults") or ():
+        if isinstance(each, str) and each.partition("@")[2] in ("", "_here_") and each != "_self_":
+            yield from _read(each.partition("@")[0].lstrip("/"), prefix)
+    yield from _walked(root, plain, prefix, text.splitlines())
+
+
+def _walked(node: yaml.MappingNode, plain: dict[str, Any], prefix: str, lines: list[str]) -> Iterator[Parameter]:
+    for key, value in node.value:
+        held = plain.get(key.value)
+        if key.value in HIDDEN:
+            continue
+        name = f"{prefix}.{key.value}".lstrip(".")
+        inner = isinstance(value, yaml.MappingNode) and bool(value.value)
+        shown = (held.get("_target_") if isinstance(held, dict) else None) if inner else held
+        meaning = _comment(key, value, lines)
+        if not inner or shown or meaning:
+            yield Parameter(name, shown, meaning)
+        if inner and isinstance(held, dict) and not value.flow_style:
+            yield from _walked(value, held, name, lines)
+
+
+def _comment(key: yaml.Node, value: yaml.Node, lines: list[str]) -> str:
+    """What stands behind a value on the line of its key."""
+    line = key.start_mark.line
+    behind = value.end_mark.column if value.end_mark.line == line else key.end_mark.column
+    found = COMMENT.search(lines[line][behind:])
+    return found[1] if found else ""
+
+
+def _content(path: Path) -> dict[str, Any]:
+    with suppress(YAMLError, ValueError, RecursionError):
+        content = yaml.safe_load(path.read_text("utf-8"))
+        return content if isinstance(content, dict) else {}
+    return {}

@@ -1,0 +1,115 @@
+"""All chunks of a corpus as one table, so that rankings can be arrays of row numbers."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.core import headings
+from rag.core.headings import Section
+from rag.core.records import Chunk, Document, Span
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Chunks in reading order: sorted by (place of the document in `documents`, start, end); `documents` sorted by doc_id.
+
+    `doc`, `start`, `end` have one row per chunk; a row number is a chunk's *position*.
+    """
+
+    documents: tuple[Document, ...]
+    doc: NDArray[np.int32]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: Iterable[Document], spans: Iterable[Span]) -> "Corpus":
+        """Lay out spans over documents; documents without a span stay, spans that occur twice are kept once."""
+        ordered = tuple(sorted(documents, key=lambda document: document.doc_id))
+        place = {document.doc_id: row for row, document in enumerate(ordered)}
+        rows = sorted({(place[span.doc_id], span.start, span.end) for span in spans})
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return cls(ordered, table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2].copy())
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def text(self, position: int) -> str:
+        """The characters of the chunk at `position`."""
+        return self.documents[int(self.doc[position])].text[int(self.start[position]) : int(self.end[position])]
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The characters of every chunk, by position."""
+        return tuple(self.text(position) for position in range(len(self)))
+
+    def chunk(self, position: int) -> Chunk:
+        """The chunk at `position` as a record."""
+        document = self.documents[int(self.doc[position])]
+        span = Span(document.doc_id, int(self.start[position]), int(self.end[position]))
+        first, last = self._sections_of(position)
+        return Chunk(span, document.text[span.start : span.end], self.sections[int(self.doc[position])][first : last + 1])
+
+    def chunks(self, positions: Sequence[int]) -> tuple[Chunk, ...]:
+        """The chunks at `positions`, in that order."""
+        return tuple(self.chunk(position) for position in positions)
+
+    def reach(self, position: int) -> tuple[int, int]:
+        """The first and the last section of its document, by number, that a chunk holds text of; headings alone are none."""
+        row, start, end = int(self.doc[position]), int(self.start[position]), int(self.end[position])
+        text, sections = self.documents[row].text, self.sections[row]
+        first, last = self._sections_of(position)
+        while first < last and not text[max(start, sections[first].body) : sections[first + 1].start].strip():
+            first += 1
+        while first < last and not text[sections[last].body : end].strip():
+            last -= 1
+        return first, last
+
+    def _sections_of(self, position: int) -> tuple[int, int]:
+        """The numbers of the first and the last section that a chunk has a character of."""
+        sections = self.sections[int(self.doc[position])]
+        edges = int(self.start[position]), max(int(self.start[position]), int(self.end[position]) - 1)
+        first, last = (bisect_right(sections, place, key=lambda section: section.start) - 1 for place in edges)
+        return first, last
+
+    def place(self, doc_id: str) -> int | None:
+        """The row of a document in `documents`, None if there is none."""
+        row = bisect_left(self.documents, doc_id, key=lambda document: document.doc_id)
+        return row if row < len(self.documents) and self.documents[row].doc_id == doc_id else None
+
+    def title(self, doc_id: str) -> str:
+        """The first heading of a document of this corpus, or else its file name."""
+        row = self.place(doc_id)
+        headed = self.sections[row][1:2] if row is not None else ()
+        return headed[0].path if headed else doc_id.rpartition("/")[2]
+
+    def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
+        """The sections of the document in a row: start, end and headings of each, in reading order, none of them empty."""
+        return self.outlines[row]
+
+    @cached_property
+    def outlines(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+        """The sections of every document, as `outline` has them."""
+        rows = zip(self.documents, self.sections, strict=True)
+        return tuple(tuple(_stretches(len(document.text), sections)) for document, sections in rows)
+
+    def clipped(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> "Corpus":
+        """The same chunks with other edges inside their own."""
+        narrower = replace(self, start=start, end=end)
+        # The headings are those of the documents, which stay; to look for them anew would take longer than a search.
+        vars(narrower).update(sections=self.sections, outlines=self.outlines)
+        return narrower
+
+    @cached_property
+    def sections(self) -> tuple[tuple[Section, ...], ...]:
+        """The sections of every document (`rag.core.headings`)."""
+        return tuple(tuple(headings.sections(document.text)) for document in self.documents)
+
+
+def _stretches(size: int, sections: Sequence[Section]) -> Iterator[tuple[int, int, str]]:
+    for section, end in zip(sections, [*(one.start for one in sections[1:]), size], strict=True):
+        if section.start < end:
+            yield section.start, end, section.path

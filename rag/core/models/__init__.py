@@ -1,0 +1,1 @@
+"""Models: files that are pinned and fingerprinted, cross-encoders, chat models inside other components."""

@@ -1,0 +1,134 @@
+"""Model files: pinned to a revision, fingerprinted by their bytes, safetensors only.
+
+They lie in a folder, or in a repository on the Hugging Face hub at a pinned revision. Weights that were pickled are refused:
+they can run code when they are opened.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from rag.core.errors import ConfigError, ServiceError
+
+HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+MOVING = ("main", "master", "HEAD")
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+FETCHED = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja"]
+
+
+@dataclass(frozen=True)
+class PinnedModel:
+    """A model folder, or `owner/name` on the hub with the commit (40 hexadecimal digits) or tag to use.
+
+    `where` is the config key that errors name; `cache` is the hub's cache folder, None for its default. A folder has no
+    revision: its files are its identity. ConfigError for a folder without safetensors and for a hub id without a revision.
+    """
+
+    where: str
+    model: str
+    revision: str | None = None
+    cache: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.is_folder:
+            _check_weights(self.where, Path(self.model))
+        elif not HUB_ID.fullmatch(self.model) or self.model.startswith("."):
+            raise ConfigError(f"{self.where}.model", f"there is no folder {self.model!r}", "a model folder or a hub id")
+        elif not self.revision or self.revision in MOVING:
+            found = f"there is no folder {self.model!r}, and as a hub id it can change, at revision {self.revision!r}"
+            raise ConfigError(f"{self.where}.revision", found, "pin it: the 40 digits of a commit, or a tag")
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether `model` names a folder that exists."""
+        return bool(self.model) and Path(self.model).is_dir()
+
+    def fingerprint(self) -> str:
+        """`name@revision`, or for a folder a sha256 over the names and contents of its files (hidden ones left out)."""
+        if not self.is_folder:
+            return f"{self.model}@{self.revision}"
+        digest = hashlib.sha256()
+        for path in _files(Path(self.model)):
+            digest.update(f"{path.relative_to(self.model).as_posix()}\0{sha256(path)}\n".encode())
+        return f"sha256:{digest.hexdigest()}"
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder with the files, fetched from the hub where they are not in its cache yet; ServiceError if that fails."""
+        found = self.here or self._fetched()
+        if not self.is_folder:
+            _check_weights(self.where, found)
+        return found
+
+    @property
+    def here(self) -> Path | None:
+        """The folder with the files; None while they are on the hub only."""
+        if self.is_folder:
+            return Path(self.model)
+        from huggingface_hub.errors import LocalEntryNotFoundError
+
+        try:
+            return self._snapshot(local_files_only=True)
+        except LocalEntryNotFoundError:
+            return None
+
+    def _fetched(self) -> Path:
+        import httpx
+
+        try:
+            return self._snapshot(local_files_only=False)
+        except (OSError, httpx.HTTPError) as error:
+            reason = f"{self.fingerprint()} cannot be fetched: {str(error).strip().splitlines()[0]}"
+            remedy = "check id, revision and network, or give a model folder"
+            raise ServiceError(f"{self.where}.model", reason, remedy) from error
+
+    def _snapshot(self, local_files_only: bool) -> Path:
+        from huggingface_hub import snapshot_download
+
+        return Path(
+            snapshot_download(
+                self.model,
+                revision=self.revision,
+                cache_dir=self.cache,
+                local_files_only=local_files_only,
+                allow_patterns=FETCHED,
+            )
+        )
+
+
+def _files(folder: Path) -> list[Path]:
+    parts = ((path, path.relative_to(folder).parts) for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path, names in parts if not any(name.startswith(".") for name in names))
+
+
+def _check_weights(where: str, folder: Path) -> None:
+    files = _files(folder)
+    safe = {path.parent for path in files if path.suffix == ".safetensors"}
+    pickled = [path for path in files if path.suffix in PICKLED and path.parent not in safe]
+    if pickled:
+        name = pickled[0].relative_to(folder)
+        raise ConfigError(f"{where}.model", f"{folder} has pickled weights only ({name})", "save them as model.safetensors")
+    missing = [
+        name for name, there in (("config.json", folder / "config.json" in files), ("*.safetensors", bool(safe))) if not there
+    ]
+    if missing:
+        raise ConfigError(f"{where}.model", f"{folder} has no {' and no '.join(missing)}", "a folder saved by the library")
+
+
+def sha256(path: Path) -> str:
+    """The sha256 of a file, read once per process as long as its size and time of change stay."""
+    status = path.stat()
+    return _sha256(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _sha256(path: Path, size: int, changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def readable(text: str) -> str:
+    """The text with lone surrogates replaced one for one, so that offsets stay; tokenizers and HTTP refuse them."""
+    return text.encode("utf-8", "replace").decode("utf-8")

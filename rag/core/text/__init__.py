@@ -1,0 +1,1 @@
+"""Texts by rule: sentences, citations, quotes, refusals, tokens, edits."""

@@ -1,0 +1,86 @@
+"""What a text claims, and whether it declines to answer: its sentences without questions, headings and refusals.
+
+The patterns are English; a refusal in another language is known by the sentence that the prompt asks for (`refused`).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from rag.core.errors import ConfigError
+from rag.core.text.citations import said, without_markers
+from rag.core.text.sentences import Piece
+
+ASSERTS = re.compile(r"\w")
+READ = (
+    r"(?:contexts?|passages?|sources?|documents?|texts?|notes?|excerpts?|extracts?|articles?|materials?)"
+    r"(?: (?:that were |you )?(?:provided|given|supplied))?"
+)
+"""What a model calls what it was given to read."""
+NOT = r"(?:do(?:es)? not|did not|don['’]t|doesn['’]t|didn['’]t)"
+REFUSALS = (
+    r"\b(?:i|we) (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t) (?:know|answer|find|say|tell|determine|confirm)\b",
+    r"\b(?:i|we) (?:cannot|can['’]t|am unable to|['’]m unable to) (?:assist|comply|help (?:you|with))\b",
+    r"\b(?:unable|not able) to (?:answer|find|say|tell|determine|confirm)\b",
+    r"\b(?:cannot|can['’]t|could not) be (?:answered|determined|found)\b",
+    rf"\b{READ} {NOT} (?:say|state|mention|answer|contain|provide|tell|include|specify|give|address|cover)\b",
+    r"\bnot (?:explicitly |directly )?"
+    r"(?:mentioned|stated|found|given|provided|answered|specified|included|covered|addressed|described|discussed) "
+    rf"(?:anywhere )?in (?:any of )?(?:the|these|my|your) (?:given |provided |supplied )?{READ}\b",
+    rf"\bno (?:mention|answer)\b.{{0,200}} in (?:any of )?(?:the|these) (?:given |provided |supplied )?{READ}\b",
+    rf"\b(?:i|we) {NOT} have (?:any |enough |sufficient |specific |the )*(?:information|details|data)\b",
+    r"\b(?:no|not enough|insufficient) (?:relevant )?information\b",
+)
+"""How English sentences say that nothing can be said."""
+WORDS = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def refusals(further: Sequence[str] = (), where: str = "judge.abstentions") -> tuple[re.Pattern[str], ...]:
+    """REFUSALS and further regular expressions, case ignored; ConfigError, with `where` they stand, for what is none."""
+    try:
+        return tuple(re.compile(phrase, re.IGNORECASE) for phrase in (*REFUSALS, *further))
+    except re.error as error:
+        raise ConfigError(where, f"holds {error.pattern!r}: {error}", "regular expressions") from error
+
+
+SAYING_NOTHING = refusals()
+
+
+def claims(text: str, abstentions: Sequence[re.Pattern[str]] = SAYING_NOTHING) -> tuple[list[Piece], bool]:
+    """The claims of a text as [start, end), and whether it abstains: it says nothing, or nothing but that it cannot say."""
+    found, declined = _divided(text, lambda sentence: any(pattern.search(sentence) for pattern in abstentions))
+    return found, not ASSERTS.search(text) or (declined and not found)
+
+
+def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
+    """Whether a reply declines to answer: it says nothing, or `refusal` but for marks, or only that it cannot say.
+
+    A sentence that reads like a refusal and stands word for word in one of `contexts` is a quotation, and declines nothing.
+    """
+    known = {_words(refusal), *(_words(refusal[part.start : part.end]) for part in said(refusal))} - {()}
+    read = [" ".join(context.split()) for context in contexts]
+
+    def declines(sentence: str) -> bool:
+        if _words(sentence) in known:
+            return True
+        says = any(pattern.search(sentence) for pattern in SAYING_NOTHING)
+        return says and not any(" ".join(sentence.split()) in context for context in read)
+
+    plain = without_markers(text)
+    found, declined = _divided(plain, declines)
+    return not ASSERTS.search(plain) or _words(plain) in known or (declined and not found)
+
+
+def _divided(text: str, declines: Callable[[str], bool]) -> tuple[list[Piece], bool]:
+    """The sentences that claim something, and whether one of the others declines; questions do neither."""
+    found, declined = list[Piece](), False
+    for sentence in said(text):
+        words = without_markers(text[sentence.start : sentence.end])
+        if declines(words):
+            declined = True
+        elif words.rstrip("\"'”’)*_ ")[-1:] != "?" and ASSERTS.search(words):
+            found.append((sentence.start, sentence.end))
+    return found, declined
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold().replace("’", "'") for word in WORDS.findall(text))

@@ -1,0 +1,49 @@
+"""The words of a text that mean something, and their stems."""
+
+import re
+from collections.abc import Sequence
+from typing import cast
+
+import Stemmer
+
+from rag.core.errors import ConfigError, closest
+
+WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
+PART = re.compile(r"[^\W_]+")
+WORDS_WITHOUT_MEANING = (
+    "a about after all also am an and any are as at be been before being between but by can could did do does doing done for "
+    "from get give given had has have having he her here him his how i if in into is it its itself just many may me might "
+    "more most much must my no nor not of on one only or other our out over own per s same shall she should so some such t "
+    "tell than that the their them then there these they this those through to too under until up us very was we were what "
+    "when where which while who whom whose why will with would you your"
+)
+STOP = frozenset(WORDS_WITHOUT_MEANING.split())
+
+
+class Stems:
+    """A Snowball stemmer with the stop words of its language, known for English only; one for every thread."""
+
+    def __init__(self, language: str = "english") -> None:
+        # A stemmer is not safe to share between threads.
+        self._stemmer = Stemmer.Stemmer(language)
+        self._stop = STOP if language == "english" else frozenset[str]()
+
+    def terms(self, text: str) -> list[str]:
+        """Words that mean something; a compound such as `F-12` counts whole and in its parts."""
+        words = (word for whole in WORD.findall(text) for word in {whole: 0, **dict.fromkeys(PART.findall(whole))})
+        return [word for word in words if word.lower() not in self._stop]
+
+    def stems(self, terms: Sequence[str]) -> list[str]:
+        """The stem of each word, in lower case."""
+        return cast(list[str], self._stemmer.stemWords([term.lower() for term in terms]))
+
+    def of(self, text: str) -> frozenset[str]:
+        """The stems of a text."""
+        return frozenset(self.stems(self.terms(text)))
+
+
+def check_language(where: str, language: str) -> None:
+    """ConfigError for a language without a Snowball stemmer."""
+    if language not in Stemmer.algorithms():
+        remedy = closest(language, Stemmer.algorithms())
+        raise ConfigError(where, f"there is no Snowball stemmer {language!r}", remedy)

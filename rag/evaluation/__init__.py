@@ -1,0 +1,1 @@
+"""Gold against rankings and answers: what metrics read, and the scores."""

@@ -1,0 +1,1 @@
+"""Golden sets: loaded, checked, split, reviewed."""

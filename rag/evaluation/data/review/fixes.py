@@ -1,0 +1,91 @@
+"""Quotes that show the same as the documents they are from, written as they stand there."""
+
+import json
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any
+
+from rag.components.loaders.gold import occurrences, places_in, standing
+from rag.components.loaders.rows import parse_row
+from rag.core.errors import DataError
+from rag.core.records import Document
+
+STYLES: tuple[Mapping[str, Any], ...] = tuple(
+    {"ensure_ascii": ascii_only, "separators": separators}
+    for ascii_only in (False, True)
+    for separators in ((", ", ": "), (",", ":"))
+)
+"""How lines of JSON are usually written: a line that is changed keeps its own way."""
+
+
+@dataclass(frozen=True)
+class Fixes:
+    """A file of questions before and after; `count` quotes are written otherwise."""
+
+    before: str
+    after: str
+    count: int
+
+    def diff(self, name: str) -> str:
+        """A unified diff of the lines that change, empty if none."""
+        before, after = self.before.split("\n"), self.after.split("\n")
+        return "\n".join(unified_diff(before, after, name, name, n=0, lineterm=""))
+
+
+def fixes(text: str, documents: Mapping[str, Document]) -> Fixes:
+    """Quotes that differ in marks, curly quotes or white space, or that moved, as their documents have them.
+
+    A quote that is not in its document moves to the only other one that holds it, once. `start` and `end` are brought up to
+    date. Quotes that stand nowhere or in several places, and lines that are no JSON, stay as they are.
+    """
+    lines, count = text.split("\n"), 0
+    for number, line in enumerate(lines):
+        try:
+            fields = dict(parse_row(line.removeprefix("\ufeff"), "").fields)
+        except DataError:
+            continue
+        changed, new = 0, deepcopy(fields)
+        for place in _places(new):
+            better = _fixed(place, documents)
+            if better != place:
+                place.update(better)
+                changed += 1
+        if changed:
+            lines[number] = _like(line, fields, new)
+            count += changed
+    return Fixes(text, "\n".join(lines), count)
+
+
+def _places(fields: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The places with a quote in a line of a file of questions, however broken its rest is."""
+    groups = fields.get("evidence")
+    for group in groups if isinstance(groups, list) else ():
+        places = group.get("any") if isinstance(group, dict) else None
+        for place in places if isinstance(places, list) else ():
+            if isinstance(place, dict) and isinstance(place.get("doc"), str) and isinstance(place.get("quote"), str):
+                yield place
+
+
+def _fixed(place: dict[str, Any], documents: Mapping[str, Document]) -> dict[str, Any]:
+    name, quote = place["doc"], place["quote"]
+    given = (place.get("start"), place.get("end"))
+    found = standing(documents[name].text, quote) if name in documents else []
+    if not found:
+        elsewhere = list(places_in(documents, quote)) if quote.split() else []
+        name, found = elsewhere[0] if len(elsewhere) == 1 else (name, [])
+    chosen = [one for one in found if one == given] or found
+    if len(chosen) != 1:
+        return place
+    start, end = chosen[0]
+    text = documents[name].text
+    offsets = "start" in place or "end" in place or len(occurrences(text, text[start:end], 2)) > 1
+    return place | {"doc": name, "quote": text[start:end]} | ({"start": start, "end": end} if offsets else {})
+
+
+def _like(line: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """A changed line in the style of the old one."""
+    bare = line.removeprefix("\ufeff").strip()
+    style = next((style for style in STYLES if json.dumps(before, **style) == bare), STYLES[0])
+    return line.replace(bare, json.dumps(after, **style))

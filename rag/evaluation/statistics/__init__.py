@@ -1,0 +1,1 @@
+"""Scores → intervals, differences and p-values. Pure arithmetic."""

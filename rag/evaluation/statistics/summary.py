@@ -1,0 +1,139 @@
+"""Scores of questions → means with intervals that know which questions belong together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from rag.core.records import Example
+from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers, effective, standard_error
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CONFIDENCE = 0.95
+TINY = 1e-12
+
+
+class Table(Protocol):
+    """What is summarised: `rag.evaluation.evaluate.Scores`."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        ...
+
+    @property
+    def values(self) -> Floats:
+        """Shape (questions, columns), NaN where a column does not apply."""
+        ...
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Shape (questions,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Means over the questions that a column applies to; every array has one entry per column.
+
+    `n` counts these questions, `clusters` the clusters that they come from; [low, high] is the 95 % `interval` of the mean.
+    `kind_mean` and `kind_n` have one row per entry of `kinds`. NaN stands for what cannot be known.
+    """
+
+    columns: tuple[str, ...]
+    mean: Floats
+    low: Floats
+    high: Floats
+    n: Ints
+    clusters: Ints
+    questions: int
+    failed: int
+    kinds: tuple[str, ...]
+    kind_mean: Floats
+    kind_n: Ints
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as JSON values: by column, then by kind and column; None for NaN."""
+        rows = zip(*(_plain(part) for part in (self.mean, self.low, self.high, self.n, self.clusters)), strict=True)
+        names = ("mean", "low", "high", "n", "clusters")
+        return {
+            "questions": self.questions,
+            "failed": self.failed,
+            "columns": {column: dict(zip(names, row, strict=True)) for column, row in zip(self.columns, rows, strict=True)},
+            "kinds": {kind: self._of_kind(row) for row, kind in enumerate(self.kinds)},
+        }
+
+    def _of_kind(self, row: int) -> dict[str, Any]:
+        cells = zip(self.columns, _plain(self.kind_mean[row]), _plain(self.kind_n[row]), strict=True)
+        return {column: {"mean": mean, "n": n} for column, mean, n in cells}
+
+
+def summarise(scores: Table, examples: Sequence[Example], span: tuple[float, float] = (0.0, 1.0)) -> Summary:
+    """Average every column, over all questions and within each kind, with an interval for the whole.
+
+    `span` is the least and the greatest value that a question can have. Intervals are those of `interval`. A question without
+    a cluster is one of its own. With one cluster the interval is (NaN, NaN).
+    """
+    applies = ~np.isnan(scores.values)
+    values = np.where(applies, scores.values, 0.0)
+    n = applies.sum(axis=0)
+    mean = _mean(values.sum(axis=0), n)
+    cluster = cluster_numbers(examples)
+    groups = int(cluster.max(initial=-1)) + 1
+    counts = by_cluster(applies.astype(np.float64), cluster, groups)
+    low, high = interval(mean, standard_error(by_cluster(values, cluster, groups), counts), effective(counts), span)
+    kinds, kind = np.unique(np.array([example.kind for example in examples], np.str_), return_inverse=True)
+    kind_n = _sums(applies.astype(np.int64), kind)
+    return Summary(
+        columns=scores.columns,
+        mean=mean,
+        low=low,
+        high=high,
+        n=n,
+        clusters=(counts > 0).sum(axis=0),
+        questions=len(values),
+        failed=int(scores.failed.sum()),
+        kinds=tuple(str(name) for name in kinds),
+        kind_mean=_mean(_sums(values, kind), kind_n),
+        kind_n=kind_n,
+    )
+
+
+def interval(mean: Floats, error: Floats, equal: Floats, span: tuple[float, float] = (0.0, 1.0)) -> tuple[Floats, Floats]:
+    """The two ends of 95 % intervals of means of values in `span`; NaN where the error is.
+
+    Wilson's interval (JASA 22, 1927), which never leaves the span, with Student's t on `equal` - 1 degrees of freedom and as
+    many questions as would give the same `error` if values lay at the ends of the span only (Korn and Graubard, Survey
+    Methodology 24, 1998). `equal` counts clusters (`rag.evaluation.statistics.resampling.effective`). Where all values are the
+    same it stands for these questions: a hundred hits in a hundred clusters are [.962, 1].
+    """
+    width = span[1] - span[0]
+    share = np.clip((mean - span[0]) / width, 0.0, 1.0)
+    variance, squares = share * (1 - share), (error / width) ** 2
+    n = np.where(squares > 0, variance / np.where(squares > 0, squares, 1.0), np.where(np.isnan(error), np.nan, equal))
+    over = stdtrit(equal - 1, (1 + CONFIDENCE) / 2) ** 2 / np.maximum(n, TINY)
+    middle, half = (share + over / 2) / (1 + over), np.sqrt(over * variance + over**2 / 4) / (1 + over)
+    low, high = np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
+    return span[0] + width * low, span[0] + width * high
+
+
+def _sums(values: NDArray[Any], group: Ints) -> NDArray[Any]:
+    """Sums of rows by group; every group from 0 to the greatest has rows."""
+    if not len(values):
+        return values
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], np.arange(group[order[-1]] + 1))
+    return np.asarray(np.add.reduceat(values[order], first, axis=0))
+
+
+def _mean(total: Floats, n: Ints) -> Floats:
+    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+
+
+def _plain(values: NDArray[Any]) -> list[Any]:
+    return [None if value != value else value for value in values.tolist()]

@@ -1,0 +1,1 @@
+"""Keyed stages: planned, run, stored, ranked."""

@@ -1,0 +1,1 @@
+"""Trials as a graph of keyed stages: planned, priced and run."""

@@ -1,0 +1,125 @@
+"""Runs the stages of one graph against one store, in one process.
+
+All code between the inputs of a stage and its stored result is reached from here, so every key holds a hash of it
+(`rag.execution.graph.graph`). A runner holds the claim of its stage: two sweeps on one store do not do the same work twice.
+"""
+
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rag.core.errors import BudgetError, ConfigError, StoreError, UserError
+from rag.evaluation.data.golden import Golden
+from rag.execution.graph.graph import Graph, Stage, golden_of
+from rag.execution.graph.jobs import Job
+from rag.execution.graph.runners import RUNNERS
+from rag.execution.store.store import Entry, Store
+
+KEPT_BYTES = 256 * 2**20
+"""Stage results that a process keeps in memory for the stages that read them next."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a stage. `seconds` and `cpu` are its own, without reading inputs and writing results.
+
+    `stopped` is one that what may be spent on models did not reach for, or that rests on such a one.
+    """
+
+    key: str
+    status: Literal["ran", "reused", "failed", "blocked", "stopped"]
+    seconds: float = 0.0
+    cpu: float = 0.0
+    error: str = ""
+
+
+@dataclass
+class Recent:
+    """The last results of this process, up to KEPT_BYTES."""
+
+    entries: "OrderedDict[str, Entry]" = field(default_factory=OrderedDict)
+    size: int = 0
+
+    def get(self, key: str) -> Entry | None:
+        """A result that is still here."""
+        if key in self.entries:
+            self.entries.move_to_end(key)
+        return self.entries.get(key)
+
+    def put(self, key: str, entry: Entry) -> None:
+        """Keep a result; let go of the oldest."""
+        self.entries[key] = entry
+        self.size += _bytes(entry)
+        while self.size > KEPT_BYTES and self.entries:
+            self.size -= _bytes(self.entries.popitem(last=False)[1])
+
+
+def _bytes(entry: Entry) -> int:
+    return sum(array.nbytes for array in entry.arrays.values())
+
+
+@dataclass
+class Runner:
+    """Runs stages of one graph against one store, in one process."""
+
+    graph: Graph
+    goldens: Mapping[str, Golden]
+    store: Store
+    recent: Recent = field(default_factory=Recent)
+
+    def run(self, key: str) -> Outcome:
+        """Run a stage, or find it done; a failure is an outcome too."""
+        try:
+            return self.complete(key)
+        except StoreError:
+            raise  # What else is computed would be lost as well.
+        except BudgetError as error:
+            return Outcome(key, "stopped", error=str(error))
+        except UserError as error:
+            return Outcome(key, "failed", error=str(error))
+        except MemoryError as error:
+            what = f"takes more memory than there is ({error})"
+            told = ConfigError(self.graph.stages[key].label, what, "lower its parameters, or run fewer workers")
+            return Outcome(key, "failed", error=str(told))
+        except Exception:  # A stage's own mistake must not end the sweep; its traceback is shown with the failed trials.
+            return Outcome(key, "failed", error=traceback.format_exc())
+
+    def complete(self, key: str) -> Outcome:
+        """As `run`, but a failure raises. Inputs are fetched or, if they were damaged, computed again."""
+        stage = self.graph.stages[key]
+        if self.store.has(stage.entry):
+            return Outcome(key, "reused")
+        inputs = {name: self.obtain(source) for name, source in stage.inputs.items() if source in self.graph.stages}
+        with self.store.claim(stage.entry):
+            if self.store.has(stage.entry):
+                return Outcome(key, "reused")
+            began, cpu = time.perf_counter(), time.process_time()
+            entry = RUNNERS[stage.name](self._job(stage, inputs))
+            seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+            self._keep(stage, entry, seconds, cpu)
+        return Outcome(key, "ran", seconds, cpu)
+
+    def obtain(self, key: str) -> Entry:
+        """A stage's result: from memory, from the store, or computed (again)."""
+        stage = self.graph.stages[key]
+        entry = self.recent.get(key) or self.store.read(stage.entry)
+        if entry is None:
+            self.complete(key)
+            entry = self.recent.get(key) or self.store.read(stage.entry)
+            if entry is None:
+                raise ConfigError(stage.label, "cannot be read back from the store", "check the disk: rag store verify")
+        if key not in self.recent.entries:
+            self.recent.put(key, entry)
+        return entry
+
+    def _job(self, stage: Stage, inputs: Mapping[str, Entry]) -> Job:
+        golden = golden_of(self.graph, stage, self.goldens)
+        return Job(stage.nodes, stage.values, inputs, golden, self.graph.components, self.store)
+
+    def _keep(self, stage: Stage, entry: Entry, seconds: float, cpu: float) -> None:
+        cost = {"name": stage.name, "seconds": seconds, "cpu": cpu, "bytes": _bytes(entry)}
+        self.store.write(stage.entry, Entry(entry.arrays, {**entry.meta, "cost": cost}))
+        self.recent.put(stage.key, entry)

@@ -1,0 +1,225 @@
+"""Many trials as one graph: what runs, what is reused, what it will take. Nothing is spent and no model is loaded."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from rag.config.build import Components
+from rag.config.compose import plugins
+from rag.config.experiment import Experiment, Trial
+from rag.config.identity import Digests, digest, without_runtime
+from rag.config.wiring import control_of
+from rag.core.claims import Spent
+from rag.core.errors import ProblemsError, UserError
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.golden import Golden
+from rag.execution.graph import spending
+from rag.execution.graph.graph import Graph, SharedComponents, Stage, golden_of
+from rag.execution.graph.spending import Forecast, Outlook
+from rag.execution.graph.stages import Ends, add_trial
+from rag.execution.store import budget
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.store.replies import stored
+from rag.execution.store.store import Entry, Store
+
+ELSEWHERE = ("store", "execute", "latency", "data", "replay", "budget")
+"""Keys of the wiring that say where and how a trial runs, not what it is."""
+
+BY_CHARACTER = ("chunk", "embed", "index", "gold")
+"""Stages whose time grows with the corpus; the others grow with the questions."""
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """A trial with its last stages and the golden set that it is scored on."""
+
+    trial_id: str
+    trial: Trial
+    ends: Ends
+    golden: Golden
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The union of the stages of all trials, and which of them must run."""
+
+    experiment: Experiment
+    trials: tuple[PlannedTrial, ...]
+    graph: Graph
+    goldens: Mapping[str, Golden]
+    to_run: tuple[str, ...]
+    estimate: "Estimate"
+    ledger: Ledger
+
+    @property
+    def stages(self) -> Mapping[str, Stage]:
+        """Every distinct stage, by key."""
+        return self.graph.stages
+
+    def to_json(self) -> dict[str, Any]:
+        """What `rag plan --json` prints."""
+        distinct = len(self.stages)
+        return {
+            "experiment": self.experiment.name,
+            "question": self.experiment.question,
+            "trials": len(self.trials),
+            "stages": {
+                "total": sum(1 for trial in self.trials for _ in self.graph.ancestors(*ends_of(trial))),
+                "distinct": distinct,
+                "cached": distinct - len(self.to_run),
+                "to_run": len(self.to_run),
+            },
+            "seconds": self.estimate.seconds,
+            "unmeasured": self.estimate.unmeasured,
+            **_told(self.estimate.spending.likely),
+            "most": _told(self.estimate.spending.most),
+        }
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the stages that must run will take, as far as it was measured before.
+
+    `unmeasured` counts stages of a kind that never ran on this store: `seconds` leaves them out.
+    """
+
+    seconds: float = 0.0
+    unmeasured: int = 0
+    spending: Outlook = field(default_factory=Outlook)
+    by_stage: Mapping[str, float] = field(default_factory=dict)
+
+
+def _told(spent: Spent) -> dict[str, Any]:
+    return {"tokens": spent.tokens, "cost": None if math.isnan(spent.cost) else spent.cost}
+
+
+def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
+    """The stages that a trial's row in a leaderboard needs."""
+    return tuple(filter(None, (trial.ends.score, trial.ends.latency)))
+
+
+def components_for(store: Store, ledger: Ledger | None = None) -> Components:
+    """A builder that trusts installed plugins.
+
+    Embedders inside other components have their vectors stored, costly generators everywhere their replies, under the terms
+    of `ledger`.
+    """
+    return SharedComponents(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
+
+
+def make(experiment: Experiment, store: Store) -> Plan:
+    """Compose, build and key every trial; ProblemsError with every mistake of every trial."""
+    return assemble(experiment, experiment.trials(), store)
+
+
+def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:
+    """Build and key trials that are composed already; ProblemsError with every mistake of every trial.
+
+    What is spent on models is counted in `ledger`, or in a new one under the terms that the trials name.
+    """
+    ledger = ledger or Ledger(store, budget.common(trial.config for trial in trials))
+    graph = Graph(components_for(store, ledger))
+    goldens: dict[str, Golden] = {}
+    planned: list[PlannedTrial] = []
+    problems: dict[str, UserError] = {}
+    digests = Digests(without_runtime)
+    for trial in trials:
+        try:
+            found = _golden(trial.config, graph.components, goldens)
+            last = add_trial(graph, spending.within(graph.components, trial.config, ledger.terms), found)
+        except UserError as error:
+            problems.setdefault(str(error), error)
+            continue
+        planned.append(PlannedTrial(trial_id(trial.config, found, digests), trial, last, found))
+    if problems:
+        raise ProblemsError(problems.values())
+    ends = dict.fromkeys(end for trial in planned for end in ends_of(trial))
+    for end in ends:
+        # What a leaderboard is read from must be sound: a damaged one is removed by this, and so runs again.
+        store.read_meta(graph.stages[end].entry)
+    to_run = missing(graph, ends, store)
+    by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
+    by_data |= {golden.golden_digest: golden for golden in goldens.values()}
+    expected = estimate(graph, to_run, by_data, store)
+    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), expected, ledger)
+
+
+def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
+    key = digest(config["loader"], config["dataset"], config["split"])
+    if key not in known:
+        loader = components.role("loader", config["loader"])
+        questions = components.role("dataset", config["dataset"])
+        known[key] = golden_sets.load(loader, questions).split(str(config["split"]))
+    return known[key]
+
+
+def trial_id(config: Mapping[str, Any], golden: Golden, digests: Digests) -> str:
+    """Ten hex digits for what a trial is: its config without runtime, as `digests` reads it, and its golden set."""
+    kept = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
+    if control_of(config) == "none":
+        kept.pop("control", None)  # Trials kept their ids when controls came.
+    # Keys are sorted where they are hashed, and indexes and selectors have an order.
+    orders = list(config["index"]), list(config["selector"])
+    return digests(kept, *orders, golden.corpus_digest, golden.golden_digest)[:10]
+
+
+def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:
+    """Stages that must run for some ends: absent from the store, and needed by an end or by another that must run."""
+    needed: dict[str, None] = {}
+    waiting = list(dict.fromkeys(ends))
+    present: dict[str, bool] = {}
+    while waiting:
+        key = waiting.pop()
+        if key in needed or key not in graph.stages:
+            continue
+        if present.setdefault(key, store.has(graph.stages[key].entry)):
+            continue
+        needed[key] = None
+        waiting += graph.stages[key].inputs.values()
+    return [key for key in graph.stages if key in needed]
+
+
+def work(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> int:
+    """How much a stage has to do, in characters of the corpus or in questions."""
+    golden = golden_of(graph, stage, goldens)
+    if stage.name in BY_CHARACTER:
+        return golden.characters
+    return int(stage.values["latency"]) if stage.name == "latency" else len(golden.examples)
+
+
+def rate_key(stage: Stage) -> str:
+    """Where the store keeps how fast stages of this kind ran: by name and classes, whatever their parameters."""
+    return f"rates/{digest(stage.label)}"
+
+
+def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden], store: Store) -> Estimate:
+    """Seconds from recorded rates; tokens and money from what the generators say of themselves and what is stored of them."""
+    rates: dict[str, float | None] = {}
+    by_stage: dict[str, float] = {}
+    outlook, forecast, waiting = Outlook(), Forecast(graph, store), set(to_run)
+    for key in (key for key in graph.stages if key not in waiting):
+        forecast.fresh(graph.stages[key], golden_of(graph, graph.stages[key], goldens))
+    for key in to_run:
+        stage = graph.stages[key]
+        golden = golden_of(graph, stage, goldens)
+        place = rate_key(stage)
+        if place not in rates:
+            rates[place] = (store.read_meta(place) or {}).get("seconds")
+        rate = rates[place]
+        if rate is not None:
+            by_stage[key] = rate * work(graph, stage, goldens)
+        outlook += forecast.of(stage, golden)
+    return Estimate(round(sum(by_stage.values()), 2), len(to_run) - len(by_stage), outlook, by_stage)
+
+
+def record_rates(plan: Plan, costs: Mapping[str, float], store: Store) -> None:
+    """Remember how fast the stages of a sweep ran, one rate per kind, for the estimates of later plans."""
+    sums: dict[str, tuple[float, int]] = {}
+    for key, seconds in costs.items():
+        stage = plan.stages[key]
+        total, amount = sums.get(rate_key(stage), (0.0, 0))
+        sums[rate_key(stage)] = (total + seconds, amount + work(plan.graph, stage, plan.goldens))
+    for place, (total, amount) in sums.items():
+        store.write(place, Entry(meta={"seconds": total / max(amount, 1)}))

@@ -1,0 +1,30 @@
+"""How much of its chunks the embedder of each planned trial does not read: a warning before anything is spent."""
+
+from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
+from rag.execution.store.store import Store
+from rag.pipeline import windows
+
+
+def of(made: Plan, store: Store) -> dict[str, float | None]:
+    """By id of the trials that embed: the share of the characters of its chunks beyond the embedder's window.
+
+    As the stage found it where it ran, else as the documents let it be expected; None where it is not known.
+    """
+    vectors = {trial.trial_id: (key, trial) for trial in made.trials if (key := _embedding(made, trial))}
+    shares = {key: _share(made, key, trial, store) for key, trial in dict(vectors.values()).items()}
+    return {trial_id: shares[key] for trial_id, (key, _) in vectors.items()}
+
+
+def _embedding(made: Plan, trial: PlannedTrial) -> str | None:
+    return next((key for key in made.graph.ancestors(*ends_of(trial)) if made.stages[key].name == "embed"), None)
+
+
+def _share(made: Plan, key: str, trial: PlannedTrial, store: Store) -> float | None:
+    embed = made.stages[key]
+    chunk = made.stages[embed.inputs["corpus"]]
+    found = store.read_meta(embed.entry)
+    if found is not None or chunk.name != "chunk":
+        return (found or {}).get("unread")
+    build = made.graph.components.build
+    chunker, embedder = build(chunk.nodes["chunker"], "chunker"), build(embed.nodes["embedder"], "embedder")
+    return windows.expected(embedder, chunker, trial.golden.documents)

@@ -1,0 +1,74 @@
+"""Dask workers: processes of this machine, or a cluster that runs already."""
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from rag.core.errors import ServiceError
+
+PATIENCE = 10.0
+"""Seconds to wait for a scheduler."""
+
+
+@contextmanager
+def scheduler(address: str) -> Iterator[Any]:
+    """A client of the scheduler at an address; ServiceError when none answers there."""
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ServiceError("execute.address", f"no scheduler answers at {address}", "start one: dask scheduler") from error
+    with client:
+        yield client
+
+
+@contextmanager
+def processes(count: int) -> Iterator[Any]:
+    """A client of so many processes of this machine, one thread each; they end with the block."""
+    from distributed import Client, LocalCluster
+
+    with _deaf():
+        cluster = LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            # Its own port and no dashboard: the usual port may be another cluster's.
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            silence_logs=logging.CRITICAL,
+        )
+    with cluster, Client(cluster) as client:
+        try:
+            yield client
+        except BaseException:
+            cluster.sync(_end, list(cluster.workers.values()))
+            raise
+
+
+async def _end(nannies: list[Any]) -> None:
+    """End workers in the middle of their work: what they finished is stored, the rest is computed again."""
+    pids = [nanny.pid for nanny in nannies]
+    closing = [asyncio.ensure_future(nanny.close()) for nanny in nannies]
+    await asyncio.sleep(0)  # From here on they are known to be closing: whoever dies is not started again.
+    for pid in filter(None, pids):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    await asyncio.gather(*closing, return_exceptions=True)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Start processes that do not hear Ctrl-C, which a terminal sends to all of them: it is for us to end them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)

@@ -1,0 +1,144 @@
+"""Texts that people have judged: what a judge is measured against.
+
+`wice`, `mtrag`, `scifact` and `halueval` lie below RAG_DATA; any other set is a JSON Lines file with `text`, `contexts` (a list
+of texts) and `supported` (true or false), and where they are known `question`, `cluster`, the article or conversation a text
+comes from, and `kind`, such as claim or summary (answer unless told).
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rag.core.claims import Case
+from rag.core.errors import DataError
+
+Row = Mapping[str, Any]
+Labels = Iterator[tuple[Case, bool, str]]
+Read = Callable[[Row, int], Labels]
+ANSWER, CLAIM = "answer", "claim"
+"""Kinds of text that people judged: replies of a system to a question, and sentences that state something."""
+FAITHFUL = 3.5
+"""The median rating, of 1 to 4, from which an answer counts as faithful."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Cases with a person's word on each: whether all of the text follows from the contexts.
+
+    `clusters` names what each case comes from; cases of one cluster are not independent. `digest` is the sha256 of the file,
+    `kinds` what kinds of text they are.
+    """
+
+    name: str
+    digest: str
+    cases: tuple[Case, ...]
+    labels: tuple[bool, ...]
+    clusters: tuple[str, ...]
+    kinds: tuple[str, ...] = (ANSWER,)
+
+
+def _wice(row: Row, number: int) -> Labels:
+    """A claim counts as supported if all of it is; partially supported is not (Kamoi et al. 2023, "WiCE")."""
+    yield Case(row["claim"], ("\n".join(row["evidence"]),)), row["label"] == "supported", row["meta"]["claim_title"]
+
+
+def _mtrag(row: Row, number: int) -> Labels:
+    """Answers of three systems in conversations, by the median of people's ratings (Katsis et al. 2025, "MTRAG").
+
+    Answers without contexts, to which the ratings give no meaning, are left out.
+    """
+    if row["contexts"]:
+        contexts = tuple(context["text"] for context in row["contexts"])
+        yield Case(row["answer"], contexts, row["text"]), median(row["faithfulness"]) >= FAITHFUL, row["conversation_id"]
+
+
+def _halueval(row: Row, number: int) -> Labels:
+    """Two answers to one question, the second made up (Li et al. 2023, "HaluEval")."""
+    for name, label in (("right_answer", True), ("hallucinated_answer", False)):
+        yield Case(row[name], (row["knowledge"],), row["question"]), label, str(number)
+
+
+def _scifact(folder: Path) -> Read:
+    """Claims against each abstract that they cite, which supports them or does not (Wadden et al. 2020, "SciFact").
+
+    An abstract without marked sentences, of a claim that has some elsewhere, has no label and is left out.
+    """
+    claims, abstracts = (_texts(folder / name) for name in ("queries.jsonl", "corpus.jsonl"))
+    cited: dict[str, list[str]] = {}
+    for line in (folder / "qrels" / "train.tsv").read_text("utf-8").split("\n")[1:]:
+        if line:
+            cited.setdefault(line.split("\t")[0], []).append(line.split("\t")[1])
+
+    def read(row: Row, number: int) -> Labels:
+        said: dict[str, set[str]] = {}
+        for rationale in row["rationales"]:
+            for sentence in rationale["sentences"]:
+                said.setdefault(sentence["corpus_id"], set()).add(rationale["label"])
+        for name in cited[row["_id"]]:
+            if name in said or not said:
+                yield Case(claims[row["_id"]], (abstracts[name],)), said.get(name) == {"SUPPORT"}, name
+
+    return read
+
+
+def _texts(path: Path) -> dict[str, str]:
+    rows = (json.loads(line) for line in path.read_text("utf-8").split("\n") if line)
+    return {row["_id"]: row["text"] for row in rows}
+
+
+def _own(row: Row, number: int) -> Labels:
+    contexts, label = row["contexts"], row["supported"]
+    if not isinstance(row["text"], str) or not isinstance(contexts, list) or not all(isinstance(c, str) for c in contexts):
+        raise TypeError("text is a text and contexts a list of texts")
+    if not isinstance(label, bool):
+        raise TypeError("supported is true or false")
+    yield Case(row["text"], tuple(contexts), str(row.get("question", ""))), label, str(row.get("cluster", number))
+
+
+KNOWN: Mapping[str, tuple[str, str, Callable[[Path], Read]]] = {
+    "wice": ("wice-dev/claim.jsonl", CLAIM, lambda folder: _wice),
+    "mtrag": ("mtrag-faithfulness-dev/answers.jsonl", ANSWER, lambda folder: _mtrag),
+    "scifact": ("beir/scifact-train/supporting.jsonl", CLAIM, _scifact),
+    "halueval": ("halueval-qa-500/qa_one_turn.jsonl", "short answer", lambda folder: _halueval),
+}
+"""The file of a set, the kind of its texts, and what reads its rows, given the folder that the file lies in."""
+
+
+def labelled(name: str) -> Labelled:
+    """The set of that name, or at that path; DataError for what cannot be read or holds labels of one kind only."""
+    place, kind, reader = KNOWN.get(name, (name, ANSWER, lambda folder: _own))
+    path = Path(os.environ.get("RAG_DATA") or "$RAG_DATA", place) if name in KNOWN else Path(place)
+    try:
+        content = path.read_bytes()
+        text, read = content.decode("utf-8"), reader(path.parent)
+    except (OSError, ValueError) as error:
+        known = f"set RAG_DATA to the folder of public data, or data=<{'|'.join(KNOWN)}|path.jsonl>"
+        raise DataError(str(path), f"cannot be read ({getattr(error, 'strerror', None) or error})", known) from error
+    found = list(_rows(text, path, read))
+    if len({label for _, label, _ in found}) < 2:
+        raise DataError(str(path), f"holds {len(found)} texts, not both supported and unsupported ones", "labels of both kinds")
+    cases, labels, clusters = zip(*found, strict=True)
+    title, digest = (name if name in KNOWN else path.stem), hashlib.sha256(content).hexdigest()
+    return Labelled(title, digest, cases, labels, clusters, _kinds(text) if name not in KNOWN else (kind,))
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    """What the lines of an own file call their texts; an answer where they do not say."""
+    return tuple(sorted({str(json.loads(line).get("kind", ANSWER)) for line in text.split("\n") if line.strip()}))
+
+
+def _rows(text: str, path: Path, read: Read) -> Labels:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield from read(json.loads(line), number)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                what = f"has no {error}" if isinstance(error, KeyError) else f"does not fit: {error}"
+                raise DataError(
+                    f"{path}:{number}", what, 'a line like {"text": …, "contexts": […], "supported": true}'
+                ) from error

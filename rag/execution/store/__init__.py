@@ -1,0 +1,1 @@
+"""Results by their keys: stages, vectors, replies, judgements, spending."""

@@ -1,0 +1,1 @@
+"""A sweep: leaderboard, recommendation, holdout, ablations."""

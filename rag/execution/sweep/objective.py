@@ -1,0 +1,224 @@
+"""What a sweep is sorted by, and what a trial must keep to be chosen: clauses that people write, read once."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.core.errors import ConfigError, closest
+
+Floats = NDArray[np.float64]
+
+USUAL = "ndcg@10"
+MEASURED = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "stage_seconds", "cpu_seconds", "tokens", "cost_usd")
+"""What a clock or a scale says of a trial; less is better in all of them."""
+
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+BOUND = re.compile(rf"(?P<column>\S+?)\s*(?P<sign><=|>=|==|≤|≥)\s*(?P<limit>{NUMBER})", re.IGNORECASE)
+TERM = re.compile(rf"(?:(?P<weight>{NUMBER})\s*\*\s*)?(?P<column>[^\s*<>=≤≥]+)", re.IGNORECASE)
+DIRECTION = re.compile(r"(?:(?P<direction>maximize|minimize)\s+)?(?P<sum>.+)", re.DOTALL)
+FORMS = "for example: maximize ndcg@10; or 0.5 * recall@5 + 0.5 * ndcg@10; and latency_p95_ms <= 200 beside it"
+
+
+class Valued(Protocol):
+    """A row of a leaderboard."""
+
+    def value(self, column: str) -> float:
+        """A metric's mean or a measurement; NaN where the trial has none."""
+        ...
+
+
+class Table(Protocol):
+    """Scores per question: `rag.evaluation.evaluate.Scores`."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        ...
+
+    @property
+    def values(self) -> Floats:
+        """Shape (questions, columns), NaN where a column does not apply."""
+        ...
+
+
+@dataclass(frozen=True)
+class Term:
+    """A column that is to be large, or small; `weight` is above 0 and counts beside the other terms."""
+
+    column: str
+    weight: float = 1.0
+    maximize: bool = True
+
+    @property
+    def signed(self) -> float:
+        """The weight, negative for what is to be small."""
+        return self.weight if self.maximize else -self.weight
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit that a column must keep; `exact` asks for the limit itself."""
+
+    column: str
+    at_most: bool
+    limit: float
+    exact: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Bound":
+        """`latency_p95_ms <= 200`, `recall@5 >= 0.8`, `failed == 0`, with ≤ and ≥ too; ConfigError for anything else."""
+        match = BOUND.fullmatch(str(text).strip())
+        if match is None:
+            raise ConfigError("bound", f"is {text!r}", "for example: latency_p95_ms <= 200, with <=, >= or ==")
+        limit = float(match["limit"])
+        if not math.isfinite(limit):
+            raise ConfigError("bound", f"is {text!r}, which holds for nothing or for everything", "give a finite number")
+        return cls(match["column"], match["sign"] in ("<=", "≤"), limit, match["sign"] == "==")
+
+    def holds(self, value: float) -> bool:
+        """Whether a value keeps the bound; what is not known does not."""
+        if self.exact:
+            return value == self.limit
+        return value <= self.limit if self.at_most else value >= self.limit
+
+    @property
+    def text(self) -> str:
+        """As people write it."""
+        return f"{self.column} {'==' if self.exact else '<=' if self.at_most else '>='} {self.limit:.15g}"
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What trials are ordered by, a weighted sum of metrics or one measured value, and bounds that come before it.
+
+    A bound is kept or broken by what was found, not by its interval: it says what is wanted of what was measured.
+    """
+
+    terms: tuple[Term, ...]
+    bounds: tuple[Bound, ...] = ()
+
+    @classmethod
+    def parse(cls, value: str | Sequence[str], columns: Sequence[str]) -> "Objective":
+        """Read one clause or several, as a list or with commas between them; `columns` are the metrics that are measured.
+
+        `maximize ndcg@10`, `minimize latency_p95_ms`, `maximize 0.5 * recall@5 + 0.5 * ndcg@10`, `latency_p95_ms <= 200`. A
+        column without a direction is maximized where more is better. Where no clause names a term it is ndcg@10, and where
+        that is not measured the first column. ConfigError says what cannot be read, or is not measured.
+        """
+        texts = value.split(",") if isinstance(value, str) else [part for text in value for part in str(text).split(",")]
+        terms: list[Term] = []
+        bounds: list[Bound] = []
+        for text in filter(None, (text.strip() for text in texts)):
+            if re.search(r"[<>=≤≥]", text):
+                bounds.append(_bound(text, columns))
+            else:
+                terms += _terms(text, columns)
+        if not terms:
+            terms = [Term(USUAL if USUAL in columns else columns[0])]
+        _check(terms)
+        return cls(tuple(terms), tuple(bounds))
+
+    @property
+    def column(self) -> str:
+        """The column of the first term."""
+        return self.terms[0].column
+
+    @property
+    def maximize(self) -> bool:
+        """Whether the first term is to be large."""
+        return self.terms[0].maximize
+
+    @property
+    def measured(self) -> bool:
+        """Whether a clock or a scale decides, so that there is nothing per question to compare."""
+        return self.column in MEASURED
+
+    @property
+    def summed(self) -> bool:
+        """Whether it is a sum that no column shows by itself."""
+        return len(self.terms) > 1
+
+    @property
+    def sign(self) -> float:
+        """What turns a value that is better when larger into the value that people read."""
+        return 1.0 if self.summed or self.maximize else -1.0
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest value of `per_question`: metrics lie in [0, 1]."""
+        weights = [term.signed for term in self.terms] if self.summed else [self.sign]
+        return sum(min(weight, 0.0) for weight in weights), sum(max(weight, 0.0) for weight in weights)
+
+    @property
+    def text(self) -> str:
+        """As people read it."""
+        large, small = ([term for term in self.terms if term.maximize is way] for way in (True, False))
+        sums = {"maximize": large, "minimize": small}
+        told = [f"{word} {' + '.join(self._written(term) for term in terms)}" for word, terms in sums.items() if terms]
+        return ", ".join([*told, *(bound.text for bound in self.bounds)])
+
+    def _written(self, term: Term) -> str:
+        return f"{term.weight:g} * {term.column}" if self.summed else term.column
+
+    def per_question(self, scores: Table) -> Floats:
+        """Shape (questions,): the terms weighted and signed, higher is always better; NaN where any of them is NaN."""
+        if self.measured:
+            raise ValueError(f"{self.column} is not measured per question")
+        places = [scores.columns.index(term.column) for term in self.terms]
+        # A single term keeps its own unit: a weight that stands alone orders nothing.
+        weights = np.array([term.signed for term in self.terms]) if self.summed else np.array([self.sign])
+        total: Floats = scores.values[:, places] @ weights
+        return total
+
+    def admits(self, row: Valued) -> list[Bound]:
+        """The bounds that a trial breaks; none means that it may be chosen."""
+        return [bound for bound in self.bounds if not bound.holds(row.value(bound.column))]
+
+
+def _bound(text: str, columns: Sequence[str]) -> Bound:
+    try:
+        bound = Bound.parse(text)
+    except ConfigError as error:
+        raise ConfigError("objective", f"has a clause that is {text!r}", FORMS) from error
+    _known(bound.column, columns)
+    return bound
+
+
+def _terms(text: str, columns: Sequence[str]) -> list[Term]:
+    whole = DIRECTION.fullmatch(text)
+    parts = re.split(r"\s\+\s", whole["sum"]) if whole else []
+    found = [TERM.fullmatch(part.strip()) for part in parts]
+    if whole is None or not all(found):
+        raise ConfigError("objective", f"is {text!r}", FORMS)
+    return [_term(match["column"], match["weight"], whole["direction"], columns) for match in found if match]
+
+
+def _term(column: str, weight: str | None, direction: str | None, columns: Sequence[str]) -> Term:
+    _known(column, columns)
+    number = float(weight or 1)
+    if not 0 < number < math.inf:
+        raise ConfigError("objective", f"gives {column!r} the weight {weight}", "a weight above 0; write minimize for less")
+    return Term(column, number, direction != "minimize" if direction else column not in MEASURED)
+
+
+def _known(column: str, columns: Sequence[str]) -> None:
+    known = (*columns, *MEASURED)
+    if column not in known:
+        raise ConfigError("objective", f"names {column!r}, which is not measured", closest(column, known))
+
+
+def _check(terms: Sequence[Term]) -> None:
+    names = [term.column for term in terms]
+    clocks = [name for name in names if name in MEASURED]
+    if clocks and len(names) > 1:
+        what = f"adds {clocks[0]!r} to {next((name for name in names if name != clocks[0]), clocks[0])!r}"
+        remedy = f"what they measure has no common unit: make it a bound, as in {clocks[0]} <= 200"
+        raise ConfigError("objective", what, remedy)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ConfigError("objective", f"names {twice!r} twice", "add the weights up")

@@ -1,0 +1,58 @@
+"""One trial as scores per question, with everything that must agree before it is compared with another."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rag.config.identity import digest, without_runtime
+from rag.core.errors import DataError
+from rag.core.records import Example
+from rag.evaluation.data.golden import plain
+from rag.evaluation.evaluate import Scores, parse_column
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store.store import Store
+
+
+@dataclass(frozen=True)
+class Result:
+    """Scores of one trial. `questions` has the digest of each golden question by id, in the order of the rows of `scores`.
+
+    `fingerprints` holds digests of what scores depend on besides the pipeline: `golden`, `corpus`, `coverage`, and
+    `metric <name>` for every metric that was measured. Two results whose fingerprints differ do not measure the same thing.
+    """
+
+    trial_id: str
+    name: str
+    choices: Mapping[str, str]
+    config: Mapping[str, Any]
+    scores: Scores
+    questions: Mapping[str, str]
+    fingerprints: Mapping[str, str]
+
+
+def question_digest(example: Example) -> str:
+    """What a golden question says, as sixteen hex digits: text, history, evidence, answers, kind, tags, split, cluster."""
+    return digest(plain(example))[:16]
+
+
+def fingerprints(trial: PlannedTrial) -> dict[str, str]:
+    """Digests of everything but the pipeline that the scores of a trial depend on.
+
+    A metric counts by its class and parameters, not by its code: the conformance suite holds the code to its definition, and a
+    baseline outlives refactorings.
+    """
+    config = trial.trial.config
+    columns = (parse_column(column, config["k"], config["metric"]).metric for column in config["metrics"])
+    metrics = {f"metric {name}": digest(without_runtime(config["metric"][name]))[:16] for name in dict.fromkeys(columns)}
+    data = {"golden": trial.golden.golden_digest[:16], "corpus": trial.golden.corpus_digest[:16]}
+    return data | {"coverage": str(config["coverage"])} | metrics
+
+
+def of(trial: PlannedTrial, made: Plan, store: Store) -> Result:
+    """The result of a trial that ran; DataError for one that did not, or not to its end."""
+    entry = store.read(made.stages[trial.ends.score].entry)
+    if entry is None:
+        raise DataError(f"trial {trial.trial_id}", "has no scores in the store", "run its sweep again: what is there is reused")
+    questions = {example.query.query_id: question_digest(example) for example in trial.golden.examples}
+    names = (trial.trial_id, trial.trial.name, trial.trial.choices, trial.trial.config)
+    return Result(*names, Scores.from_arrays(entry.arrays), questions, fingerprints(trial))

@@ -1,0 +1,145 @@
+"""Which trial to take: the best by mean, a cheaper one that is shown not to be worse by a margin, or the one worth most."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rag.evaluation.statistics import pareto
+from rag.execution.sweep.winner.draws import SAME, draw
+from rag.execution.sweep.winner.records import Entrant, Floats, Ints, Unsettled
+from rag.execution.sweep.winner.rule import Rule
+
+THOUSAND = 1000.0
+"""A price in US dollars is that of so many questions."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The trial to take. `saving` is what it saves against the best by mean: cost, latency, size; empty for the best itself.
+
+    `among` counts the cheaper trials that may be taken, `lowest` is how far behind the best the taken one may be, `allowed`
+    how far behind it may be found on a holdout. `shares` is P(best) by trial id, empty where it cannot be known; `worth` are
+    means less prices by trial id, empty without prices.
+    """
+
+    best: Entrant
+    taken: Entrant
+    rule: Rule
+    saving: str = ""
+    among: int = 0
+    lowest: float = 0.0
+    allowed: float = 0.0
+    unsettled: Unsettled | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
+    worth: Mapping[str, float] = field(default_factory=dict)
+
+
+def decide(entrants: Sequence[Entrant], cluster: Ints, rule: Rule) -> Decision:
+    """Choose among entrants, best first by mean; `cluster` numbers the cluster of each question from 0.
+
+    A cheaper trial is taken where the lower end of its difference from the best of all trials is above -margin. These ends
+    hold for all cheaper trials together in 95 % of tries, whichever trial is the best (`Draws.at_worst`). Of trials with the
+    very mean of the best the cheapest is taken. A trial saves cost; or time, at the same cost, where its latency is shown to
+    be lower; or space, at the same cost where no time was measured.
+    """
+    best = entrants[0]
+    columns = [one.values for one in entrants if one.values is not None]
+    if len(columns) < len(entrants):
+        return Decision(best, best, rule)
+    values = np.stack(columns, axis=1)
+    drawn = draw(values, cluster)
+    shares = dict(zip((one.trial_id for one in entrants), drawn.best().tolist(), strict=True)) if drawn else {}
+    means = np.nanmean(values, axis=0)
+    if rule.prices:
+        return _worth_most(entrants, means, rule, shares)
+    savings = _savings(entrants)
+    rows = np.flatnonzero([bool(saving) for saving in savings])
+    lowest = drawn.at_worst(rows, rule.span) if drawn and len(rows) else np.full(len(rows), -rule.span)
+    cheaper = _Cheaper(entrants, rows, savings, means[rows] - means[0], lowest)
+    return replace(cheaper.chosen(rule), shares=shares)
+
+
+@dataclass(frozen=True)
+class _Cheaper:
+    """Cheaper trials: `rows` among all entrants, `behind` and `lowest` in the same order, `savings` of all entrants."""
+
+    entrants: Sequence[Entrant]
+    rows: Ints
+    savings: Sequence[str]
+    behind: Floats
+    lowest: Floats
+
+    def chosen(self, rule: Rule) -> Decision:
+        best, equal = self.entrants[0], self.behind >= -SAME
+        fits = self.rows[equal | (self.lowest > -rule.margin)]
+        if not len(fits):
+            open_ = self.unsettled(rule.margin) if rule.margin and len(self.rows) else None
+            return Decision(best, best, rule, unsettled=open_)
+        row = cheapest(self.entrants, fits)
+        place = self.rows.tolist().index(row)
+        allowed = 0.0 if equal[place] else rule.margin
+        lowest = float(self.lowest[place])
+        return Decision(best, self.entrants[row], rule, self.savings[row], len(fits), lowest, allowed)
+
+    def unsettled(self, margin: float) -> Unsettled:
+        """The cheapest of those that are behind by less than the margin, or else the one that is least behind."""
+        within = self.rows[self.behind > -margin]
+        row = cheapest(self.entrants, within) if len(within) else int(self.rows[self.behind.argmax()])
+        place = self.rows.tolist().index(row)
+        gap, low = float(self.behind[place]), float(self.lowest[place])
+        asked = int((~np.isnan(_values(self.entrants[0]))).sum())
+        # An interval shrinks with the root of the number of questions.
+        needed = asked * ((gap - low) / (gap + margin)) ** 2 if len(within) else math.inf
+        return Unsettled(self.entrants[row], self.savings[row], gap, low, needed)
+
+
+def _worth_most(entrants: Sequence[Entrant], means: Floats, rule: Rule, shares: Mapping[str, float]) -> Decision:
+    prices = np.array([_price(one, rule) for one in entrants])
+    best, worth = entrants[0], means - prices
+    if np.isnan(worth).all():
+        return Decision(best, best, rule, shares=shares)
+    row = int(np.nanargmax(worth))
+    allowed = float(prices[0] - prices[row])
+    told = dict(zip((one.trial_id for one in entrants), worth.tolist(), strict=True))
+    return Decision(best, entrants[row], rule, "worth" if row else "", allowed=max(allowed, 0.0), shares=shares, worth=told)
+
+
+def _price(one: Entrant, rule: Rule) -> float:
+    asked = len(_values(one))
+    amounts = {"latency": one.latency, "cost": one.cost / asked * THOUSAND, "size": one.size / 1e6}
+    return sum(price.quality * amounts[price.scale] for price in rule.prices)
+
+
+def _savings(entrants: Sequence[Entrant]) -> list[str]:
+    """What each trial saves against the first; empty for nothing."""
+    timed = [row for row, one in enumerate(entrants) if one.latency == one.latency]
+    faster = {timed[row] for row in pareto.faster([entrants[row].seconds for row in timed], 0)} if 0 in timed else set()
+    return [_saving(one, entrants[0], row in faster) for row, one in enumerate(entrants)]
+
+
+def _saving(one: Entrant, best: Entrant, is_faster: bool) -> str:
+    if one.cost < best.cost:
+        return "cost"
+    if one.cost != best.cost and not (math.isnan(one.cost) and math.isnan(best.cost)):
+        return ""
+    if is_faster:
+        return "latency"
+    timed = one.latency == one.latency or best.latency == best.latency
+    return "size" if not timed and one.size < best.size else ""
+
+
+def cheapest(entrants: Sequence[Entrant], rows: Ints) -> int:
+    """The row of least cost; of several the best by mean that is not shown to be slower than the fastest, or the smallest."""
+    least = min((entrants[row].cost for row in rows if not math.isnan(entrants[row].cost)), default=math.nan)
+    left = [int(row) for row in rows if entrants[row].cost == least] or [int(row) for row in rows]
+    timed = [row for row in left if entrants[row].latency == entrants[row].latency]
+    if timed:
+        fastest = min(range(len(timed)), key=lambda place: entrants[timed[place]].latency)
+        return timed[pareto.not_slower([entrants[row].seconds for row in timed], fastest)[0]]
+    return min(left, key=lambda row: entrants[row].size if entrants[row].size == entrants[row].size else math.inf)
+
+
+def _values(one: Entrant) -> Floats:
+    return np.empty(0) if one.values is None else one.values

@@ -1,0 +1,78 @@
+"""Stored results of a sweep → trials that compete."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rag.evaluation.data.golden import Golden
+from rag.evaluation.evaluate import Scores
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store.store import Store
+from rag.execution.sweep.leaderboard import Leaderboard, Row
+from rag.execution.sweep.objective import Objective
+from rag.execution.sweep.winner.records import Entrant, Floats, Mean, Standing
+
+
+@dataclass
+class Field:
+    """Trials that were measured, as they compete: admitted entrants, best first, the others, and everybody's scores."""
+
+    board: Leaderboard
+    made: Plan
+    store: Store
+    entrants: list[Entrant] = field(default_factory=list)
+    others: list[Standing] = field(default_factory=list)
+    values: dict[str, Floats] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.trials = {trial.trial_id: trial for trial in self.made.trials}
+        placed: set[str] = set()
+        for row in self.board.rows:
+            if row.trial_id not in placed:
+                self._place(row, self.trials[row.trial_id])
+            placed.add(row.trial_id)
+
+    @property
+    def objective(self) -> Objective:
+        """What they compete in."""
+        return self.board.objective
+
+    @property
+    def goldens(self) -> list[Golden]:
+        """The distinct golden sets that trials were scored on."""
+        return list({trial.golden.golden_digest: trial.golden for trial in self.trials.values()}.values())
+
+    def _place(self, row: Row, trial: PlannedTrial) -> None:
+        reached = row.reached(self.objective)
+        mean = Mean(*(_number(reached.get(name)) for name in ("mean", "low", "high")))
+        worth = row.worth(self.objective)
+        scores = scores_of(trial, self.made, self.store) if row.status == "done" and worth == worth else None
+        control = trial.trial.config.get("control", "none") != "none"
+        if scores is not None and not control and not self.objective.measured:
+            self.values[row.trial_id] = self.objective.per_question(scores)
+        if scores is None or row.broken or control:
+            self.others.append(Standing(row.trial_id, row.name, mean, admitted=False, broken=row.broken))
+            return
+        quality = self._quality(scores) if self.objective.measured else None
+        scales = (_number(row.measured.get(name)) for name in ("latency_p95_ms", "cost_usd", "index_bytes"))
+        values, seconds = self.values.get(row.trial_id), self._seconds(trial)
+        self.entrants.append(Entrant(row.trial_id, row.name, values, quality, mean, seconds, *scales))
+
+    def _quality(self, scores: Scores) -> Floats | None:
+        usual = Objective.parse("", self.board.columns)
+        return usual.per_question(scores) if usual.column in scores.columns else None
+
+    def _seconds(self, trial: PlannedTrial) -> Floats:
+        entry = self.store.read(self.made.stages[trial.ends.latency].entry) if trial.ends.latency else None
+        return np.asarray(entry.arrays["seconds"], np.float64) if entry else np.empty(0)
+
+
+def scores_of(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
+    """What a trial scored, question by question; None where it did not."""
+    entry = store.read(made.stages[trial.ends.score].entry)
+    return Scores.from_arrays(entry.arrays) if entry else None
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)

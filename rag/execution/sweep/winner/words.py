@@ -1,0 +1,144 @@
+"""Why a trial is recommended, in sentences that are true of the figures."""
+
+import math
+from typing import TYPE_CHECKING
+
+from rag.execution.sweep.winner.decision import Decision
+from rag.execution.sweep.winner.records import Entrant, Mean, Unsettled
+
+if TYPE_CHECKING:
+    from rag.execution.sweep.winner.choice import Race
+
+KINDS = {"cost": ("cheapest", "cheaper"), "latency": ("fastest", "faster"), "size": ("smallest", "smaller")}
+MOST_QUESTIONS = 100_000
+"""A larger number of questions is not written down: it settles nothing in practice."""
+
+
+def why(found: "Race", decision: Decision) -> str:
+    """What sets the recommended trial apart, and what is not known."""
+    if len(found.entrants) == 1:
+        return "It is the only trial that can be chosen."
+    behind = found.behind(decision.taken.trial_id)
+    if behind is None:
+        return "It is first by what was measured; how sure that is cannot be tested, for it is no score of questions."
+    if not decision.shares:
+        return f"{_untested(decision)}; its questions are one cluster, so that nothing can be told apart."
+    if decision.rule.prices:
+        return _priced(decision, behind)
+    if decision.taken is not decision.best:
+        return _cheaper(decision, behind)
+    return f"{_best(found, decision)} {_others(decision)}".strip()
+
+
+def refuted(decision: Decision, difference: Mean) -> str:
+    """Why it is the best by mean after all: the holdout shows that the cheaper trial is worse by more than is allowed."""
+    lost = _shown(_turned(difference))
+    more = f", more than the {figure(decision.allowed)} that is allowed" if decision.allowed else ""
+    return f"It is the best by mean; {_named(decision)} is worse on the holdout by {lost}{more}."
+
+
+def _named(decision: Decision) -> str:
+    if decision.saving not in KINDS:
+        return f"{decision.taken.name}, worth most at the given prices on tune,"
+    superlative = KINDS[decision.saving][0]
+    return f"{decision.taken.name}, the {superlative} of {decision.among} that would do by tune,"
+
+
+def _untested(decision: Decision) -> str:
+    if decision.taken is decision.best:
+        return "It is the best by mean"
+    if decision.saving in KINDS:
+        return f"It is the {KINDS[decision.saving][0]} of those with the best mean"
+    return "It is worth most at the given prices"
+
+
+def _best(found: "Race", decision: Decision) -> str:
+    others, tied = len(found.entrants) - 1, len(found.tied) - 1
+    if not tied:
+        name, by = (found.nearest[0].name, f"by {_shown(_turned(found.nearest[1]))}") if found.nearest else ("", "")
+        rest = f"the other {others} are shown to be worse, the next, {name}," if others > 1 else f"{name} is shown to be worse"
+        return f"It is the best by mean; {rest} {by}."
+    likely = f"P(best) {figure(decision.shares[decision.best.trial_id], digits=2)}"
+    number = "the other is" if others == 1 else f"{tied} of the other {others} {'is' if tied == 1 else 'are'}"
+    return f"It is the best by mean ({likely}); {number} not shown to be worse."
+
+
+def _others(decision: Decision) -> str:
+    """What a cheaper trial could save, where there is one."""
+    found, margin = decision.unsettled, figure(decision.rule.margin)
+    if not decision.rule.margin:
+        return ""
+    if found is None:
+        return "No other trial saves anything that was measured."
+    comparative, name = KINDS[found.saving][1], found.entrant.name
+    scales = _apart(found.entrant, decision.best, found.saving)
+    if not math.isfinite(found.needed):
+        nearest = f"{name} ({scales}) is nearest, at {figure(found.behind)}"
+        return f"No trial that is {comparative} is within {margin} of it: {nearest}."
+    return f"{name} is {comparative} ({scales}) and may be worse by up to {figure(-found.lowest)}: {_settled(found, margin)}."
+
+
+def _settled(found: Unsettled, margin: str) -> str:
+    if found.needed > MOST_QUESTIONS:
+        return f"whether by more than {margin} takes more than {MOST_QUESTIONS:,} questions to say"
+    digits = 1 - math.floor(math.log10(found.needed))
+    return f"about {round(found.needed, digits):,.0f} questions would say whether by more than {margin}"
+
+
+def _cheaper(decision: Decision, behind: Mean) -> str:
+    superlative = KINDS[decision.saving][0]
+    scales = _apart(decision.taken, decision.best, decision.saving)
+    if not decision.allowed:
+        kept = f"its mean is that of the best, and it is the {superlative} of those ({scales})"
+        return f"By these questions {kept}; it may be worse by up to {figure(-decision.lowest)}."
+    margin = figure(decision.rule.margin)
+    kind = KINDS[decision.saving][1] if decision.among == 1 else f"the {superlative} of {decision.among}"
+    return (
+        f"It is {kind} ({scales}) and shown not to be worse than the best by more than {margin}: "
+        f"{figure(behind.mean, '+')} against the best by mean, {figure(decision.lowest)} at worst."
+    )
+
+
+def _priced(decision: Decision, behind: Mean) -> str:
+    rates = " and ".join(price.text for price in decision.rule.prices)
+    if not decision.worth:
+        return f"It is the best by mean; what {rates} needs was not measured of any trial."
+    if decision.taken is decision.best:
+        return f"It is the best by mean, and worth most at {rates}."
+    worth, other = (decision.worth[one.trial_id] for one in (decision.taken, decision.best))
+    gain = f"{figure(worth)} against {figure(other)} of the best by mean" if other == other else figure(worth)
+    return f"It is worth most at {rates}, {gain}; in quality it is {_shown(behind, '+')} against that."
+
+
+def _apart(one: Entrant, other: Entrant, saving: str) -> str:
+    if saving == "cost":
+        return f"{_cost(one)} against {_cost(other)}"
+    if saving == "latency":
+        return f"p95 {_latency(one)} against {_latency(other)}"
+    return f"{_size(one)} of indexes against {_size(other)}"
+
+
+def _latency(one: Entrant) -> str:
+    return f"{one.latency:.1f} ms"
+
+
+def _cost(one: Entrant) -> str:
+    return f"{one.cost:.4f} US dollars"
+
+
+def _size(one: Entrant) -> str:
+    return f"{one.size / 1e6:,.2f} MB" if one.size >= 1e6 else f"{one.size / 1e3:,.1f} kB"
+
+
+def _turned(behind: Mean) -> Mean:
+    return Mean(-behind.mean, -behind.high, -behind.low)
+
+
+def _shown(found: Mean, sign: str = "") -> str:
+    return f"{figure(found.mean, sign)} [{figure(found.low, sign)}, {figure(found.high, sign)}]"
+
+
+def figure(value: float, sign: str = "", digits: int = 3) -> str:
+    """Digits behind the point and none before it: `.041`."""
+    text = f"{value:{sign}.{digits}f}"
+    return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text

@@ -1,0 +1,183 @@
+"""One question in, one answer out, or many: the steps of `rag.pipeline.steps` in a row, then what is read and answered."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Allowed, Answer, Query, Ranking, Reply, Sought, Vectors
+from rag.core.roles import Embedder, Fusion, Generator, Inspection, Reranker, Rewriter, Searcher, Selector, changes_nothing
+from rag.core.text.finals import Announced, awaited
+from rag.pipeline import checking
+from rag.pipeline.clock import Clock, Step
+from rag.pipeline.packing import hits
+from rag.pipeline.reading import Prepared, Reading
+from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, rewrite, select
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was searched for, and where each passage came from: rankings of one question after every step."""
+
+    sought: Sought
+    indexes: Mapping[str, Rankings]
+    fused: Rankings
+    reranked: Rankings
+    selected: Rankings
+
+
+def _trace(
+    sought: Sought, row: int, found: Mapping[str, Rankings], fused: Rankings, reranked: Rankings, selected: Rankings
+) -> Trace:
+    indexes = {name: rankings.only(row) for name, rankings in found.items()}
+    first = fused.only(row)
+    second = first if reranked is fused else reranked.only(row)
+    return Trace(sought, indexes, first, second, second if selected is reranked else selected.only(row))
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Roles and an opened corpus: everything that one question needs.
+
+    Where `allowed` is given, nothing else of the corpus is found.
+    """
+
+    corpus: Corpus
+    searchers: Mapping[str, Searcher]
+    uses_vectors: Mapping[str, bool]
+    queries: Rewriter
+    embedder: Embedder
+    fusion: Fusion
+    reranker: Reranker
+    selectors: Mapping[str, Selector]
+    reading: Reading
+    generator: Generator
+    inspections: Mapping[str, Inspection] = field(default_factory=dict)
+    depth: int = 100
+    rerank_depth: int = 20
+    allowed: Allowed | None = None
+
+    @property
+    def k(self) -> int:
+        """How many hits are read, each with the neighbours that a selector puts behind it."""
+        return self.reading.k
+
+    def trace(self, query: Query) -> Trace:
+        """Rewrite, search, fuse, rerank and select for one question."""
+        (found,) = self.traces([query])
+        return found
+
+    def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
+        """The same for several questions at once; none of them changes what another one finds."""
+        step: Step = clock.step if clock else lambda name: nullcontext()
+        with step("rewrite"):
+            sought = rewrite(self.queries, queries)
+        texts = [text for one in sought for text in one.texts]
+        with step("embed"):
+            vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
+        with step("search"):
+            found = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
+        with step("fuse"):
+            fused = fuse(self.fusion, found, self.depth)
+        with step("rerank"):
+            reranked = rerank(self.reranker, [one.question for one in sought], fused, self.corpus, self.rerank_depth)
+        with step("select"):
+            selected = self._selected(reranked)
+        return [_trace(one, row, found, fused, reranked, selected) for row, one in enumerate(sought)]
+
+    def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
+        return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)
+
+    def _selected(self, rankings: Rankings) -> Rankings:
+        """What is selected; neighbours of a hit are read only where they are allowed."""
+        selected = select(self.selectors, rankings, self.corpus)
+        return selected if self.allowed is None or selected is rankings else selected.within(self.allowed)
+
+    def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
+        """What the generator would be given."""
+        screened = self.reading.screen([query], trace.selected, self.corpus)
+        (prepared,) = self.reading.prepare([query], screened, self.corpus, [references])
+        return prepared
+
+    def contexts(self, trace: Trace) -> Ranking:
+        """The passages that were found for reading, best first."""
+        return hits(self.corpus, trace.selected.first(self.k).row(0))
+
+    def answer(self, query: Query, hear: Callable[[str], None] | None = None) -> Answer:
+        """Answer one question; `hear` gets the reply in pieces as they come."""
+        return self.answer_from(query, self.trace(query), hear)
+
+    def answer_from(
+        self,
+        query: Query,
+        trace: Trace,
+        hear: Callable[[str], None] | None = None,
+        references: tuple[str, ...] = (),
+        clock: Clock | None = None,
+        early: bool = False,
+        read: Callable[[Ranking], None] | None = None,
+    ) -> Answer:
+        """Answer one question from what was found for it; `references` are its gold answers, where they are known.
+
+        `hear` gets the reply as it comes. Where inspections could change it, it is heard when they are done: what a guard takes
+        out is never shown. Nor is reasoning that a prompt asks for before the answer: the answer is heard at the end, or with
+        `early` as soon as it is announced. A model may announce another one, so a listener who sets `early` shows the answer
+        at the end where it differs from what was heard. Empty pieces tell that the model writes what is not heard, and that
+        it can be broken off. `read` gets the passages that the model is given, before it answers.
+        """
+        if changes_nothing(self.generator):
+            return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
+        step: Step = clock.step if clock else lambda name: nullcontext()
+        with step("prompt"):
+            prepared = self.prepare(query, trace, references)
+        if read and prepared.request:
+            read(_read(prepared, self.corpus))
+        listener = hear and self._listener(hear, early)
+        with step("generate"):
+            checked = self._checked(prepared, listener)
+        if hear and (prepared.request is None or (isinstance(listener, Announced) and not listener.end())):
+            hear(checked.reply.text)
+        return answered(query, prepared, checked, trace.sought, self.corpus)
+
+    def _listener(self, hear: Callable[[str], None], early: bool) -> Callable[[str], None]:
+        """What hears the pieces of a reply on behalf of `hear`."""
+        final = awaited(self.reading.prompt, self.generator)
+        late = any(getattr(inspection, "on_failure", "") != "flag" for inspection in self.inspections.values())
+        return Announced(final, hear, early and bool(final) and not late) if late or final else hear
+
+    def _checked(self, prepared: Prepared, hear: Callable[[str], None] | None) -> checking.Checked:
+        refusal = self.reading.prompt.refusal
+        if prepared.request is None:
+            return checking.unasked(refusal, ())
+        if hear is None:
+            (reply,) = self.generator.generate([prepared.request])
+        else:
+            reply = _heard(self.generator.stream(prepared.request), hear)
+        final = awaited(self.reading.prompt, self.generator)
+        (checked,) = checking.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
+        return checked
+
+
+def _heard(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
+    """The reply that a stream ends with, or its pieces where it ends without one."""
+    said: list[str] = []
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as end:
+            return end.value if isinstance(end.value, Reply) else Reply("".join(said))
+        hear(piece)
+        said.append(piece)
+
+
+def answered(query: Query, prepared: Prepared, checked: checking.Checked, sought: Sought | None, corpus: Corpus) -> Answer:
+    """The answer that a person gets, with all that was noticed on the way."""
+    findings = (*prepared.screened.findings, *checked.findings)
+    left_out = hits(corpus, prepared.left_out)
+    return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out)
+
+
+def _read(prepared: Prepared, corpus: Corpus) -> Ranking:
+    """The passages as the model reads them: one may be cut at its end."""
+    return hits(corpus, prepared.read, [chunk.span.end for chunk in prepared.chunks])

@@ -1,0 +1,208 @@
+"""A pipeline that finds nothing outside what was asked for: some documents, some sections, some characters of one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.components.fusion.single import SingleFusion
+from rag.components.queries.none import AsTyped
+from rag.components.rerankers.none import NoReranker
+from rag.core.corpus import Corpus
+from rag.core.errors import UserError
+from rag.core.rankings import Rankings
+from rag.core.records import Allowed, Document, Span, Vectors
+from rag.pipeline.pipeline import Pipeline
+
+Value = str | int | float | bool
+Stretches = Sequence[tuple[int, int]]
+"""Characters of one document as [start, end), ascending."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What may be read for a question. None does not restrict, an empty tuple leaves nothing; what is given must all hold.
+
+    `documents` are doc_ids. `sections` are headings, one or several in order joined by ` > `, and whatever stands under one of
+    them may be read; an empty one is the text above the first heading. `range` are characters of one document. Passages are cut
+    to the first and the last of their characters that may be read. `tags` are values of metadata by key, any of them will do.
+    `whole` names documents that are read instead of a search, each as one passage from its first character to its last, in this
+    order; it stands alone.
+    """
+
+    documents: tuple[str, ...] | None = None
+    sections: tuple[str, ...] | None = None
+    tags: Mapping[str, Sequence[Value]] | None = None
+    range: Span | None = None
+    whole: tuple[str, ...] | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is restricted."""
+        return all(part is None for part in (self.documents, self.sections, self.tags, self.range, self.whole))
+
+
+EVERYTHING = Scope()
+
+
+def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
+    """The pipeline inside a scope: rankings are those of the whole without what lies outside, before any is cut to its depth.
+
+    The pipeline itself where nothing is restricted. Documents that are pinned stay where all of them may be read. The corpus
+    may be another one, in which passages end at the edge of the scope: what is found is positions in that one. UserError for
+    a document, a section or a tag that is not there, and for characters beyond the end.
+    """
+    if scope.everything:
+        return pipeline
+    if scope.whole is not None:
+        return _whole(pipeline, scope)
+    corpus = pipeline.corpus
+    open_ = _documents(corpus, scope)
+    allowed = open_[corpus.doc] if pipeline.allowed is None else open_[corpus.doc] & pipeline.allowed
+    if scope.sections is None and scope.range is None:
+        pinned = tuple(document for document in pipeline.reading.pinned if open_[_row(corpus, document.doc_id, "pinned")])
+        return replace(pipeline, allowed=allowed, reading=replace(pipeline.reading, pinned=pinned))
+    corpus, allowed = _clipped(corpus, allowed, _stretches(corpus, np.flatnonzero(open_), scope))
+    return replace(pipeline, corpus=corpus, allowed=allowed, reading=replace(pipeline.reading, pinned=()))
+
+
+def _documents(corpus: Corpus, scope: Scope) -> NDArray[np.bool_]:
+    """Which documents may be read at all, shape (documents,)."""
+    open_ = np.ones(len(corpus.documents), dtype=bool)
+    if scope.documents is not None:
+        open_[:] = False
+        open_[[_row(corpus, name, "within.documents") for name in scope.documents]] = True
+    for key, values in (scope.tags or {}).items():
+        fitting = {_written(value) for value in values}
+        if not any(key in document.metadata for document in corpus.documents):
+            raise _unknown("within.tags", "tag", key, {key for document in corpus.documents for key in document.metadata})
+        open_ &= [_written(document.metadata.get(key)) in fitting for document in corpus.documents]
+    return open_
+
+
+def _written(value: Value | None) -> str | None:
+    """A value of metadata as a form of a page would send it: 2 and 2.0 and "2" are one."""
+    if value is None or isinstance(value, bool):
+        return None if value is None else str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _row(corpus: Corpus, doc_id: str, where: str) -> int:
+    row = corpus.place(doc_id)
+    if row is None:
+        raise _unknown(where, "document", doc_id, (document.doc_id for document in corpus.documents))
+    return row
+
+
+def _unknown(where: str, kind: str, name: str, known: Iterable[str]) -> UserError:
+    names = list(known)
+    # All the names there are could be thousands.
+    near = get_close_matches(name, names, n=3, cutoff=0.5) or names[:3]
+    remedy = f"one that there is, for example {', '.join(map(repr, near))}" if near else "leave it out: there is none"
+    return UserError(where, f"there is no {kind} {name!r}", remedy)
+
+
+def _stretches(corpus: Corpus, rows: NDArray[np.int64], scope: Scope) -> dict[int, Stretches]:
+    """The characters that may be read, by row of their document."""
+    if scope.range is not None:
+        place = _row(corpus, scope.range.doc_id, "within.range.doc_id")
+        _check_range(scope.range, corpus.documents[place])
+        rows = rows[rows == place]
+    found: dict[int, Stretches] = {int(row): [(0, len(corpus.documents[row].text))] for row in rows}
+    if scope.sections is not None:
+        found = _sections(corpus, rows, scope.sections)
+    if scope.range is not None:
+        start, end = scope.range.start, scope.range.end
+        cut = {row: [(max(a, start), min(b, end)) for a, b in stretches] for row, stretches in found.items()}
+        found = {row: kept for row, stretches in cut.items() if (kept := [(a, b) for a, b in stretches if a < b])}
+    return found
+
+
+def _check_range(span: Span, document: Document) -> None:
+    if not 0 <= span.start < span.end <= len(document.text):
+        what = f"[{span.start}, {span.end}) are no characters of {span.doc_id!r}"
+        raise UserError("within.range", what, f"start below end, both within 0 and {len(document.text)}")
+
+
+def _sections(corpus: Corpus, rows: NDArray[np.int64], names: Sequence[str]) -> dict[int, Stretches]:
+    """The characters that stand under one of these headings, of the documents in these rows."""
+    outlines = corpus.outlines
+    known = {title for outline in outlines for _, _, title in outline}
+    for name in names:
+        if not any(_under(title, name) for title in known):
+            headings = {heading for title in known for heading in title.split(" > ")}
+            raise _unknown("within.sections", "section", name, sorted(known | headings))
+    inside = {title for title in known if any(_under(title, name) for name in names)}
+    found = {row: [(start, end) for start, end, title in outlines[row] if title in inside] for row in rows.tolist()}
+    return {row: pieces for row, pieces in found.items() if pieces}
+
+
+def _under(title: str, name: str) -> bool:
+    """Whether headings, as `Corpus.section` joins them, hold these next to each other."""
+    return f" > {name} > " in f" > {title} > "
+
+
+def _clipped(corpus: Corpus, allowed: Allowed, stretches: Mapping[int, Stretches]) -> tuple[Corpus, Allowed]:
+    """Passages cut to the outermost characters of theirs that may be read, and those of which anything is left."""
+    start, end, inside = corpus.start.copy(), corpus.end.copy(), np.zeros(len(corpus), dtype=bool)
+    for row, pieces in stretches.items():
+        own = slice(*np.searchsorted(corpus.doc, [row, row + 1]))
+        if own.start == own.stop:
+            continue
+        starts, ends = np.array(pieces, dtype=np.int64).T
+        first = np.searchsorted(ends, start[own], "right").clip(max=len(ends) - 1)
+        last = (np.searchsorted(starts, end[own], "left") - 1).clip(min=0)
+        start[own], end[own] = np.maximum(start[own], starts[first]), np.minimum(end[own], ends[last])
+        inside[own] = (first <= last) & (start[own] < end[own])
+    kept = allowed & inside
+    narrower = corpus.clipped(np.where(kept, start, corpus.start), np.where(kept, end, corpus.end))
+    return narrower, kept & _told_once(narrower, kept)
+
+
+def _told_once(corpus: Corpus, kept: Allowed) -> Allowed:
+    """Which of the kept passages are neither blank nor, where passages overlap, the same characters as one before them."""
+    seen: set[tuple[int, int, int]] = set()
+    good = np.zeros_like(kept)
+    for position in np.flatnonzero(kept).tolist():
+        span = int(corpus.doc[position]), int(corpus.start[position]), int(corpus.end[position])
+        good[position] = span not in seen and bool(corpus.text(position).strip())
+        seen.add(span)
+    return good
+
+
+@dataclass(frozen=True)
+class AllSearcher:
+    """Finds the passages that it was told, in that order, whatever is asked."""
+
+    places: tuple[int, ...]
+
+    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
+        """The same ranking for every question; scores are 1 / rank."""
+        return Rankings.pack([[(place, 1 / rank) for rank, place in enumerate(self.places, 1)][:depth]] * len(texts))
+
+
+def _whole(pipeline: Pipeline, scope: Scope) -> Pipeline:
+    """A pipeline that reads these documents from end to end and looks for nothing."""
+    if scope != replace(EVERYTHING, whole=scope.whole):
+        raise UserError("within.whole", "stands beside another restriction", "whole documents alone, or the others without it")
+    corpus, names = pipeline.corpus, tuple(dict.fromkeys(scope.whole or ()))
+    documents = [corpus.documents[_row(corpus, name, "within.whole")] for name in names]
+    whole = Corpus.of(documents, [Span(one.doc_id, 0, len(one.text)) for one in documents if one.text])
+    rows = [whole.documents[row].doc_id for row in whole.doc.tolist()]
+    places = tuple(rows.index(name) for name in names if name in rows)
+    count = max(1, len(places))
+    return replace(
+        pipeline,
+        corpus=whole,
+        searchers={"whole": AllSearcher(places)},
+        uses_vectors={"whole": False},
+        queries=AsTyped(),
+        fusion=SingleFusion(),
+        reranker=NoReranker(),
+        selectors={},
+        reading=replace(pipeline.reading, k=count, context_tokens=None, pinned=()),
+        depth=count,
+        allowed=None,
+    )

@@ -1,0 +1,130 @@
+"""The steps from documents and questions to rankings, for many at once: the corridor that everything walks.
+
+The stage graph keys, stores and batches these functions; `rag.pipeline.pipeline` runs them for questions that somebody asks.
+What was measured is what is served.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError
+from rag.core.rankings import DIGITS, NOTHING, Rankings, merged
+from rag.core.records import Document, Query, Sought, Span, Vectors
+from rag.core.roles import Chunker, Embedder, Fusion, Reranker, Rewriter, Selector, changes_nothing
+
+SUBQUERY_K = 60
+"""The constant of reciprocal rank fusion (Cormack et al. 2009) between the texts that one question is searched for by."""
+
+
+def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
+    """Cut every document; ConfigError when a chunker gives spans that its document does not have."""
+    spans: list[Span] = []
+    for document in documents:
+        found = chunker.chunk(document)
+        for span in found:
+            if span.doc_id != document.doc_id or not 0 <= span.start < span.end <= len(document.text):
+                what = f"gave {span} for document {document.doc_id!r} of {len(document.text)} characters"
+                raise ConfigError("chunker", what, "spans are [start, end) of its text")
+        spans += found
+    if not spans:
+        raise ConfigError("chunker", f"made no chunk of {len(documents)} documents", "check that the documents hold text")
+    return Corpus.of(documents, spans)
+
+
+def embed_documents(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Unit vectors of passages."""
+    return _normalised(embedder.embed_documents(texts), len(texts))
+
+
+def embed_queries(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Unit vectors of questions."""
+    return _normalised(embedder.embed_queries(texts), len(texts))
+
+
+def _normalised(vectors: Vectors, expected: int) -> Vectors:
+    if vectors.ndim != 2 or len(vectors) != expected:
+        raise ConfigError("embedder", f"gave shape {vectors.shape} for {expected} texts", "one row per text is needed")
+    if not np.isfinite(vectors).all():
+        raise ConfigError("embedder", "gave NaN or infinity", "check the model behind it")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
+    return unit
+
+
+def rewrite(rewriter: Rewriter, queries: Sequence[Query]) -> list[Sought]:
+    """What is searched for; ConfigError where a rewriter leaves a question without a text."""
+    found = rewriter.rewrite(queries)
+    if len(found) != len(queries) or not all(sought.texts for sought in found):
+        raise ConfigError("queries", "gave no text for a question", "one text or more for each")
+    return found
+
+
+def gathered(rankings: Rankings, sought: Sequence[Sought], depth: int) -> Rankings:
+    """One ranking per question from one per text, those of several texts fused by reciprocal rank."""
+    counts = [len(one.texts) for one in sought]
+    if max(counts, default=1) == 1:
+        return rankings
+    first = np.cumsum([0, *counts[:-1]])
+    most = max(counts)
+    parts, points = [], []
+    for place in range(most):
+        rows = np.where(place < np.array(counts), first + place, 0)
+        own = Rankings(rankings.positions[rows].copy(), rankings.scores[rows].copy())
+        own.positions[place >= np.array(counts)] = NOTHING
+        own.scores[place >= np.array(counts)] = -np.inf
+        parts.append(own)
+        points.append(np.broadcast_to(1 / (SUBQUERY_K + np.arange(1, own.positions.shape[1] + 1)), own.positions.shape))
+    several = merged(parts, points, depth)
+    # A question with one text keeps the scores of its index.
+    alone = np.array(counts)[:, None] == 1
+    width = max(several.positions.shape[1], rankings.positions.shape[1])
+    mixed = np.where(alone, _wide(rankings.positions[first], width, NOTHING), _wide(several.positions, width, NOTHING))
+    scores = np.where(alone, _wide(rankings.scores[first], width, -np.inf), _wide(several.scores, width, -np.inf))
+    return Rankings.ordered(mixed, scores, width)
+
+
+def _wide(values: NDArray[Any], width: int, fill: float) -> NDArray[Any]:
+    return np.pad(values, ((0, 0), (0, width - values.shape[1])), constant_values=fill)
+
+
+def fuse(fusion: Fusion, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
+    """One ranking of several."""
+    return fusion.fuse(rankings, depth)
+
+
+def rerank(reranker: Reranker, texts: Sequence[str], rankings: Rankings, corpus: Corpus, depth: int) -> Rankings:
+    """Score the first `depth` hits again; the hits behind keep their order and their distances, one below the last of them.
+
+    ConfigError when a reranker does not give one finite score per passage.
+    """
+    if changes_nothing(reranker):
+        return rankings
+    head = [rankings.first(depth).row(question) for question in range(len(rankings))]
+    passages = [[corpus.text(position) for position, _ in row] for row in head]
+    scored = reranker.score(texts, passages, [[score for _, score in row] for row in head])
+    places = rankings.positions.copy()
+    scores = rankings.scores.copy()
+    if [len(values) for values in scored] != [len(row) for row in head] or not all(map(_finite, scored)):
+        raise ConfigError("reranker", "gave other than one finite score per passage", "check the model behind it")
+    for question, (row, values) in enumerate(zip(head, scored, strict=True)):
+        scores[question, : len(row)] = values
+        tail = slice(len(row), int((places[question] != NOTHING).sum()))
+        if row and tail.start < tail.stop:
+            # Rounded, or scores that differ in their last digit could meet and change places.
+            scores[question, tail] += round(min(values) - 1.0 - rankings.scores[question, tail.start], DIGITS)
+    return Rankings.ordered(places, scores, places.shape[1])
+
+
+def _finite(values: Sequence[float]) -> bool:
+    return bool(np.isfinite(values).all())
+
+
+def select(selectors: Mapping[str, Selector], rankings: Rankings, corpus: Corpus) -> Rankings:
+    """Drop or widen what was ranked, one selector after the other; the same object where there is none."""
+    for selector in selectors.values():
+        rankings = selector.select(rankings, corpus)
+    return rankings

@@ -1,7 +1,0 @@
-"""A bundle that finds passages."""
-
-from mlflow.models import set_model
-
-from rag.registry.retriever import BundleRetriever
-
-set_model(BundleRetriever())

@@ -1,0 +1,1 @@
+"""What people see: HTML reports and the terminal."""

@@ -1,0 +1,130 @@
+"""What trials did with every question: the data of the explorer, read from the store."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Example, Span
+from rag.evaluation.evaluate import Judged, Scores
+from rag.execution.graph.jobs import corpus_of, rankings_of, replies_of
+from rag.execution.graph.plan import PlannedTrial
+from rag.execution.store.store import Entry
+from rag.reporting.report.findings import Scored
+from rag.reporting.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
+
+WIDTH = 10
+"""Passages per question and trial, at most; a trial that reads more shows its first ones."""
+
+
+def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer | None:
+    """Questions, outcomes and passages of the trials that have scores; `lost` has the stage of lost questions by trial."""
+    golden = scored.trials[0].golden
+    reading = _Reading(scored)
+    shown, rankings = [], dict[str, Ranked]()
+    for trial, scores in zip(scored.trials, scored.results, strict=True):
+        judged = reading.judged(trial)
+        if judged is None:
+            continue
+        stages = lost.get(trial.trial_id, {})
+        shown.append(_shown(scored, trial, scores, judged, stages, reading.replies(trial)))
+        if shown[-1].ranking not in rankings and (found := reading.ranked(trial, judged)) is not None:
+            rankings[shown[-1].ranking] = found
+    if not shown:
+        return None
+    documents = {document.doc_id: document.text for document in golden.documents}
+    metadata = {document.doc_id: document.metadata for document in golden.documents if document.metadata}
+    return Explorer(tuple(map(_question, golden.examples)), tuple(shown), rankings, documents, metadata)
+
+
+class _Reading:
+    """Entries of the store that several trials share, read once."""
+
+    def __init__(self, scored: Scored) -> None:
+        self.scored = scored
+        self.corpora: dict[str, Corpus] = {}
+
+    def entry(self, key: str) -> Entry | None:
+        return self.scored.store.read(self.scored.made.stages[key].entry)
+
+    def judged(self, trial: PlannedTrial) -> Judged | None:
+        entry = self.entry(trial.ends.judge)
+        return None if entry is None else Judged.from_arrays(entry.arrays)
+
+    def replies(self, trial: PlannedTrial) -> list[str]:
+        entry = self.entry(trial.ends.check) if trial.ends.check else None
+        return [reply.text for reply in replies_of(entry)] if entry else []
+
+    def ranked(self, trial: PlannedTrial, judged: Judged) -> Ranked | None:
+        if trial.ends.corpus not in self.corpora:
+            entry = self.entry(trial.ends.corpus)
+            if entry is None:
+                return None
+            self.corpora[trial.ends.corpus] = corpus_of(entry, trial.golden)
+        entry = self.entry(trial.ends.ranking)
+        return None if entry is None else _ranked(rankings_of(entry).first(WIDTH), self.corpora[trial.ends.corpus], judged)
+
+
+def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged) -> Ranked:
+    names = [document.doc_id for document in corpus.documents]
+    rows = []
+    for question in range(len(rankings)):
+        hits: dict[int, Passage] = {}
+        for position, (rank, _) in rankings.placed(question).items():
+            doc, start, end = (int(values[position]) for values in (corpus.doc, corpus.start, corpus.end))
+            # Neighbours are shown with their hit, as one passage.
+            _, first, last = hits.get(rank, (names[doc], start, end))
+            hits[rank] = names[doc], min(first, start), max(last, end)
+        rows.append([hits.get(rank) for rank in range(1, max(hits, default=0) + 1)])
+    return Ranked(rows, np.maximum(judged.group_ranks, 0).tolist())
+
+
+def _shown(
+    scored: Scored,
+    trial: PlannedTrial,
+    scores: Scores,
+    judged: Judged,
+    stages: Mapping[str, int],
+    replies: Sequence[str],
+) -> Shown:
+    config: Mapping[str, Any] = trial.trial.config
+    lost = np.array([stages.get(query_id, 0) for query_id in scores.query_ids], np.int64)
+    columns = {scored_name(scored): scored.values(scores).tolist()}
+    columns |= {column: scores.column(column).tolist() for column in scores.columns if column not in columns}
+    found = outcomes(judged, config["k"], scores.failed, lost)
+    return Shown(
+        trial.trial_id, config["k"], found.tolist(), lost.tolist(), columns, f"{trial.ends.ranking} {trial.ends.judge}", replies
+    )
+
+
+def scored_name(scored: Scored) -> str:
+    """What the values that questions are ordered by are called."""
+    return "objective" if scored.objective.summed else scored.column
+
+
+def outcomes(judged: Judged, k: int, failed: NDArray[np.bool_], lost: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What became of each question within k; one that a later stage lost, for all that was found, is lost."""
+    there = judged.group_ranks >= 0
+    found = (judged.group_ranks > 0) & (judged.group_ranks <= k)
+    groups, satisfied = there.sum(axis=1), found.sum(axis=1)
+    result = np.where(satisfied == groups, SOLVED, np.where(satisfied > 0, PARTLY, LOST))
+    result = np.where((result == SOLVED) & (lost > 0), LOST, result)
+    result = np.where(groups == 0, NO_GOLD, result)
+    return np.where(failed, FAILED, result).astype(np.int64)
+
+
+def _question(example: Example) -> Question:
+    query = example.query
+    gold = tuple(
+        tuple(
+            (place.doc_id, place.start, place.end) if isinstance(place, Span) else (place, -1, -1)
+            for place in group.alternatives
+        )
+        for group in example.evidence
+        if group.grade > 0
+    )
+    history = tuple((turn.role, turn.text) for turn in query.history)
+    return Question(query.query_id, query.text, example.kind, example.tags, history, example.answers, gold)

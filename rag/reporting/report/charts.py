@@ -1,0 +1,168 @@
+"""The pictures of a report. Each shows at most so many trials and says so; the tables beside them are complete."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rag.reporting.report.figures import difference, interval
+from rag.reporting.report.ink import COLOURS, Chart, drawn, name
+from rag.reporting.report.marks import ROW, TOP, figure_ticks, log_ticks, of, ticks, whisker
+from rag.reporting.report.marks import rows as in_rows
+from rag.reporting.report.material import Factor, Material
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FEW = 12
+"""Trials of pictures that have a lot to say of each."""
+
+
+def leaderboard(material: Material) -> Chart | None:
+    """Scores with intervals, the tied set shaded, holdout scores beside those they were chosen by."""
+    rows = material.done[:TOP]
+    if not rows:
+        return None
+
+    def draw(axes: "Axes") -> None:
+        in_rows(axes, rows, material)
+        for place, row in enumerate(rows):
+            if row.tied:
+                axes.axhspan(place - 0.5, place + 0.5, color=COLOURS["soft"], linewidth=0, zorder=0)
+            colour = "accent" if row is material.chosen else "ink" if row.admitted else "muted"
+            whisker(axes, place, row.score, colour, filled=row.admitted)
+            if row.holdout:
+                whisker(axes, place + 0.26, row.holdout, "warm", filled=False)
+        figure_ticks(axes)
+        axes.set_xlabel(material.column)
+
+    held = any(row.holdout for row in rows)
+    caption = f"{of(len(rows), len(material.done))}{_mean(material)}."
+    caption += " Shaded: the trials that are not shown to be worse than the best." if any(row.tied for row in rows) else ""
+    caption += " Hollow: the same trial on questions that nothing was chosen by." if held else ""
+    caption += " Grey: breaks a bound of the objective." if not all(row.admitted for row in rows) else ""
+    text = "; ".join(f"{row.name} {interval(row.score)}{', tied' if row.tied else ''}" for row in rows)
+    return drawn("board", f"Leaderboard by {material.column}", text, caption, ROW * len(rows) * 1.12 + 0.75, draw)
+
+
+def _mean(material: Material) -> str:
+    if material.per_question:
+        return f"{material.column}, which is measured by the trial and not by the question: it has no interval here"
+    return f"Mean of {material.column} with its 95 % interval"
+
+
+def effects(material: Material) -> Chart | None:
+    """What each choice does against the reference of its axis, averaged over trials that differ in nothing else."""
+    found = (*material.effects, *material.interactions)
+    if not found:
+        return None
+    shown = found[:TOP]
+
+    def draw(axes: "Axes") -> None:
+        axes.axvline(0, color=COLOURS["muted"], linewidth=1)
+        for place, factor in enumerate(shown):
+            sure = factor.p_adjusted <= 0.05
+            colour = "muted" if not sure else "good" if factor.effect.mean > 0 else "bad"
+            whisker(axes, place, factor.effect, colour, filled=sure)
+        ticks(axes, [_factor(factor) for factor in shown], ())
+        figure_ticks(axes, sign=True)
+        axes.set_xlabel(f"difference in {material.measure}")
+
+    caption = f"{of(len(shown), len(found), 'effects')}Paired difference over matched trials, 95 % interval. "
+    caption += "Filled: significant, corrected for all that were looked at."
+    text = "; ".join(f"{_factor(factor)} {difference(factor.effect)}" for factor in shown)
+    return drawn("effects", "What each choice does", text, caption, ROW * len(shown) + 0.8, draw)
+
+
+def _factor(factor: Factor) -> str:
+    beside = f" with {factor.other}" if factor.other else ""
+    return name(f"{factor.axis}: {factor.choice}{beside} vs {factor.reference}", 60)
+
+
+def blame(material: Material) -> Chart | None:
+    """How many questions each trial lost, by the stage that lost them."""
+    found = material.blame
+    if found is None or not found.trials:
+        return None
+    order = sorted(range(len(found.trials)), key=lambda at: _place(material, found.trials[at]))[:FEW]
+    counts = np.array([found.counts[at] for at in order])
+    used = [stage for stage in range(len(found.stages)) if counts[:, stage].any()]
+
+    from matplotlib.ticker import MaxNLocator
+
+    def draw(axes: "Axes") -> None:
+        left = np.zeros(len(order))
+        for stage in used:
+            colour = COLOURS[f"stage{stage % 9 + 1}"]
+            style: dict[str, Any] = {"edgecolor": COLOURS["paper"], "linewidth": 0.8, "label": found.stages[stage]}
+            axes.barh(range(len(order)), counts[:, stage], left=left, height=0.72, color=colour, **style)
+            left += counts[:, stage]
+        for place, total in enumerate(left):
+            axes.text(total, place, f" {total:.0f}", va="center", color=COLOURS["muted"])
+        chosen = [at for at, place in enumerate(order) if material.chosen and found.trials[place] == material.chosen.trial_id]
+        ticks(axes, [_name(material, found.trials[place]) for place in order], chosen)
+        axes.set_xlabel(f"questions of {found.questions} that were not fully solved")
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        axes.figure.legend(loc="outside upper left", ncols=3, fontsize=9)
+
+    text = "; ".join(
+        f"{_name(material, found.trials[at])}: " + ", ".join(f"{found.counts[at][s]} {found.stages[s]}" for s in used)
+        for at in order[:5]
+    )
+    caption = f"{of(len(order), len(found.trials))}Questions not fully solved within k, by the first stage that lost evidence."
+    return drawn("blame", "Where questions are lost", text, caption, ROW * len(order) * 1.15 + 1.5, draw)
+
+
+def headroom(material: Material) -> Chart | None:
+    """What perfect parts would add to the recommended trial."""
+    gains = material.headroom
+    if not gains:
+        return None
+
+    def draw(axes: "Axes") -> None:
+        axes.barh(range(len(gains)), [gain.gain.mean for gain in gains], height=0.5, color=COLOURS["soft"])
+        for place, gain in enumerate(gains):
+            whisker(axes, place, gain.gain, "accent", filled=True)
+        ticks(axes, [name(gain.part) for gain in gains], ())
+        figure_ticks(axes, sign=True)
+        axes.set_xlabel(f"gain in {material.measure}")
+
+    text = "; ".join(f"{gain.part} {difference(gain.gain)}" for gain in gains)
+    of = f" of {material.chosen.name}" if material.chosen else ""
+    caption = f"What {material.measure}{of} would gain if one part were perfect and all others stayed as they are."
+    return drawn("headroom", "What is left on the table", text, caption, 0.42 * len(gains) + 0.75, draw)
+
+
+def latency(material: Material) -> Chart | None:
+    """Every timed question of the best trials, with median and 95th percentile."""
+    rows = [row for row in material.done if material.latency.get(row.trial_id)][:FEW]
+    if not rows:
+        return None
+    timed = [np.array(material.latency[row.trial_id]) for row in rows]
+
+    def draw(axes: "Axes") -> None:
+        positive = [max(float(times.min()), 0.01) for times in timed]
+        log_ticks(axes, min(positive), max(float(times.max()) for times in timed))
+        for place, times in enumerate(timed):
+            axes.plot(times, np.full(len(times), place), "o", ms=4, color=COLOURS["muted"], alpha=0.45, mew=0)
+            for share, height in ((50, 0.34), (95, 0.22)):
+                at = float(np.percentile(times, share))
+                axes.plot([at, at], [place - height, place + height], color=COLOURS["accent"], linewidth=2)
+        in_rows(axes, rows, material)
+        axes.set_xlabel("ms per question, warm, one at a time (logarithmic)")
+
+    text = "; ".join(
+        f"{row.name}: median {np.percentile(times, 50):.1f} ms, 95 % {np.percentile(times, 95):.1f} ms"
+        for row, times in zip(rows, timed, strict=True)
+    )
+    many = max(len(times) for times in timed)
+    caption = f"{of(len(rows), len(material.done))}A dot per timed question ({many} each); long bar: median, short bar: 95 %."
+    return drawn("latency", "How long a question takes", text, caption, ROW * len(rows) * 1.1 + 0.75, draw)
+
+
+def _place(material: Material, trial_id: str) -> int:
+    return next((at for at, row in enumerate(material.done) if row.trial_id == trial_id), len(material.done))
+
+
+def _name(material: Material, trial_id: str) -> str:
+    row = material.row(trial_id)
+    return name(row.name if row else trial_id)

@@ -1,0 +1,101 @@
+"""How figures are written in a report: as in the terminal, with units that people read."""
+
+import math
+
+from rag.pipeline.windows import COLUMNS, percent
+from rag.reporting.report.material import Mean, TrialRow
+from rag.reporting.terminal import number
+
+__all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "money", "number", "seconds", "signed", "size"]
+
+LATENCY, BYTES, COST, JUDGING = "latency_p95_ms", "index_bytes", "cost_usd", "judge_cost_usd"
+MEASURED = {
+    LATENCY: "p95 ms",
+    BYTES: "index",
+    COST: "per 1,000",
+    "tokens": "tokens per question",
+    JUDGING: "judging per 1,000",
+    "judge_tokens": "judge tokens per question",
+    "judge_failures": "not judged",
+    "unread": "not read by the embedder",
+    "reranker_unread": "not read by the reranker",
+}
+"""What a clock or a scale said, and how a leaderboard calls it."""
+
+
+def mean(found: Mean | None, digits: int = 3) -> str:
+    """`.712`, or a dash."""
+    return number(None if found is None else found.mean, digits)
+
+
+def interval(found: Mean | None, digits: int = 3) -> str:
+    """`.712 [.680, .744]`; without the brackets where the interval is not known."""
+    if found is None or math.isnan(found.low) or math.isnan(found.high):
+        return mean(found, digits)
+    return f"{number(found.mean, digits)} [{number(found.low, digits)}, {number(found.high, digits)}]"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A difference: `+.041`, `−.030`."""
+    if math.isnan(value):
+        return "–"
+    text = number(abs(value), digits)
+    return text if value == 0 else f"{'+' if value > 0 else '−'}{text}"
+
+
+def difference(found: Mean) -> str:
+    """`+.041 [+.028, +.055]`."""
+    if math.isnan(found.low) or math.isnan(found.high):
+        return signed(found.mean)
+    return f"{signed(found.mean)} [{signed(found.low)}, {signed(found.high)}]"
+
+
+def size(count: float) -> str:
+    """Bytes as `18.4 MB`."""
+    for name, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.1f} {name}"
+    return f"{count:.0f} bytes"
+
+
+def seconds(value: float) -> str:
+    """A duration as `41 s`, `12 min` or `3.4 h`."""
+    if value < 120:
+        return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def money(dollars: float) -> str:
+    """US dollars with the digits that matter."""
+    return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.2g}"
+
+
+def amount(count: int, noun: str, plural: str = "") -> str:
+    """`1 trial`, `12 trials`."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def measured(name: str, value: float | None, questions: int) -> str:
+    """One measurement of a trial, with its unit."""
+    if value is None or math.isnan(value):
+        return "–"
+    if name == BYTES:
+        return size(value)
+    if name in COLUMNS.values():
+        return percent(value)
+    each = value / max(questions, 1)
+    if name in (COST, JUDGING):
+        return money(1000 * each)
+    return f"{each:,.0f}" if name.endswith("tokens") else f"{value:,.0f}" if name == "judge_failures" else number(value, 1)
+
+
+def costs(row: TrialRow, questions: int) -> list[str]:
+    """What a trial takes to run, as phrases: latency, size, money per thousand questions."""
+    told = []
+    if LATENCY in row.measured:
+        told.append(f"{number(row.measured[LATENCY], 1)} ms per question (95 % are faster)")
+    if row.measured.get(BYTES):
+        told.append(f"an index of {size(row.measured[BYTES])}")
+    if row.measured.get(COST) and questions:
+        told.append(f"{money(1000 * row.measured[COST] / questions)} per 1,000 questions")
+    return told

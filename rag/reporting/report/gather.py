@@ -1,0 +1,214 @@
+"""A sweep in the store, and what it wrote down → the material of a report. What is not there is named, with the reason."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rag.config.wiring import control_of
+from rag.core.errors import DataError, UserError
+from rag.evaluation.evaluate import Scores
+from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
+from rag.execution.store.store import Store
+from rag.execution.sweep import conclusion, leaderboard
+from rag.execution.sweep.leaderboard import Leaderboard, Row
+from rag.execution.sweep.sweep import REPORTS
+from rag.reporting.report import asked, findings
+from rag.reporting.report.findings import Scored
+from rag.reporting.report.material import Data, Material, Mean, Reuse, TrialRow, Verdict
+from rag.tracking import runs
+
+
+def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
+    """Everything that a report says of an experiment whose sweep is in the store; DataError where no trial has scores.
+
+    `folder` holds what sweeps wrote down: of the trials that have no scores it says which failed, and it has the verdict.
+    """
+    board = leaderboard.of(made, {}, store)
+    name = made.experiment.name
+    if not any(row.status == "done" for row in board.rows):
+        raise DataError(
+            f"experiment {name}", f"none of its {len(board.rows)} trials has scores in the store", f"rag sweep {name}"
+        )
+    missing: dict[str, str] = {}
+    written = _concluded(made, store, board, folder / name / "verdict.json")
+    winner = _winner(written, name, missing)
+    rows = _rows(board, made, winner, _statuses(folder / name / "leaderboard.json"))
+    scored = _scored(made, store, board, winner)
+    found = findings.of(scored, written)
+    if scored.elsewhere:
+        found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
+    verdict = None if winner is None else _verdict(winner, int(written.get("holdout_questions") or 0))
+    return Material(
+        experiment=name,
+        question=made.experiment.question,
+        objective=board.objective.text,
+        column="objective" if board.objective.summed else board.objective.column,
+        maximize=board.objective.sign > 0,
+        digits=1 if board.objective.measured else 3,
+        per_question=scored.column if board.objective.measured else "",
+        columns=board.columns,
+        data=_data(scored.trials[0]),
+        reuse=_reuse(made, store),
+        trials=rows,
+        verdict=verdict,
+        **found.parts,
+        latency=_latency(made, store),
+        explorer=asked.explorer(scored, found.lost),
+        missing=missing | found.missing,
+    )
+
+
+def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapping[str, Any]:
+    """What the sweep concluded and wrote down; where that is about other trials or scores, what the store lets conclude."""
+    written = _read(path)
+    if _is_of(written, board):
+        return written
+    try:
+        return conclusion.reach(runs.recall(made, store), store, {}, None).to_json()
+    except UserError as error:
+        return {"notes": [f"Nothing could be concluded: {error.where}: {error.what}."]}
+
+
+def _is_of(written: Mapping[str, Any], board: Leaderboard) -> bool:
+    """Whether a conclusion on file is about these trials with these scores."""
+    if not written.get("winner"):
+        return False
+    told = {standing["trial_id"]: standing["tune"] for standing in written["winner"]["standings"]}
+    if told.keys() != {row.trial_id for row in board.rows}:
+        return False
+    reached = {row.trial_id: row.reached(board.objective).get("mean") for row in board.rows if row.status == "done"}
+    pairs = [(told[trial_id]["mean"], mean) for trial_id, mean in reached.items()]
+    return all(one == other or (one is not None and other is not None and math.isclose(one, other)) for one, other in pairs)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """A JSON object; empty where there is none that can be read."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _winner(written: Mapping[str, Any], name: str, missing: dict[str, str]) -> Mapping[str, Any] | None:
+    winner, notes = written.get("winner"), " ".join(map(str, written.get("notes") or ()))
+    if not winner:
+        missing["verdict"] = notes or f"No verdict was reached: rag sweep {name} gives one."
+        return None
+    if notes:
+        missing["holdout"] = notes
+    return dict(winner)
+
+
+def _statuses(path: Path) -> dict[str, str]:
+    return {trial["trial"]: trial.get("status", "") for trial in _read(path).get("trials", [])}
+
+
+def _verdict(winner: Mapping[str, Any], held: int) -> Verdict:
+    names = ("best", "recommended", "why", "holdout", "looks", "family")
+    return Verdict(tied=tuple(winner["tied"]), **{name: winner[name] for name in names}, held=held)
+
+
+def _mean(found: Mapping[str, Any] | None) -> Mean | None:
+    if found is None or found.get("mean") is None:
+        return None
+    low, high = (math.nan if found.get(end) is None else float(found[end]) for end in ("low", "high"))
+    return Mean(float(found["mean"]), low, high, int(found.get("n") or 0))
+
+
+def _rows(
+    board: Leaderboard, made: Plan, winner: Mapping[str, Any] | None, statuses: Mapping[str, str]
+) -> tuple[TrialRow, ...]:
+    standings = {standing["trial_id"]: standing for standing in winner["standings"]} if winner else {}
+    front = set(winner.get("front", ())) if winner else set()
+    planned = {trial.trial_id: trial for trial in made.trials}
+    return tuple(
+        _row(row, board, planned[row.trial_id], standings.get(row.trial_id, {}), row.trial_id in front, statuses)
+        for row in board.rows
+    )
+
+
+def _row(
+    row: Row,
+    board: Leaderboard,
+    trial: PlannedTrial,
+    standing: Mapping[str, Any],
+    on_front: bool,
+    statuses: Mapping[str, str],
+) -> TrialRow:
+    gone = row.status == "not run" and statuses.get(row.trial_id) == "failed"
+    return TrialRow(
+        row.trial_id,
+        row.name,
+        row.choices,
+        "failed" if gone else row.status,
+        _mean(row.reached(board.objective)) or Mean(math.nan),
+        {column: found for column in row.metrics if (found := _mean(row.metrics[column]))},
+        row.measured,
+        error="rag sweep says why, and tries again" if gone else row.error,
+        holdout=_mean(standing.get("holdout")),
+        optimism=_mean(standing.get("optimism")),
+        tied=bool(standing.get("tied")),
+        admitted=not row.broken,
+        front=on_front,
+        control=control_of(trial.trial.config),
+        p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
+    )
+
+
+def _scored(made: Plan, store: Store, board: Leaderboard, winner: Mapping[str, Any] | None) -> Scored:
+    """Trials that have scores on the questions that most are about, the ones that matter most first."""
+    planned = {trial.trial_id: trial for trial in made.trials}
+    done = [planned[row.trial_id] for row in board.rows if row.status == "done"]
+    reading = [trial for trial in done if control_of(trial.trial.config) == "none"] or done
+    head = list(winner["tied"]) if winner else []
+    wanted = [winner["recommended"], winner["best"], *head] if winner else []
+    order = {trial_id: place for place, trial_id in reversed(list(enumerate(wanted)))}
+    reading.sort(key=lambda trial: order.get(trial.trial_id, len(order) + len(wanted)))
+    same = [trial for trial in reading if trial.golden.golden_digest == reading[0].golden.golden_digest]
+    entries = [store.read(made.stages[trial.ends.score].entry) for trial in same]
+    kept = [(trial, Scores.from_arrays(entry.arrays)) for trial, entry in zip(same, entries, strict=True) if entry]
+    if not kept:
+        where = f"trial {same[0].trial_id}"
+        raise DataError(where, "had scores in the store that could not be read", "run its sweep again: what is there is reused")
+    scored, results = zip(*kept, strict=True)
+    return Scored(made, store, board.objective, scored, results, len(reading) - len(same))
+
+
+def _data(trial: PlannedTrial) -> Data:
+    config, golden = trial.trial.config, trial.golden
+    clusters = {example.cluster or example.query.query_id for example in golden.examples}
+    return Data(
+        Path(str(config["dataset"].get("path", "questions"))).name,
+        len(golden.documents),
+        sum(len(document.text) for document in golden.documents),
+        len(golden.examples),
+        len(clusters),
+        str(config["split"]),
+        golden.golden_digest[:12],
+    )
+
+
+def _reuse(made: Plan, store: Store) -> Reuse:
+    alone: dict[str, int] = {}
+    for trial in made.trials:
+        for key in made.graph.ancestors(*ends_of(trial)):
+            alone[made.stages[key].name] = alone.get(made.stages[key].name, 0) + 1
+    names = [stage.name for stage in made.stages.values()]
+    costs = ((store.read_meta(stage.entry) or {}).get("cost", {}) for stage in made.stages.values())
+    spent = sum(float(cost.get("seconds", 0.0)) for cost in costs)
+    kinds = tuple((name, names.count(name), count) for name, count in alone.items())
+    return Reuse(len(made.trials), sum(alone.values()), len(names), spent, kinds)
+
+
+def _latency(made: Plan, store: Store) -> dict[str, tuple[float, ...]]:
+    found: dict[str, tuple[float, ...]] = {}
+    for trial in made.trials:
+        entry = store.read(made.stages[trial.ends.latency].entry) if trial.ends.latency else None
+        if entry is not None:
+            found[trial.trial_id] = tuple((1000 * np.asarray(entry.arrays["seconds"])).tolist())
+    return found

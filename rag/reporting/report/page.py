@@ -1,0 +1,185 @@
+"""A report as one HTML file that opens from a disk: nothing in it asks a network for anything, and its policy forbids it."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from rag.reporting.report import charts, figures, tradeoffs, wording
+from rag.reporting.report.ink import Chart
+from rag.reporting.report.material import OUTCOMES, Heat, Material, Mean, TrialRow
+from rag.reporting.report.packing import BUDGET, Packed, pack
+
+CHARTS: Mapping[str, Callable[[Material], Chart | None]] = {
+    "leaderboard": charts.leaderboard,
+    "pareto": tradeoffs.pareto,
+    "effects": charts.effects,
+    "blame": charts.blame,
+    "headroom": charts.headroom,
+    "latency": charts.latency,
+}
+MOST_COLUMNS = 16
+"""Metrics beside the objective that the leaderboard has room for: it can be scrolled."""
+HEAT_ROWS = 20
+HEAT_STEPS = 9
+SMALL_SLICE = 10
+"""Questions below which a slice is written in grey: it is shrunk almost all the way to the trial's mean."""
+
+
+def render(material: Material, budget: int = BUDGET) -> str:
+    """The page. Whatever in it comes from documents, questions or names is text and stays text."""
+    style, script = _shipped("page.css"), _shipped("explorer.js")
+    packed = pack(material.explorer, budget) if material.explorer else None
+    drawn = {name: draw(material) for name, draw in CHARTS.items()}
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            m=material,
+            head=wording.headline(material),
+            say=wording,
+            charts=drawn,
+            board=board(material),
+            heat=heat(material),
+            packed=_blocks(packed),
+            explorer=_explorer(material, packed),
+            style=Markup(style),  # noqa: S704 (a file of this package)
+            script=Markup(script),  # noqa: S704 (a file of this package)
+            policy=policy(style, script),
+        )
+    )
+
+
+def policy(style: str, script: str) -> str:
+    """The Content-Security-Policy: this very style, this very script, and nothing from anywhere."""
+    ours = f"script-src '{_fingerprint(script)}'; style-src '{_fingerprint(style)}'"
+    return f"default-src 'none'; {ours}; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _fingerprint(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+@cache
+def _shipped(name: str) -> str:
+    return (resources.files("rag.reporting.report") / "templates" / name).read_text("utf-8")
+
+
+def _environment() -> jinja2.Environment:
+    loader = jinja2.FunctionLoader(_shipped)
+    options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
+    made = jinja2.Environment(loader=loader, autoescape=True, **options)
+    made.filters |= {
+        name: getattr(figures, name)
+        for name in ("number", "interval", "difference", "size", "seconds", "money", "mean", "amount")
+    }
+    made.filters["svg"] = lambda chart: Markup(chart.svg)  # noqa: S704 (built element by element from our own drawing)
+    made.tests["chart"] = lambda value: isinstance(value, Chart)
+    return made
+
+
+@dataclass(frozen=True)
+class Board:
+    """The leaderboard as a table: heads of the objective, of the holdout ("" without one) and of the columns behind; cells."""
+
+    objective: str
+    holdout: str
+    heads: tuple[str, ...]
+    lines: tuple[tuple[int, TrialRow, tuple[str, ...]], ...]
+
+
+def board(material: Material) -> Board:
+    """All trials that have scores, best first, with the metrics and costs that there is room for."""
+    rows = material.done
+    columns = [column for column in material.columns if column != material.column][:MOST_COLUMNS]
+    known = [name for name in figures.MEASURED if name != material.column]
+    measured = [name for name in known if any(row.measured.get(name) for row in rows)]
+    likely = any(row.p_best == row.p_best for row in rows)
+    lines = [
+        (
+            rank,
+            row,
+            (
+                *([figures.number(row.p_best, 2)] if likely else []),
+                *(figures.measured(name, row.measured.get(name), material.data.questions) for name in measured),
+                *(figures.mean(row.metrics.get(column)) for column in columns),
+            ),
+        )
+        for rank, row in enumerate(rows, 1)
+    ]
+    heads = (*(["P(best)"] if likely else []), *(figures.MEASURED[name] for name in measured), *columns)
+    asked = max((row.score.n for row in rows), default=0) or material.data.questions
+    held = material.verdict.held if material.verdict and any(row.holdout for row in rows) else 0
+    return Board(f"{material.column} (n={asked})", f"holdout (n={held})" if held else "", heads, tuple(lines))
+
+
+@dataclass(frozen=True)
+class HeatTable:
+    """The heat map as a table: cells are figures with the step of their colour."""
+
+    slices: tuple[tuple[str, int, bool], ...]
+    lines: tuple[tuple[str, bool, tuple[tuple[str, int], ...]], ...]
+    total: int
+
+
+def heat(material: Material) -> HeatTable | None:
+    """The best trials by slice, coloured between the lowest and the highest value that is shown."""
+    found = material.heat
+    if found is None or not found.slices:
+        return None
+    order = {row.trial_id: place for place, row in enumerate(material.done)}
+    kept = sorted((at for at, name in enumerate(found.trials) if name in order), key=lambda at: order[found.trials[at]])
+    return _coloured(material, found, kept)
+
+
+def _coloured(material: Material, found: Heat, kept: list[int]) -> HeatTable:
+    shown = kept[:HEAT_ROWS]
+    values = [value for at in shown for value in found.values[at] if value == value]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+
+    def step(value: float) -> int:
+        return -1 if value != value else min(HEAT_STEPS - 1, int(HEAT_STEPS * (value - low) / (high - low or 1)))
+
+    lines = []
+    for at in shown:
+        row = material.row(found.trials[at])
+        cells = tuple((figures.number(value, 2), step(value)) for value in found.values[at])
+        lines.append((row.name if row else found.trials[at], row is not None and row is material.chosen, cells))
+    slices = tuple((name, n, n < SMALL_SLICE) for name, n in zip(found.slices, found.sizes, strict=True))
+    return HeatTable(slices, tuple(lines), len(kept))
+
+
+def _blocks(packed: Packed | None) -> list[tuple[str, Markup]]:
+    if packed is None:
+        return []
+    named = [("data-index", packed.index), ("data-texts", packed.texts)]
+    named += [(f"data-shard-{number}", shard) for number, shard in enumerate(packed.shards)]
+    # Base64, or JSON in which no character is left that could end a script element.
+    return [(name, Markup(text)) for name, text in named]  # noqa: S704
+
+
+def _explorer(material: Material, packed: Packed | None) -> dict[str, Any] | None:
+    if packed is None or material.explorer is None:
+        return None
+    order = [trial.trial_id for trial in material.explorer.trials]
+    names = [row.name if (row := material.row(trial_id)) else trial_id for trial_id in order]
+    tied = [place for place, trial_id in enumerate(order) if trial_id != order[0]][:1]
+    stages = material.blame.stages if material.blame else ()
+    kinds = sorted({question.kind for question in material.explorer.questions})
+    return {
+        "names": names,
+        "second": (tied or [0])[0],
+        "stages": stages,
+        "outcomes": OUTCOMES,
+        "kinds": kinds,
+        "packed": packed,
+    }
+
+
+__all__ = ["Mean", "board", "heat", "policy", "render"]

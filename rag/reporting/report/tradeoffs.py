@@ -1,0 +1,94 @@
+"""The trade-off between quality and latency, as a picture."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rag.reporting.report.figures import BYTES, COST, LATENCY, number
+from rag.reporting.report.ink import COLOURS, Chart, drawn, name
+from rag.reporting.report.marks import TOP, log_ticks
+from rag.reporting.report.material import Material, TrialRow
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def pareto(material: Material) -> Chart | None:
+    """Quality against latency, sized by index or cost, with the front drawn through the trials that nothing dominates."""
+    rows = [row for row in material.done if row.measured.get(LATENCY, 0) > 0 and not math.isnan(material.quality(row).mean)]
+    if len(rows) < 2:
+        return None
+    by = COST if any(row.measured.get(COST) for row in rows) else BYTES
+    most = max((row.measured.get(by, 0.0) for row in rows), default=0.0) or 1.0
+    front = sorted((row for row in rows if row.front), key=lambda row: row.measured[LATENCY])
+    stair = _stair(front, material)
+
+    def draw(axes: "Axes") -> None:
+        spread = [row.measured[LATENCY] for row in rows]
+        log_ticks(axes, min(spread), max(spread))
+        axes.grid(visible=True)
+        axes.spines["left"].set_visible(True)
+        style: dict[str, Any] = {"color": COLOURS["accent"], "linewidth": 1, "drawstyle": "steps-post"}
+        axes.plot([r.measured[LATENCY] for r in stair], [material.quality(r).mean for r in stair], **style)
+        for row in rows:
+            _point(axes, row, row.measured.get(by, 0.0) / most, material)
+        _labels(axes, stair, material)
+        _score_axis(axes)
+        axes.set_xlabel("latency, 95th percentile in ms (logarithmic)")
+        axes.set_ylabel(material.measure)
+
+    caption = f"Quality against latency; the area is the {'cost' if by == COST else 'size of the index'}. Filled: the tied set."
+    if front:
+        caption += f" Blue: the {len(front)} that no other trial beats in one thing without being worse in another; the line"
+        caption += " goes up where a slower one scores more."
+    text = "; ".join(
+        f"{row.name}: {number(material.quality(row).mean)} at {number(row.measured[LATENCY], 1)} ms" for row in front[:TOP]
+    )
+    return drawn("pareto", "Quality against latency", f"On the front: {text or 'not known'}", caption, 4.6, draw)
+
+
+def _labels(axes: "Axes", front: Sequence[TrialRow], material: Material) -> None:
+    """Name the trials of the front and the recommended one, as far as names do not lie over each other."""
+    chosen = [material.chosen] if material.chosen and LATENCY in material.chosen.measured else []
+    low, high = axes.get_ylim()
+    taken: list[tuple[float, float]] = []
+    for row in [*chosen, *(row for row in front if row not in chosen)]:
+        at = math.log(row.measured[LATENCY]), (material.quality(row).mean - low) / (high - low)
+        if any(abs(at[0] - x) < 1.1 and abs(at[1] - y) < 0.06 for x, y in taken):
+            continue
+        taken.append(at)
+        style: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold" if row in chosen else "normal"}
+        right = (
+            axes.transAxes.inverted().transform(axes.transData.transform((row.measured[LATENCY], material.quality(row).mean)))[
+                0
+            ]
+            > 0.6
+        )
+        place, shift = (row.measured[LATENCY], material.quality(row).mean), (-9, 7) if right else (9, 7)
+        axes.annotate(name(row.name, 32), place, shift, textcoords="offset points", ha="right" if right else "left", **style)
+
+
+def _stair(front: Sequence[TrialRow], material: Material) -> list[TrialRow]:
+    """Of trials by latency, those that score more than every faster one."""
+    sign = 1 if material.maximize or material.per_question else -1
+    kept: list[TrialRow] = []
+    for row in front:
+        if not kept or sign * material.quality(row).mean > sign * material.quality(kept[-1]).mean:
+            kept.append(row)
+    return kept
+
+
+def _score_axis(axes: "Axes") -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 2)))
+
+
+def _point(axes: "Axes", row: TrialRow, share: float, material: Material) -> None:
+    chosen = row is material.chosen
+    colour = COLOURS["accent" if row.front or chosen else "muted"]
+    style: dict[str, Any] = {"s": 18 + 160 * share, "edgecolors": colour, "linewidths": 1, "alpha": 0.85}
+    axes.scatter(
+        [row.measured[LATENCY]], [material.quality(row).mean], facecolors=colour if chosen or row.tied else "none", **style
+    )

@@ -1,0 +1,114 @@
+"""The sentences of a report: what to do, how sure that is, what it costs. One wording for the page and the text."""
+
+import shlex
+from dataclasses import dataclass
+
+from rag.pipeline.windows import remark, share
+from rag.reporting.report.figures import amount, costs, difference, interval, seconds
+from rag.reporting.report.material import Material, TrialRow
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first lines. `lead` stands before the trial's name, `why` behind it."""
+
+    lead: str
+    name: str
+    trial_id: str
+    why: str
+    sure: tuple[str, ...]
+    cost: str
+    command: str
+
+
+def headline(material: Material) -> Headline:
+    """What to do, for somebody who reads no further."""
+    row = material.chosen
+    if row is None:
+        sure = (f"None of {amount(len(material.trials), 'trial')} has scores to choose by.",)
+        return Headline("There is nothing to recommend.", "", "", "", sure, "", f"rag sweep {material.experiment}")
+    verdict = material.verdict
+    # Questions of one cluster give no interval, and tell no trial from another.
+    lead = "Take" if verdict and (row.score.low == row.score.low or material.per_question) else "First by its mean:"
+    why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
+    spent = costs(row, material.data.questions)
+    cost = f"It takes {_listed(spent)}." if spent else "What it costs was not measured."
+    return Headline(lead, row.name, row.trial_id, why, _sure(material, row), cost, _ask(material, row))
+
+
+def _ask(material: Material, row: TrialRow) -> str:
+    """A command that runs as it stands: a golden question, where the report shows any, put to the trial."""
+    asked = [each.text for each in (material.explorer.questions if material.explorer else ()) if each.gold and not each.history]
+    return (
+        f"rag ask {shlex.quote(' '.join(asked[0].split()).lstrip('-'))} trial={row.trial_id}"
+        if asked
+        else f"rag chat trial={row.trial_id}"
+    )
+
+
+def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
+    asked = amount(row.score.n or material.data.questions, "question")
+    named = "The objective" if material.column == "objective" else material.column
+    said = [f"{named} is {interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
+    verdict = material.verdict
+    if verdict is None:
+        reason = material.missing.get("verdict", "")
+        return (*said, f"This order is not a verdict: the first of {len(material.done)} is in part lucky. {reason}".strip())
+    others = len([trial_id for trial_id in verdict.tied if trial_id != row.trial_id])
+    if row.trial_id not in verdict.tied:
+        best = material.row(verdict.best)
+        said.append(f"{best.name if best else verdict.best} is shown to be better.")
+    elif others:
+        said.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
+    elif verdict.family and len(material.done) > 1:
+        said.append("Every other trial is significantly worse.")
+    if row.holdout:
+        drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""
+        held = f"{amount(verdict.held, 'question')} of the holdout, which chose nothing"
+        said.append(f"On the {held}, it is {interval(row.holdout, material.digits)}{drop}.")
+        if verdict.looks > 1:
+            said.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
+    notes = "" if row.holdout else "No holdout was asked: this score is that of a winner, and likely too good."
+    said += filter(None, [material.missing.get("holdout", notes)])
+    if not row.admitted:
+        said.append("It breaks a bound of the objective.")
+    cut = remark({one.name: share(one.measured) for one in material.done}, row.name)
+    return (*said, cut) if cut else tuple(said)
+
+
+def reuse(material: Material) -> str:
+    """`288 trials, 41 stages, 92 % reused`."""
+    found = material.reuse
+    spent = f"; {seconds(found.seconds)} of work in the store" if found.seconds else ""
+    return f"{amount(found.trials, 'trial')}, {amount(found.distinct, 'stage')}, {100 * found.share:.0f} % reused{spent}"
+
+
+def losses(material: Material) -> str:
+    """Where the recommended trial loses most, in a sentence; empty if that is not known."""
+    found, row = material.blame, material.chosen
+    if found is None or row is None or row.trial_id not in found.trials:
+        return ""
+    counts = found.counts[found.trials.index(row.trial_id)]
+    ranked = sorted(((count, stage) for count, stage in zip(counts, found.stages, strict=True) if count), reverse=True)
+    if not ranked:
+        return f"{row.name} solves every question that has something to find."
+    named = _listed([f"{count} {stage}" for count, stage in ranked[:3]])
+    return f"{row.name} does not fully solve {sum(counts)} of {found.questions} questions: {named}."
+
+
+def failures(material: Material) -> tuple[str, ...]:
+    """Trials without scores, or on other questions than the rest: one sentence each."""
+    lines = [material.missing["elsewhere"]] if "elsewhere" in material.missing else []
+    for row in material.trials:
+        if row.status != "done":
+            why = f": {row.error.strip().splitlines()[-1]}" if row.error.strip() else ""
+            lines.append(f"{row.name} ({row.trial_id}) {'has not run' if row.status == 'not run' else row.status}{why}")
+    return tuple(lines)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".")
+
+
+def _listed(parts: list[str]) -> str:
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]

@@ -1,0 +1,66 @@
+"""What stands around an answer: that it declines, what checks and guards noticed, what it was made from."""
+
+from rag.core.records import Answer, Finding
+from rag.core.roles import Generator, changes_nothing
+from rag.core.text.citations import sections_of
+from rag.reporting.terminal.output import escape, out, stream, visible
+
+DONE = {
+    "quarantine": "taken out",
+    "remove": "cut out",
+    "refuse": "refused",
+    "regenerate": "asked again",
+    "abstain": "not asked",
+}
+"""What became of it, by the action that a finding asks for; of a flag nothing."""
+
+
+def differs(sentence: str) -> None:
+    """How what answers differs from the trial that was named."""
+    out.print(escape(sentence), style="dim", soft_wrap=True)
+
+
+def answered(answer: Answer, generator: Generator, heard: str) -> None:
+    """The end of an answer of which `heard` was shown, the answer itself where it differs, and remarks."""
+    text = answer.reply.text
+    if heard:
+        out.print()
+    if heard.strip() != text.strip():
+        if heard:
+            out.print("[yellow]This was a draft. The answer:[/yellow]")
+        out.print(escape(text.strip())) if out.is_terminal else stream(f"{text}\n")
+    if not text.strip():
+        out.print(
+            f"No answer: {'generator=none gives none' if changes_nothing(generator) else 'nothing in the passages fits'}."
+        )
+    remarks(answer)
+
+
+def remarks(answer: Answer) -> None:
+    """Whether an answer declines, and every finding in a line."""
+    if answer.abstained and answer.reply.text.strip():
+        out.print("[yellow]This declines to answer.[/yellow]")
+    for finding in answer.findings:
+        out.print(f"[yellow]{escape(_said(finding))}[/yellow]", soft_wrap=True)
+
+
+def _said(finding: Finding) -> str:
+    about = [f"context {finding.context}"] if finding.context else [finding.passage] if finding.passage else []
+    about += [DONE[finding.action]] if finding.action in DONE else []
+    return visible(f"{finding.source}: {finding.what}" + (f" ({', '.join(about)})" if about else ""))
+
+
+def sources(answer: Answer) -> None:
+    """The cited contexts, a line each, with the sections of the words that are cited."""
+    numbers = [number for number in answer.reply.citations if 1 <= number <= len(answer.contexts)]
+    if answer.contexts and not numbers:
+        out.print("[dim]It cites none of the passages that were read.[/dim]")
+    sections = sections_of(answer)
+    for number in numbers:
+        cited(number, answer.contexts[number - 1].chunk.chunk_id, sections[number - 1])
+
+
+def cited(number: int, chunk_id: str, section: str) -> None:
+    """A passage by its number, on one line."""
+    where = f"[cyan]{escape(f'[{number}] {chunk_id}')}[/cyan]"
+    out.print(f"[dim]{where}{f'  {escape(section)}' if section else ''}[/dim]", soft_wrap=not out.is_terminal)

@@ -1,0 +1,186 @@
+"""Comparisons: what was found first, then every difference that was looked at."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from rag.analysis.compare import Comparison
+from rag.analysis.compare import Table as Differences
+from rag.analysis.compare.verdicts import Compared
+from rag.evaluation.statistics.paired import FEW, rough
+from rag.reporting.terminal.output import Table, escape, number, out
+
+Cell = Callable[[Comparison], str]
+
+NAMED = 12
+"""Questions that were left out which are named; --json names all of them."""
+THOUSANDS, MANY = 10_000, 100_000
+"""Numbers of questions from which only thousands are told, and nothing."""
+
+
+def comparisons(found: Compared) -> None:
+    """A block for every candidate: a sentence, all questions, then slices. What does not fit is left out whole."""
+    base = found.results[0]
+    columns = _fitting(found.table.rows)
+    for candidate in found.results[1:]:
+        rows = [row for row in found.table.rows if row.candidate_id == candidate.trial_id]
+        out.print(
+            f"[bold]{escape(candidate.name)}[/bold] {candidate.trial_id}  against  "
+            f"[bold]{escape(base.name)}[/bold] {base.trial_id}: {_size(rows[0])}",
+            soft_wrap=True,
+        )
+        out.print(_verdict(rows), markup=False)
+        out.print()
+        out.print(_table(rows, columns))
+        out.print()
+    _footnotes(found.table, columns)
+
+
+def _size(row: Comparison) -> str:
+    grouped = "" if row.clusters == row.n else f" in {_counted(row.clusters, 'cluster')}"
+    return f"{_counted(row.n, 'question')}{grouped}"
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _verdict(rows: Sequence[Comparison]) -> str:
+    tested = [row for row in rows if row.tested]
+    better, worse = ([row for row in tested if row.significant and row.difference * sign > 0] for sign in (1, -1))
+    told = [f"{word}: {_listed(found)}." for word, found in (("Better", better), ("Worse", worse)) if found]
+    left = len(tested) - len(better) - len(worse)
+    if told:
+        return " ".join(told) + (f" Not told apart in {left} of {len(tested)}." if left else "")
+    if not tested:
+        return "Nothing can be told from a single cluster of questions."
+    least = _detectable(tested[0])
+    size = "" if least in ("–", "none") else f" On {_listed(tested[:1])} a difference of {least} would have shown."
+    return f"Not told apart{f' in any of {len(tested)} differences' if len(tested) > 1 else ''}.{size}"
+
+
+def _listed(rows: Sequence[Comparison]) -> str:
+    """Columns, then the slices of each."""
+    told = [row.column for row in rows if not row.slice]
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        if row.slice:
+            groups.setdefault(_group(row), []).append(row.slice.partition("=")[2])
+    return "; ".join(filter(None, [", ".join(told), *(f"{group} in {', '.join(names)}" for group, names in groups.items())]))
+
+
+def _table(rows: Sequence[Comparison], columns: Mapping[str, Cell]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
+    table.add_column("")
+    for title in columns:
+        table.add_column(title, justify="left" if title == BRACKETS else "right", no_wrap=True, vertical="top")
+    group = ""
+    for row in rows:
+        if _group(row) != group:
+            group = _group(row)
+            table.add_row(f"[bold]{escape(group)}[/bold]")
+        style = "" if not row.significant else "bold green" if row.difference > 0 else "bold red"
+        table.add_row(escape(_name(row)), *(cell(row) for cell in columns.values()), style=style)
+    return table
+
+
+def _group(row: Comparison) -> str:
+    return f"{row.column} by {row.slice.partition('=')[0]}" if row.slice else ""
+
+
+def _name(row: Comparison) -> str:
+    return f"  {row.slice.partition('=')[2]}" if row.slice else row.column
+
+
+def _fitting(rows: Sequence[Comparison]) -> dict[str, Cell]:
+    """The columns for which there is room, in their order; a long name takes several lines."""
+    idle = {
+        BELIEVED: all(not row.slice for row in rows),
+        CLUSTERS: all(row.clusters == row.n for row in rows),
+    }
+    wanted = [title for title in OPTIONAL if not idle.get(title)]
+    names = min(max(max(len(_name(row)), len(_group(row))) for row in rows), max(out.width // 4, 20))
+    shown = [title for title in COLUMNS if title not in OPTIONAL]
+    room = out.width - names - sum(_width(title, rows) for title in shown)
+    for title in wanted:
+        room -= _width(title, rows)
+        if room >= 0:
+            shown.append(title)
+    return {title: cell for title, cell in COLUMNS.items() if title in shown}
+
+
+def _width(title: str, rows: Sequence[Comparison]) -> int:
+    return 2 + max(*(len(COLUMNS[title](row)) for row in rows), *map(len, title.split("\n")))
+
+
+def _difference(row: Comparison) -> str:
+    return ("+" if row.difference > 0 else "") + number(row.difference) + ("*" if row.significant else " ")
+
+
+def _interval(row: Comparison) -> str:
+    # Without any spread there is nothing to tell an interval from.
+    if math.isnan(row.corrected_low) or row.corrected_low == row.corrected_high:
+        return "–"
+    return f"[{number(row.corrected_low)}, {number(row.corrected_high)}]"
+
+
+def _p(row: Comparison) -> str:
+    return "<.001" if row.p_adjusted < 0.001 else "1" if row.p_adjusted > 0.9995 else number(row.p_adjusted)
+
+
+def _detectable(row: Comparison) -> str:
+    return "none" if row.detectable > 1 else number(row.detectable)
+
+
+def _needed(row: Comparison) -> str:
+    if not math.isfinite(row.needed):
+        return "–"
+    if row.needed >= THOUSANDS:
+        return f"{row.needed / 1000:.0f}k" if row.needed < MANY else f">{MANY // 1000}k"
+    return f"{math.ceil(row.needed):,}"
+
+
+BRACKETS, BELIEVED, CLUSTERS, SHOW, NEEDS = "95 %", "shrunk", "clus-\nters", "could\nshow", "needs\nn"
+COLUMNS: dict[str, Cell] = {
+    "n": lambda row: str(row.n),
+    CLUSTERS: lambda row: str(row.clusters),
+    "base": lambda row: number(row.base_mean),
+    "this": lambda row: number(row.candidate_mean),
+    "diff ": _difference,
+    BRACKETS: _interval,
+    "p": _p,
+    "+/=/−": lambda row: f"{row.wins}/{row.ties}/{row.losses}",
+    "effect": lambda row: number(row.effect, 2),
+    BELIEVED: lambda row: number(row.shrunk) if row.slice else "",
+    SHOW: _detectable,
+    NEEDS: _needed,
+}
+NOTE = "brackets are 95 % intervals beside all of them, p is adjusted for all of them, * is found at 5 %."
+NOTES = {
+    "+/=/−": "+/=/− counts questions.",
+    BELIEVED: "shrunk: what can be believed of a slice of this size, drawn towards all questions.",
+    SHOW: "could show: what these questions find in 4 of 5 tries.",
+    NEEDS: "needs n: how many find this difference.",
+}
+OPTIONAL = ("+/=/−", CLUSTERS, BELIEVED, "base", "this", "effect")
+"""Columns that are shown where there is room, in this order."""
+
+
+def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
+    looked = "1 difference was" if table.family == 1 else f"{table.family} differences were"
+    notes = [
+        f"{looked} looked at together: {NOTE}" if table.family else "",
+        rough(max((row.clusters for row in table.rows), default=FEW)),
+    ]
+    notes += [NOTES[title] for title in NOTES if title in columns]
+    notes += [] if all(row.tested for row in table.rows) else ["A single cluster of questions is not tested."]
+    out.print(f"[dim]{' '.join(filter(None, notes))}[/dim]")
+    for said, names in (
+        ("only a candidate has", table.added),
+        ("only the base has", table.removed),
+        ("say something else", table.changed),
+    ):
+        if names:
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            out.print(
+                f"Not compared: {_counted(len(names), 'question')} that {said}: {', '.join(names[:NAMED])}{more}", markup=False
+            )

@@ -1,0 +1,72 @@
+"""Passages that were found, each with where it came from; gold is marked where it is known."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.padding import Padding
+
+from rag.reporting.terminal.output import escape, out, visible
+
+EXCERPT = 400
+BEFORE = 80
+"""Characters that are shown before a mark which stands further behind."""
+
+
+def passages(found: Sequence[Mapping[str, Any]]) -> None:
+    """Passages, each with where it came from: its rank and score in every index, after fusion, after reranking."""
+    for number, passage in enumerate(found):
+        beside = number > 0 and passage.get("rank") is not None and passage.get("rank") == found[number - 1].get("rank")
+        out.print(heading(passage, beside), soft_wrap=True)
+        if passage["section"]:
+            out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4), expand=False))
+        out.print(Padding(excerpt(passage), (0, 4, 1, 4), expand=False))
+
+
+def heading(passage: Mapping[str, Any], beside: bool = False) -> str:
+    """Number, span and provenance of a passage in one line, and the evidence that stands in it.
+
+    The number is that of a citation where something was answered, a dash for what the answer was not made from; else the rank.
+    A passage `beside` a hit is its neighbour.
+    """
+    rank = f"beside {passage.get('rank')}" if beside else passage.get("rank")
+    number = passage["number"] or "–" if "number" in passage else rank
+    steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
+    groups = sorted({mark["group"] + 1 for mark in passage.get("gold", ())})
+    holds = f"  [bold green]evidence {', '.join(map(str, groups))}[/bold green]" if groups else ""
+    holds += "  [bold]cited[/bold]" if passage.get("cited") else ""
+    return f"[bold]\\[{number}][/bold] {escape(passage['chunk'])}  [cyan]{escape(steps)}[/cyan]{holds}"
+
+
+def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:
+    """The text on one line, at most about `most` characters of it: from its beginning, or from shortly before its first mark.
+
+    Gold, and words that an answer cites, stand between » and «, so that they are seen without colours too.
+    """
+    text, marks = passage["text"], _merged([*passage.get("gold", ()), *passage.get("quoted", ())])
+    first = min((start for start, _ in marks), default=0)
+    begin = 0 if first <= most // 2 else first - BEFORE
+    end = min(len(text), begin + most)
+    shown, at = "… " if begin else "", begin
+    for start, stop in marks:
+        if start < end:
+            marked = _flat(text[start : min(stop, end)])
+            shown += f"{escape(_flat(text[at:start]))}[bold green]»{escape(marked)}«[/bold green]"
+            at = min(stop, end)
+    shown += escape(_flat(text[at:end]))
+    return shown.strip() + (" …" if end < len(text) else "")
+
+
+def _merged(marks: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
+    """Where something is marked, stretches that meet joined, in reading order."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted((mark["start"], mark["end"]) for mark in marks):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _flat(text: str) -> str:
+    return visible(re.sub(r"\s+", " ", text))

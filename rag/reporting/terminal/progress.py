@@ -1,0 +1,57 @@
+"""A sweep on its way, as a bar on standard error."""
+
+import time
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from rag.execution.graph.engine import Outcome
+from rag.execution.graph.plan import Plan
+from rag.reporting.terminal.output import err, escape
+
+
+class SweepProgress:
+    """A bar on standard error: how far, how long still, what is reused, what failed, what runs now."""
+
+    def __init__(self, made: Plan) -> None:
+        self.plan, self.began, self.failed, self.done = made, time.monotonic(), 0, set[str]()
+        self.bar = Progress(
+            SpinnerColumn(),
+            BarColumn(24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            TextColumn("{task.description}", markup=False),
+            console=err,
+            transient=True,
+            disable=not err.is_terminal,
+        )
+        self.task = self.bar.add_task("", total=len(made.to_run), left="")
+
+    def __enter__(self) -> "SweepProgress":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def __call__(self, key: str, outcome: Outcome | None) -> None:
+        """Hear of a stage that starts, or is over."""
+        if outcome is None:
+            self.bar.update(self.task, description=self.plan.stages[key].label)
+            return
+        self.done.add(key)
+        self.failed += outcome.status == "failed"
+        if outcome.status == "failed":
+            # The last line of a traceback says what happened; of our own errors the first does.
+            lines = outcome.error.strip().splitlines()
+            said = lines[-1 if lines[0].startswith("Traceback") else 0]
+            err.print(f"[red]failed[/red] {escape(self.plan.stages[key].label)}: {escape(said)}", soft_wrap=True)
+        self.bar.update(self.task, advance=1, left=self._told())
+
+    def _told(self) -> str:
+        known = self.plan.estimate.by_stage
+        rest = [known[key] for key in self.plan.to_run if key not in self.done and key in known]
+        unknown = sum(1 for key in self.plan.to_run if key not in self.done and key not in known)
+        per_stage = (time.monotonic() - self.began) / max(len(self.done), 1)
+        told = f"{sum(rest) + unknown * per_stage:.0f} s left, {len(self.plan.stages) - len(self.plan.to_run)} reused"
+        return told + (f", {self.failed} failed" if self.failed else "")

@@ -1,0 +1,47 @@
+"""The exact messages of a question, and what did not get into them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rag.reporting.terminal.output import escape, out, stream
+
+
+def prompt(told: Mapping[str, Any]) -> None:
+    """Every message under a line with its role and tokens, then the passages in it, and those left out with the reason."""
+    for message in told["messages"]:
+        out.rule(f"[bold]{message['role']}[/bold] [dim]{message['tokens']} tokens[/dim]", align="left", style="dim")
+        stream(f"{message['content']}\n")
+    out.rule(style="dim")
+    _asked(told)
+    _passages("Passages in it", told["contexts"])
+    _passages("Found and left out", told["left_out"])
+
+
+def _asked(told: Mapping[str, Any]) -> None:
+    if not told["messages"]:
+        said = "; ".join(f"{one['source']}: {one['what']}" for one in told["findings"] if one["action"] == "abstain")
+        out.print(f"[yellow]The model is not asked.[/yellow] {escape(said)}")
+        return
+    budget = told["context_tokens"]
+    passages = sum(context["tokens"] for context in told["contexts"])
+    limit = "no limit" if budget is None else f"at most {budget}"
+    out.print(f"{told['tokens']} tokens, {passages} of them passages ({limit}).", soft_wrap=True)
+    out.print("[dim]Counted in word pieces; the model's own count differs, often by a tenth.[/dim]", soft_wrap=True)
+
+
+def _passages(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    if not rows:
+        return
+    out.print(f"\n[bold]{title}[/bold]")
+    sizes = [_size(row) for row in rows]
+    wide, long = max(len(row["chunk"]) for row in rows), max(map(len, sizes))
+    for row, size in zip(rows, sizes, strict=True):
+        name = escape(row["chunk"].ljust(wide))
+        number = f"\\[{row['number']}]" if "number" in row else f"#{row['rank']} "
+        why = f"[yellow]{escape(row['why'])}[/yellow]" if "why" in row else f"[dim]{escape(row['section'])}[/dim]"
+        out.print(f"{number} {name}  {size:>{long}}  {why}", soft_wrap=True)
+
+
+def _size(row: Mapping[str, Any]) -> str:
+    cut = row.get("of", row["tokens"]) != row["tokens"]
+    return f"{row['tokens']} of {row['of']} tokens" if cut else f"{row['tokens']} tokens"

@@ -1,0 +1,47 @@
+"""A conversation as a file that people keep."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rag.core.errors import DataError
+from rag.core.files import replace_text
+from rag.core.redaction import plain
+from rag.core.text.citations import sections_of
+from rag.execution.sweep.answering import told
+from rag.pipeline.session import Session
+
+
+def save(session: Session, config: Mapping[str, Any], path: Path, replace: bool = False) -> None:
+    """Write a conversation: as JSON where the name ends so, else as Markdown.
+
+    DataError for a file that is there already, unless it is to be replaced, and where nothing can be written.
+    """
+    if path.exists() and not replace:
+        raise DataError(str(path), "is there already", f"give another name, or: /save! {path}")
+    content = _json(session, config) if path.suffix.lower() == ".json" else _markdown(session)
+    try:
+        replace_text(path, content, errors="replace")
+    except (OSError, ValueError) as error:
+        what = getattr(error, "strerror", None) or str(error)
+        raise DataError(str(path), f"cannot be written ({what})", "give a name in a folder that you may write to") from error
+
+
+def _json(session: Session, config: Mapping[str, Any]) -> str:
+    turns = [told(session.pipeline, one.trace, one.answer) for one in session.exchanges]
+    return json.dumps({"config": plain(config), "turns": turns}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _markdown(session: Session) -> str:
+    lines: list[str] = []
+    for one in session.exchanges:
+        # A question may have several lines, and each of them is quoted.
+        lines += [*(f"> {line}" for line in one.question.splitlines()), "", one.answer.reply.text.strip() or "…", ""]
+        lines += [f"- {finding.source}: {finding.what}" for finding in one.answer.findings]
+        cited = set(one.answer.reply.citations)
+        for number, (hit, section) in enumerate(zip(one.answer.contexts, sections_of(one.answer), strict=True), 1):
+            place = f" ({section})" if section else ""
+            lines.append(f"- [{number}]{' cited' if number in cited else ''} `{hit.chunk.chunk_id}`{place}")
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,74 @@
+"""An answer as it comes: what is being done until its first piece is there, then the pieces, broken between words."""
+
+import re
+from types import TracebackType
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from rag.core.records import Ranking
+from rag.reporting.terminal.answers import cited
+from rag.reporting.terminal.output import err, out, stream, visible
+
+LONGEST = 24
+"""Characters after which a word is not waited for to end; some languages put no blanks between words."""
+
+
+class Waiting:
+    """Shows what is being done, on standard error and on terminals only, until there is something to read.
+
+    Pieces of an answer are shown on terminals only: a pipe gets the whole answer, as it was checked. `heard` is what was shown.
+    """
+
+    def __init__(self, what: str = "…") -> None:
+        self.heard = ""
+        self._status = err.status(Text(what, "dim"), spinner="dots")
+        self._word = ""
+        self._column = 0
+
+    def __enter__(self) -> "Waiting":
+        self._status.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._status.stop()
+        self._put(self._word)
+        self._word = ""
+
+    def now(self, what: str) -> None:
+        """Say what is being done."""
+        self._status.update(Text(what, "dim"))
+
+    def reading(self, passages: Ranking, listed: bool = False) -> None:
+        """Say that passages are read; `listed` shows which, on a terminal."""
+        if listed and out.is_terminal:
+            self._status.stop()
+            for number, hit in enumerate(passages, 1):
+                cited(number, hit.chunk.chunk_id, hit.chunk.section)
+            self._status.start()
+        self.now(f"reading {len(passages)} {'passage' if len(passages) == 1 else 'passages'} …")
+
+    def __call__(self, piece: str) -> None:
+        """Print a piece of an answer on a terminal; an empty one tells that a model writes what is not shown."""
+        if not piece or not out.is_terminal:
+            self.now("writing …")
+            return
+        self._status.stop()
+        self.heard += piece
+        # A word may come in several pieces: whether it fits into its line is known at its end.
+        *whole, self._word = re.split(r"(?<=\s)", self._word + visible(piece))
+        if len(self._word) > LONGEST:
+            whole, self._word = [*whole, self._word], ""
+        for part in whole:
+            self._put(part)
+
+    def _put(self, part: str) -> None:
+        """A word with the blank behind it, on a line of its own if this one has no room."""
+        if self._column and self._column + cell_len(part.rstrip()) > out.width:
+            stream("\n")
+            self._column = 0
+        if self._column + cell_len(part) > out.width:
+            part = part.rstrip(" ")  # A blank at the edge would begin the next line.
+        stream(part)
+        _, ended, rest = part.rpartition("\n")
+        self._column = cell_len(rest) + (0 if ended else self._column)

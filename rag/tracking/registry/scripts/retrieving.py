@@ -1,0 +1,7 @@
+"""A bundle that finds passages."""
+
+from mlflow.models import set_model
+
+from rag.tracking.registry.retriever import BundleRetriever
+
+set_model(BundleRetriever())

@@ -1,0 +1,96 @@
+"""What a trial did with each of its questions, read from the store for MLflow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rag.core.corpus import Corpus
+from rag.core.records import Example, Span
+from rag.evaluation.evaluate import Scores
+from rag.execution.graph.jobs import corpus_of, rankings_of, replies_of
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store.kept import answer_parts
+from rag.execution.store.store import Store
+from rag.tracking.traces import LIMIT, QuestionRecord
+from rag.tracking.tracking import Table
+
+WIDTH, LONGEST = 10, 2000
+"""Passages of a question, and characters of a text, at most."""
+
+
+def table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
+    """Scores and answers of all questions; None for a trial without scores."""
+    entry = store.read(made.stages[trial.ends.score].entry)
+    if entry is None:
+        return None
+    scores = Scores.from_arrays(entry.arrays)
+    generated = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
+    answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
+    rows = [
+        [
+            example.query.query_id,
+            example.query.text,
+            example.kind,
+            *(None if value != value else value for value in row),
+            answer,
+        ]
+        for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
+    ]
+    return Table(["id", "question", "kind", *scores.columns, "answer"], rows)
+
+
+def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[QuestionRecord]:
+    """The first `LIMIT` questions with their passages; none for a trial that is not whole in the store."""
+    ends, golden, k = trial.ends, trial.golden, trial.trial.config["k"]
+    score, chunks, ranked = (store.read(made.stages[end].entry) for end in (ends.score, ends.corpus, ends.ranking))
+    checked = store.read(made.stages[ends.check].entry) if ends.check else None
+    if score is None or chunks is None or ranked is None or (ends.check and checked is None):
+        return []
+    scores, corpus, rankings = Scores.from_arrays(score.arrays), corpus_of(chunks, golden), rankings_of(ranked)
+    replies = answer_parts(checked.meta) if checked else None
+    texts = {document.doc_id: document.text for document in golden.documents}
+    found = []
+    for row, example in enumerate(golden.examples[:LIMIT]):
+        reply = replies[row] if replies else None
+        hits = [(position, score) for position, (rank, score) in rankings.placed(row).items() if rank <= k]
+        documents = [_passage(corpus, *hit) for hit in (reply.read if reply else () if replies else hits)[:WIDTH]]
+        answer = {} if replies is None else {"answer": _cut(reply.reply.text if reply else "")}
+        values = zip(scores.columns, scores.values[row].tolist(), strict=True)
+        found.append(
+            QuestionRecord(
+                query_id=example.query.query_id,
+                inputs=_asked(example),
+                outputs={**answer, "passages": [document["id"] for document in documents]},
+                scores={column: value for column, value in values if value == value},
+                documents=documents,
+                expectations=_expected(example, texts),
+                tags={"split": example.split, "kind": example.kind, "tags": ", ".join(example.tags)},
+                failed=bool(scores.failed[row]),
+            )
+        )
+    return found
+
+
+def _passage(corpus: Corpus, position: int, score: float) -> dict[str, Any]:
+    doc_id = corpus.documents[int(corpus.doc[position])].doc_id
+    place = f"{doc_id}:{corpus.start[position]}-{corpus.end[position]}"
+    return {"id": place, "page_content": _cut(corpus.text(position)), "metadata": {"doc_uri": doc_id, "score": score}}
+
+
+def _asked(example: Example) -> dict[str, Any]:
+    history = [{"role": turn.role, "content": _cut(turn.text)} for turn in example.query.history]
+    return {"question": _cut(example.query.text)} | ({"history": history} if history else {})
+
+
+def _expected(example: Example, texts: Mapping[str, str]) -> dict[str, Any]:
+    """The gold answers, and the gold quotes behind the names of their documents."""
+    answers = " | ".join(example.answers) or ("The documents cannot answer this." if example.to_decline else "")
+    places = [place for group in example.evidence if group.grade > 0 for place in group.alternatives]
+    quotes = [
+        f"{place.doc_id}: {_cut(texts[place.doc_id][place.start : place.end])}" if isinstance(place, Span) else place
+        for place in places
+    ]
+    return ({"expected_response": _cut(answers)} if answers else {}) | ({"evidence": quotes} if quotes else {})
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,0 +1,133 @@
+"""Questions of a trial as traces, for MLflow's evaluation view. MLflow takes about 10 ms for each, so there is a limit."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rag.config.identity import digest
+from rag.core.redaction import plain
+from rag.tracking import tracked, tracking
+
+if TYPE_CHECKING:
+    from mlflow.entities import Assessment, Run, Span, TraceInfo
+
+LIMIT = 250
+"""Questions of a trial, at most; questions.json holds all."""
+BATCH = 100
+"""Traces in one request."""
+PREVIEW = 1000
+"""Characters that lists show of a question or an answer, at most."""
+TAG = "assay.traces"
+
+
+@dataclass(frozen=True)
+class QuestionRecord:
+    """What a trial did with one question.
+
+    `inputs` are the question and what was said before it, `outputs` the passages by chunk_id and the answer if there is one.
+    `documents` are the passages as MLflow shows them, `scores` the metrics as typed that apply, `expectations` the gold.
+    """
+
+    query_id: str
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    scores: Mapping[str, float]
+    documents: Sequence[Mapping[str, Any]] = ()
+    expectations: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    failed: bool = False
+
+
+def send(record: tracking.SweepRecord, parent: str, questions: Mapping[str, Sequence[QuestionRecord]], uri: str) -> None:
+    """Send questions of trials that stand below a parent run, by trial id.
+
+    A run whose tag says that the same questions are there is left alone. Otherwise the traces of an earlier sending, whole or
+    broken off, are replaced. ServiceError if MLflow cannot take them.
+    """
+    with tracking.told(uri, record.experiment), tracked.alone(uri):
+        client = tracking.client_of(uri)
+        experiment = tracking.experiment_of(client, uri, record.experiment)
+        there = tracking.sent_trials(client, experiment, parent)
+        for trial in (trial for trial in record.trials if questions.get(trial.trial_id)):
+            run = there.get((trial.trial_id, tracked.config_digest(trial), trial.status))
+            asked = questions[trial.trial_id][:LIMIT]
+            state = digest([asdict(question) for question in asked])
+            if run and run.data.tags.get(TAG) != state:
+                _send(client.tracking_uri, run, asked)
+                client.set_tag(run.info.run_id, TAG, state)
+
+
+def _send(uri: str, run: "Run", asked: Sequence[QuestionRecord]) -> None:
+    from mlflow.tracing.client import TracingClient
+
+    experiment, client = run.info.experiment_id, TracingClient(uri)
+    # MLflow lists the newest first, so an earlier question has a later time, in ms.
+    timed = [(run.info.start_time + len(asked) - place, question) for place, question in enumerate(asked)]
+    for begin in range(0, len(timed), BATCH):
+        batch = timed[begin : begin + BATCH]
+        client.delete_traces(experiment, trace_ids=[_trace_id(run, question) for _, question in batch])
+        for time, question in batch:
+            client.start_trace(_info(run, question, time))
+        client.log_spans(experiment, [span for time, question in batch for span in _spans(run, question, time)])
+
+
+def _trace_id(run: "Run", question: QuestionRecord) -> str:
+    return f"tr-{digest(run.info.run_id, question.query_id)[:32]}"
+
+
+def _info(run: "Run", question: QuestionRecord, time: int) -> "TraceInfo":
+    """A trace without its spans."""
+    from mlflow.entities import TraceInfo, TraceLocation, TraceState
+
+    outputs = plain(question.outputs)
+    return TraceInfo(
+        _trace_id(run, question),
+        TraceLocation.from_experiment_id(run.info.experiment_id),
+        time,
+        TraceState.ERROR if question.failed else TraceState.OK,
+        request_preview=plain(question.inputs)["question"][:PREVIEW],
+        response_preview=str(outputs.get("answer") or "; ".join(outputs["passages"]))[:PREVIEW],
+        client_request_id=question.query_id,
+        trace_metadata={"mlflow.sourceRun": run.info.run_id},
+        tags={"mlflow.traceName": "question", **tracked.fitting(question.tags, tracked.LONGEST_TAG)},
+        assessments=list(_assessments(run, question)),
+    )
+
+
+def _assessments(run: "Run", question: QuestionRecord) -> Iterator["Assessment"]:
+    from mlflow.entities import AssessmentSource, Expectation, Feedback
+
+    of_run = {"mlflow.assessment.sourceRunId": run.info.run_id}
+    code, people = AssessmentSource("CODE", "assay"), AssessmentSource("HUMAN", "golden set")
+    for name, score in question.scores.items():
+        yield Feedback(tracked.metric_name(name), score, source=code, metadata=of_run)
+    for name, gold in plain(question.expectations).items():
+        yield Expectation(name, gold, source=people, metadata=of_run)
+
+
+def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
+    """The steps of a question; how long each took is not known, so all stand at one time, in ms."""
+    from mlflow.entities import Span
+
+    trace_id, outputs = _trace_id(run, question), question.outputs
+    steps = [
+        ("question", "CHAIN", outputs),
+        ("search", "RETRIEVER", question.documents),
+        ("answer", "LLM", outputs.get("answer")),
+    ]
+    root = digest(trace_id, "question")[:16]
+    for name, kind, output in steps[: 3 if "answer" in outputs else 2]:
+        given = {"traceRequestId": trace_id, "spanType": kind, "spanInputs": question.inputs, "spanOutputs": output}
+        told: dict[str, Any] = {
+            "trace_id": trace_id,
+            "span_id": digest(trace_id, name)[:16],
+            "parent_span_id": None if name == "question" else root,
+            "name": name,
+            "start_time_unix_nano": time * 1_000_000,
+            "end_time_unix_nano": time * 1_000_000,
+            "status": {"code": f"STATUS_CODE_{'ERROR' if question.failed else 'OK'}", "message": ""},
+            "attributes": {f"mlflow.{key}": json.dumps(plain(value), ensure_ascii=False) for key, value in given.items()},
+            "events": [],
+        }
+        yield Span.from_dict(told)
