@@ -3,7 +3,7 @@
 from typing import Any
 
 from rag.analysis.gate.spec import EXIT_CODES
-from rag.evaluation.data.golden import SPLITS
+from rag.core.records import SPLITS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]

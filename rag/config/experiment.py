@@ -19,7 +19,7 @@ from rag.config.identity import Digests
 from rag.config.parameters import shown
 from rag.config.space import Choice, Space, Trial
 from rag.core.errors import ConfigError, ProblemsError, closest
-from rag.evaluation.data.golden import SPLITS
+from rag.core.records import SPLITS
 
 __all__ = ["Choice", "Experiment", "Trial", "ad_hoc", "label", "load", "locate"]
 

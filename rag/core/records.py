@@ -18,6 +18,9 @@ Allowed = NDArray[np.bool_]
 Arrays = Mapping[str, NDArray[Any]]
 """Named arrays without Python objects: what an index is made of, and what a store can hold."""
 
+SPLITS = ("tune", "holdout")
+"""The parts of a golden set: one to choose by, one to confirm the choice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

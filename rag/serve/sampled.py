@@ -4,18 +4,15 @@ import os
 import queue
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rag.core.errors import ConfigError
 from rag.serve.logs import FAILURES
 from rag.serve.observing import Seen
 from rag.serve.spans import SEARCHING, laid_out
-
-if TYPE_CHECKING:
-    from mlflow.entities.span import LiveSpan
+from rag.tracking.request_traces import RequestTrace, Step, TraceLog
 
 VARIABLE = "MLFLOW_TRACKING_URI"
-EXPERIMENT = "MLFLOW_EXPERIMENT_NAME"
 WAITING = 256
 """Traces that may wait for an MLflow that is slow; what comes then is not sent."""
 
@@ -35,7 +32,7 @@ class Sampled:
             raise ConfigError("RAG_TRACE_SHARE", f"is {share:g}, and {VARIABLE} is not set", remedy)
         self._share, self._log_texts = share, log_texts
         self._waiting: queue.Queue[Seen | None] = queue.Queue(WAITING)
-        self._experiment: str | None = None
+        self._log = TraceLog()
         self._thread = threading.Thread(target=self._work, name="mlflow traces", daemon=True)
         self._thread.start()
 
@@ -60,43 +57,30 @@ class Sampled:
     def _work(self) -> None:
         while (seen := self._waiting.get()) is not None:
             try:
-                self._send(seen, seen.told or {})
+                self._log.log(_trace(seen, seen.told or {}, self._log_texts))
             except Exception as error:  # Whatever it is, the next request is to be traced as well.
                 told = {"request": seen.request, "error": type(error).__name__}
                 FAILURES.warning("a trace is lost", extra={"told": told})
-        if self._experiment is not None:
-            import mlflow
-
-            mlflow.flush_trace_async_logging()
-
-    def _send(self, seen: Seen, told: Mapping[str, Any]) -> None:
-        import mlflow
-
-        if self._experiment is None:
-            name = os.environ.get(EXPERIMENT) or "assay"
-            known = mlflow.get_experiment_by_name(name)
-            self._experiment = str(known.experiment_id) if known else mlflow.create_experiment(name)
-        root = mlflow.start_span_no_context(
-            name=f"{seen.method} {seen.route}",
-            span_type="CHAIN",
-            inputs=_inputs(told, self._log_texts),
-            attributes=_attributes(seen, told),
-            tags={"assay.bundle": told["bundle"], "assay.model": told["model"]},
-            metadata={"mlflow.trace.user": seen.owner or "", "mlflow.trace.session": told.get("session") or ""},
-            experiment_id=self._experiment,
-            start_time_ns=seen.began,
-        )
-        for name, began, ended in laid_out(seen):
-            _step(root, name, began, ended)
-        root.end(outputs=_outputs(told, self._log_texts), end_time_ns=max(seen.ended, seen.began + 1))
+        self._log.flush()
 
 
-def _step(root: "LiveSpan", name: str, began: int, ended: int) -> None:
-    import mlflow
+def _trace(seen: Seen, told: Mapping[str, Any], texts: bool) -> RequestTrace:
+    return RequestTrace(
+        name=f"{seen.method} {seen.route}",
+        inputs=_inputs(told, texts),
+        outputs=_outputs(told, texts),
+        attributes=_attributes(seen, told),
+        tags={"assay.bundle": told["bundle"], "assay.model": told["model"]},
+        metadata={"mlflow.trace.user": seen.owner or "", "mlflow.trace.session": told.get("session") or ""},
+        began=seen.began,
+        ended=max(seen.ended, seen.began + 1),
+        steps=tuple(Step(name, _kind(name), began, ended) for name, began, ended in laid_out(seen)),
+    )
 
+
+def _kind(step: str) -> str:
     kinds = {"embed": "EMBEDDING", "rerank": "RERANKER", "generate": "CHAT_MODEL"}
-    kind = kinds.get(name, "RETRIEVER" if name in SEARCHING else "CHAIN")
-    mlflow.start_span_no_context(name=name, span_type=kind, parent_span=root, start_time_ns=began).end(end_time_ns=ended)
+    return kinds.get(step, "RETRIEVER" if step in SEARCHING else "CHAIN")
 
 
 def _attributes(seen: Seen, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import pytest
 from rated import BAD, FERRY, context, opinion, told
 
 from rag.components.loaders.folder import FolderLoader, NativeQuestions
-from rag.core.records import Document, Turn
+from rag.core.records import SPLITS, Document, Turn
 from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.golden import SPLITS, Golden
+from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.review import drafts as review
 from rag.evaluation.data.review.drafts import draft
 

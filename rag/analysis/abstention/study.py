@@ -12,8 +12,7 @@ from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import Experiment
 from rag.config.space import Trial
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Example, Hit
-from rag.evaluation.data.golden import SPLITS
+from rag.core.records import SPLITS, Example, Hit
 from rag.evaluation.evaluate import Scores
 from rag.evaluation.statistics.agreement import Estimate
 from rag.execution.graph import plan

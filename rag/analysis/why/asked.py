@@ -12,9 +12,9 @@ from rag.config.experiment import Experiment
 from rag.config.space import Trial
 from rag.config.wiring import control_of
 from rag.core.errors import ConfigError, DataError
-from rag.core.records import Example
+from rag.core.records import SPLITS, Example
 from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.golden import SPLITS, Golden
+from rag.evaluation.data.golden import Golden
 from rag.execution.graph import plan
 from rag.execution.graph.execute import Listener, executor_of
 from rag.execution.graph.plan import Plan, PlannedTrial

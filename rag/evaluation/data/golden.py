@@ -12,10 +12,9 @@ from rag.components.loaders.files import gathered
 from rag.components.loaders.gold import Documents, find_document
 from rag.components.loaders.tree import Skipped, SkippedWarning, tally
 from rag.core.errors import DataError, UserError, closest, together
-from rag.core.records import Document, Evidence, Example, Span
+from rag.core.records import SPLITS, Document, Evidence, Example, Span
 from rag.core.roles import Loader, Questions
 
-SPLITS = ("tune", "holdout")
 """The names that questions are dealt to when their dataset has no splits of its own."""
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs before some are kept back.

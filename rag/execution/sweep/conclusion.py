@@ -9,7 +9,7 @@ import numpy as np
 
 from rag.config.experiment import Trial
 from rag.core.errors import DataError, ProblemsError, StoreError
-from rag.evaluation.data.golden import SPLITS
+from rag.core.records import SPLITS
 from rag.evaluation.statistics import effects
 from rag.evaluation.statistics.effects import Effects
 from rag.evaluation.statistics.paired import rough
