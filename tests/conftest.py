@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browsing import chromium
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser
-from small import write_golden
+from support.chromium import chromium
+from support.small_set import write_golden
 
 # How fast a machine draws examples says nothing about what is tested. The same examples everywhere: what passes here must not
 # fail elsewhere by its luck, and what fails fails again. `pytest --hypothesis-profile "new examples"` looks for others.

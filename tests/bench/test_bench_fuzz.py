@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from bench.measuring import Report
-from fuzzing import fuzz
-from small_server import ALICE, QUESTION, TWO_KEYS, ask, bearer, listening, small_app, small_bundle
+from support.fuzzed_requests import fuzz
+from support.small_server import ALICE, QUESTION, TWO_KEYS, ask, bearer, listening, small_app, small_bundle
 
 pytestmark = pytest.mark.bench
 

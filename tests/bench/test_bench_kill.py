@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from bench.measuring import Report, declared, needs_data, rag
-from small import AXES, write_experiment, write_golden
+from support.small_set import AXES, write_experiment, write_golden
 
 pytestmark = pytest.mark.bench
 

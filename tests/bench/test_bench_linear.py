@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from growing import HEADED, READ, SAID, Run, growth, look, scan
+from support.growing_texts import HEADED, READ, SAID, Run, growth, look, scan
 
 from rag.core.headings import sections
 

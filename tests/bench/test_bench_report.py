@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-import synthetic
 from bench.measuring import Report, timed
-from browsing import chromium
+from support import synthetic_reports
+from support.chromium import chromium
 
 from rag.reporting.report import page
 
@@ -26,7 +26,7 @@ def test_reports(tmp_path: Path) -> None:
     found = {}
     with chromium() as browser:
         for trials, questions in ((3, 20), (24, 120), (300, 500)):
-            material = synthetic.material(trials, questions)
+            material = synthetic_reports.material(trials, questions)
             path = tmp_path / f"{trials}.html"
             with timed() as taken:
                 path.write_text(page.render(material), "utf-8")

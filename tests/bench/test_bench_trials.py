@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench.measuring import Report, declared, largest, rag, timed, write_thousand
-from browsing import chromium
+from support.chromium import chromium
 
 from rag.execution.sweep.winner.contest import plausible
 

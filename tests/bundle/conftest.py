@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from forged import sealed
-from small import write_golden
+from support.forged_bundles import sealed
+from support.small_set import write_golden
 
 
 @pytest.fixture(scope="session")

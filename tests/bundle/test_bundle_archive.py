@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from forged import archived, forged, refusal, resealed, written
+from support.forged_bundles import archived, forged, refusal, resealed, written
 
 from rag.bundle import archive
 from rag.bundle.archive import FRAME, header, pack

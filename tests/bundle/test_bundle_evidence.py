@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from gated import write_gated, write_many
-from judges.texts import CONTEXTS, SUPPORTED, UNSUPPORTED
-from verbs import Verb, verb
+from support.command_line import Verb, verb
+from support.gate_experiment import write_gated, write_many
+from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 
 from rag.analysis import baseline
 from rag.bundle.opened import open_bundle
@@ -14,13 +14,13 @@ from rag.bundle.seal import export
 from rag.execution.judges.calibration import Card
 
 rag = pytest.fixture(verb)
-WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=judges.texts.WordEncoder")
+WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
 
 
 @pytest.fixture
 def study(here: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> str:
     """A study that was swept, whose answers a judge read."""
-    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("judges",))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
     write_many(here / "golden", 20)
     (here / "experiments").mkdir()
     fixed = ["", "generator=extractive", *(f'"{part}"' for part in WORDS), '"metrics=[ndcg@10,recall@5,faithfulness]"']

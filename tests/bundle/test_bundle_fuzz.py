@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from forged import resealed, sealed
 from numpy.typing import NDArray
-from small import write_golden
+from support.forged_bundles import resealed, sealed
+from support.small_set import write_golden
 
 from rag.bundle.opened import open_bundle
 from rag.bundle.refusal import BundleError

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from forged import Cases, appended, config, forged, node, refusal, written
+from support.forged_bundles import Cases, appended, config, forged, node, refusal, written
 
 OPENAI = "rag.components.generators.openai.OpenAiGenerator"
 DEEP = "{a: " * 200 + "1" + "}" * 200

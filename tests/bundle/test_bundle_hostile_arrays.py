@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forged import Cases, entry, forged, raw_entry, refusal, written
+from support.forged_bundles import Cases, entry, forged, raw_entry, refusal, written
 
 DENSE, WORDS, CHUNKS = "indexes/dense.entry", "indexes/bm25s.entry", "chunks.entry"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forged import Cases, Change, appended, forged, refusal, resealed, with_manifest, written
+from support.forged_bundles import Cases, Change, appended, forged, refusal, resealed, with_manifest, written
 
 from rag.bundle import contents
 from rag.bundle.layout import Limits

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from swept import sweep
+from support.swept_trial import sweep
 
 from rag.bundle import writing
 from rag.bundle.archive import pack

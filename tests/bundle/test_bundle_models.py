@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from forged import forged, node, refusal, resealed
+from support.forged_bundles import forged, node, refusal, resealed
 
 from rag.bundle import contents
 from rag.bundle import opened as opening

@@ -4,11 +4,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import forged
 import numpy as np
 import pytest
-from forged import refusal, resealed
-from small import write_golden
+from support import forged_bundles
+from support.forged_bundles import refusal, resealed
+from support.small_set import write_golden
 
 from rag.bundle import layout, seal
 from rag.bundle.archive import pack
@@ -71,7 +71,7 @@ def test_a_link_to_a_bundle_is_followed(base: Path, tmp_path: Path) -> None:
 
 def test_every_index_that_there_is_opens(here: Path, golden: Path) -> None:
     given = ["chunker=fixed", "chunker.size=60", "index=[bm25,bm25s,dense,faiss_hnsw,faiss_ivf]"]
-    opened = open_bundle(forged.sealed(here / "bundle", golden, *given))
+    opened = open_bundle(forged_bundles.sealed(here / "bundle", golden, *given))
     assert len(opened.pipeline.traces(QUESTIONS[:1])[0].indexes) == 5
 
 
@@ -110,7 +110,7 @@ class TestServers:
 
     def bundle(self, base: Path, target: Path, **values: object) -> Path:
         given = {"target": "rag.components.generators.openai.OpenAiGenerator", "model": "m", **values}
-        return forged.forged(base, target, forged.node("generator", **given))
+        return forged_bundles.forged(base, target, forged_bundles.node("generator", **given))
 
     @pytest.mark.parametrize(
         ("url", "variable"),
@@ -169,9 +169,9 @@ class Writer:
 """
 
 
-def selecting(target: str, **values: Any) -> forged.Change:
+def selecting(target: str, **values: Any) -> forged_bundles.Change:
     """Make a component of a plugin the one selector."""
-    return forged.config(lambda known: known.update(selector={"fewer": {"_target_": target, **values}}))
+    return forged_bundles.config(lambda known: known.update(selector={"fewer": {"_target_": target, **values}}))
 
 
 class TestPlugins:
@@ -185,7 +185,7 @@ class TestPlugins:
         monkeypatch.chdir(tmp_path)
 
     def test_a_trusted_package_may_be_named(self, base: Path, tmp_path: Path) -> None:
-        made = forged.forged(base, tmp_path / "b", selecting(target="fewer.Fewer", count=2))
+        made = forged_bundles.forged(base, tmp_path / "b", selecting(target="fewer.Fewer", count=2))
         assert "outside of rag" in refusal(made).what
         opened = open_bundle(made, packages=("fewer",))
         assert len(opened.pipeline.traces(QUESTIONS[:1])[0].selected.row(0)) == 2
@@ -201,7 +201,7 @@ class TestPlugins:
         ],
     )
     def test_nothing_else_of_it_is_built(self, base: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
-        made = forged.forged(base, tmp_path / "b", selecting(**values))
+        made = forged_bundles.forged(base, tmp_path / "b", selecting(**values))
         assert words in str(refusal(made, packages=("fewer",)))
         assert not (tmp_path / "canary").exists()
 
@@ -215,7 +215,7 @@ def test_a_conf_folder_that_lies_beside_a_bundle_trusts_nobody(
         "model": "m",
         "base_url": "https://stranger.example/v1",
     }
-    made = forged.forged(base, tmp_path / "b", forged.node("generator", **given))
+    made = forged_bundles.forged(base, tmp_path / "b", forged_bundles.node("generator", **given))
     (tmp_path / "conf" / "generator").mkdir(parents=True)
     preset = "_target_: rag.components.generators.openai.OpenAiGenerator\nbase_url: https://stranger.example/v1\n"
     preset += "api_key_env: OPENAI_API_KEY\n"
@@ -229,7 +229,7 @@ def test_documents_may_be_named_in_any_language(here: Path, name: str) -> None:
     (golden / "documents" / "winter.md").rename(golden / "documents" / name)
     lines = (golden / "questions.jsonl").read_text("utf-8").splitlines(keepends=True)
     (golden / "questions.jsonl").write_text("".join(line for line in lines if "winter.md" not in line), "utf-8")
-    opened = open_bundle(forged.sealed(here / "b", golden))
+    opened = open_bundle(forged_bundles.sealed(here / "b", golden))
     assert name in {document.doc_id for document in opened.pipeline.corpus.documents}
 
 

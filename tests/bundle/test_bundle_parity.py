@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 import yaml
-from forged import resealed
-from running_server import key_of, running
-from scripted_server import answer, say, serving
-from small import write_golden
-from swept import sweep, trials
-from verbs import verb
+from support.command_line import verb
+from support.forged_bundles import resealed
+from support.running_server import key_of, running
+from support.scripted_server import answer, say, serving
+from support.small_set import write_golden
+from support.swept_trial import sweep, trials
 
 from rag.bundle import parity, proof, remote
 from rag.bundle.measured import measured

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from swept import called, sweep, trials
-from verbs import Verb, verb
+from support.command_line import Verb, verb
+from support.swept_trial import called, sweep, trials
 
 from rag.analysis import baseline
 from rag.bundle import leaks, seal

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small import write_golden
-from swept import PLAIN, sweep, trials
-from tiny_model import write_tiny
-from verbs import verb
+from support.command_line import verb
+from support.small_set import write_golden
+from support.swept_trial import PLAIN, sweep, trials
+from support.tiny_model import write_tiny
 
 from rag.bundle.archive import pack
 from rag.bundle.layout import KEPT

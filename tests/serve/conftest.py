@@ -5,8 +5,8 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from databases import Postgres, postgres
-from small_server import small_bundle
+from support.databases import Postgres, postgres
+from support.small_server import small_bundle
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_server import Live, live
-from small import TEXTS
-from small_server import QUESTION, small_bundle
+from support.live_server import Live, live
+from support.small_server import QUESTION, small_bundle
+from support.small_set import TEXTS
 
 from rag.bundle.opened import open_bundle
 from rag.serve import promised, promised_openai, writing

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from live_server import PATIENT
-from serving_process import serving
-from small_server import small_bundle
+from support.live_server import PATIENT
+from support.serving_process import serving
+from support.small_server import small_bundle
 
 BEGUN = b"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
 """A request whose body has not ended."""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from small import write_golden
+from support.small_set import write_golden
 
 from rag.components.embedders.hashing import HashingEmbedder
 from rag.components.queries.none import AsTyped

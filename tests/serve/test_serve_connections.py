@@ -11,8 +11,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 import httpx
 import pytest
 from fastapi import Request, Response
-from small_server import ALICE, TWO_KEYS, bearer, echo, guarded, listening, stream_of
 from starlette.concurrency import run_in_threadpool
+from support.small_server import ALICE, TWO_KEYS, bearer, echo, guarded, listening, stream_of
 
 from rag.serve import connections
 from rag.serve.connections import BoundedConnection

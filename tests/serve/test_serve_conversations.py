@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from databases import KINDS, file_url
+from support.databases import KINDS, file_url
 
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.records import Turn

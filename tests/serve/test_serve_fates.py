@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_server import QUESTION, small_bundle
+from support.small_server import QUESTION, small_bundle
 
 from rag.bundle.opened import open_bundle
 from rag.core.rankings import NOTHING, Rankings

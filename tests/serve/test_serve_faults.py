@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from databases import KINDS, Postgres, file_url, postgres
-from running_server import CONVERSING, Running, running
-from small_server import small_bundle
+from support.databases import KINDS, Postgres, file_url, postgres
+from support.running_server import CONVERSING, Running, running
+from support.small_server import small_bundle
 
 from rag.serve import database
 

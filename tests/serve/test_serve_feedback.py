@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
-from databases import KINDS, file_url
-from running_server import CONVERSING, Running, running
-from small_server import small_bundle
-from verbs import verb
+from support.command_line import verb
+from support.databases import KINDS, file_url
+from support.running_server import CONVERSING, Running, running
+from support.small_server import small_bundle
 
 from rag.core.errors import ServiceError
 from rag.serve.purging import purging

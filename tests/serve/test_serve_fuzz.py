@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
-from fuzzing import HOSTILE, fuzz
-from small_server import ALICE, QUESTION, TWO_KEYS, ask, bearer, listening, small_app, small_bundle
+from support.fuzzed_requests import HOSTILE, fuzz
+from support.small_server import ALICE, QUESTION, TWO_KEYS, ask, bearer, listening, small_app, small_bundle
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import Request, Response
-from small_server import ALICE, TWO_KEYS, ask, bearer, echo, guarded, small_app, small_bundle, stream_of, talk
+from support.small_server import ALICE, TWO_KEYS, ask, bearer, echo, guarded, small_app, small_bundle, stream_of, talk
 
 from rag.serve.guarding import SECURITY
 

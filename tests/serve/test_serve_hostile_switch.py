@@ -11,11 +11,11 @@ from pathlib import Path
 from shutil import copytree, rmtree
 
 import httpx
-from changing import digest, measured
-from forged import Change, forged, node
-from live_server import PATIENT
-from serving_process import serving
-from small_server import ALICE, QUESTION, bearer
+from support.changing_bundles import digest, measured
+from support.forged_bundles import Change, forged, node
+from support.live_server import PATIENT
+from support.serving_process import serving
+from support.small_server import ALICE, QUESTION, bearer
 
 from rag.serve.served import Served
 

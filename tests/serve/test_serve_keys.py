@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_server import ALICE, BOB, TWO_KEYS, ask, bearer, small_app, small_bundle
-from verbs import Verb, verb
+from support.command_line import Verb, verb
+from support.small_server import ALICE, BOB, TWO_KEYS, ask, bearer, small_app, small_bundle
 
 from rag.core.errors import ConfigError
 from rag.core.redaction import shown

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from fastapi import Request, Response
-from small_server import ALICE, BOB, QUESTION, TWO_KEYS, ask, bearer, guarded, small_app, small_bundle, stream_of
+from support.small_server import ALICE, BOB, QUESTION, TWO_KEYS, ask, bearer, guarded, small_app, small_bundle, stream_of
 
 from rag.serve.logs import LOGGING
 

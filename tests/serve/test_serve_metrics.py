@@ -8,7 +8,20 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request, Response
 from prometheus_client.parser import text_string_to_metric_families
-from small_server import ALICE, BOB, QUESTION, TWO_KEYS, ask, bearer, echo, guarded, small_app, small_bundle, stream_of, talk
+from support.small_server import (
+    ALICE,
+    BOB,
+    QUESTION,
+    TWO_KEYS,
+    ask,
+    bearer,
+    echo,
+    guarded,
+    small_app,
+    small_bundle,
+    stream_of,
+    talk,
+)
 
 CANARY = "Canary-Wombat-4711"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import openai
 import pytest
-from live_server import PATIENT, Live, live
-from scripted_server import Script, error, say, serving
-from small_server import ALICE, BOB, QUESTION, TWO_KEYS, small_bundle
+from support.live_server import PATIENT, Live, live
+from support.scripted_server import Script, error, say, serving
+from support.small_server import ALICE, BOB, QUESTION, TWO_KEYS, small_bundle
 
 from rag.serve import promised_openai
 from rag.serve.served import Served

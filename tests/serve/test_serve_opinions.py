@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from databases import KINDS, file_url
+from support.databases import KINDS, file_url
 
 from rag.core.records import Turn
 from rag.serve import conversations

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from live_server import PATIENT, live
-from scripted_server import error, say, serving
-from small_server import QUESTION, small_bundle
+from support.live_server import PATIENT, live
+from support.scripted_server import error, say, serving
+from support.small_server import QUESTION, small_bundle
 
 from rag.bundle.opened import Bundle, open_bundle
 from rag.components.generators.openai import OpenAiGenerator

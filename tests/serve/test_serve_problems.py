@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_server import Live, live
-from scripted_server import error, hang_up, say, serving, too_long, wrong_key
-from small_server import QUESTION, small_bundle
+from support.live_server import Live, live
+from support.scripted_server import error, hang_up, say, serving, too_long, wrong_key
+from support.small_server import QUESTION, small_bundle
 
 from rag.serve import promised
 from rag.serve.served import Served

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from collecting import collecting
-from live_server import PATIENT
-from serving_process import serving
-from small_server import ALICE, BOB, QUESTION, TWO_KEYS, bearer, small_bundle
+from support.live_server import PATIENT
+from support.serving_process import serving
+from support.small_server import ALICE, BOB, QUESTION, TWO_KEYS, bearer, small_bundle
+from support.span_collector import collecting
 
 CANARY = "Canary-Wombat-4711"
 

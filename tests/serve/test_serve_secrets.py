@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from live_server import live
-from scripted_server import error, serving
-from small_server import QUESTION, small_bundle
+from support.live_server import live
+from support.scripted_server import error, serving
+from support.small_server import QUESTION, small_bundle
 
 from rag.serve.problems import problem
 from rag.serve.served import Served

@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
-from live_server import PATIENT, Live, events, live
-from small_server import QUESTION, small_bundle
+from support.live_server import PATIENT, Live, events, live
+from support.small_server import QUESTION, small_bundle
 
 from rag.bundle.opened import Bundle, open_bundle
 from rag.core.errors import ServiceError

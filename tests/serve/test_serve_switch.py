@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from changing import digest, measured, replaced
-from live_server import PATIENT, live
-from small_server import QUESTION
+from support.changing_bundles import digest, measured, replaced
+from support.live_server import PATIENT, live
+from support.small_server import QUESTION
 
 from rag.bundle.opened import open_bundle
 from rag.core.errors import UserError

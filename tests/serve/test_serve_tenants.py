@@ -7,12 +7,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from databases import file_url
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, rule, run_state_machine_as_test
-from running_server import CONVERSING, Running, running
-from small_server import small_bundle
+from support.databases import file_url
+from support.running_server import CONVERSING, Running, running
+from support.small_server import small_bundle
 
 OWNERS = ("ann", "bob", "cat")
 STEPS = 1000

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collecting import collecting
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from small_server import ALICE, QUESTION, TWO_KEYS, bearer, small_app, small_bundle
 from starlette.testclient import TestClient
+from support.small_server import ALICE, QUESTION, TWO_KEYS, bearer, small_app, small_bundle
+from support.span_collector import collecting
 
 from rag.core.errors import ConfigError, MissingExtraError
 from rag.serve import sampled, spans

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from changing import digest, measured, replaced
-from live_server import PATIENT, events, live
-from scripted_server import Exchange, serving, stream
-from small_server import QUESTION, small_bundle
-from verbs import Verb, verb
+from support.changing_bundles import digest, measured, replaced
+from support.command_line import Verb, verb
+from support.live_server import PATIENT, events, live
+from support.scripted_server import Exchange, serving, stream
+from support.small_server import QUESTION, small_bundle
 
 from rag.serve.served import Served
 

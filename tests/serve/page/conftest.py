@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from page_server import Opened, Served, page_server
 from playwright.sync_api import Browser
+from support.page_server import Opened, Served, page_server
 
 LEFT_OUT = ("the server responded with a status of", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_")
 """What Chromium itself writes about answers that are no success, and servers that are gone; tests provoke these."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
-from browsing import CONTRAST
-from page_server import FERRY, LEAVE, Opened, Served, say, sealed
 from playwright.sync_api import expect
-from running_server import key_of, running
-from scripted_server import serving
+from support.chromium import CONTRAST
+from support.page_server import FERRY, LEAVE, Opened, Served, say, sealed
+from support.running_server import key_of, running
+from support.scripted_server import serving
 
 Open = Callable[..., Opened]
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}

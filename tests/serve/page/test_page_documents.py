@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from page_server import Opened, Served, page_server, say
 from playwright.sync_api import expect
+from support.page_server import Opened, Served, page_server, say
 
 Open = Callable[..., Opened]
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from page_server import FERRY, HOSTILE, LEAVE, PERMIT, Opened, page_server, say
 from playwright.sync_api import expect
+from support.page_server import FERRY, HOSTILE, LEAVE, PERMIT, Opened, page_server, say
 
 ANSWER = "🌴 Up to five days may be carried over [1]. They are taken by 31 March."
 ORDERS = (

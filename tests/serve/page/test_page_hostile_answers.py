@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-import scripted_server
-from page_server import LEAVE, Opened, say
 from playwright.sync_api import expect
+from support import scripted_server
+from support.page_server import LEAVE, Opened, say
 
 EVIL = "http://evil.example"
 PIECES = [

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-import scripted_server
-from page_server import FERRY, LEAVE, Gate, Opened, Served, say, sealed
 from playwright.sync_api import expect
-from ports import free_port
-from running_server import Running
-from scripted_server import Script
+from support import scripted_server
+from support.page_server import FERRY, LEAVE, Gate, Opened, Served, say, sealed
+from support.ports import free_port
+from support.running_server import Running
+from support.scripted_server import Script
 
 
 @pytest.fixture

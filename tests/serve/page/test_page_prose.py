@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from page_server import Served
 from playwright.sync_api import Page
+from support.page_server import Served
 
 PIECES = [
     "# ", "## Title", "\n", "\n\n", "- ", "12. ", "* ", "|", "|---|", "| a | b |", "```", "~~~", "`", "``", "**", "*",

@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from page_server import FERRY, LEAVE, TEXTS, Opened, say
 from playwright.sync_api import Route, expect
+from support.page_server import FERRY, LEAVE, TEXTS, Opened, say
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from page_server import FERRY, LEAVE, Gate, Opened, page_server, say
 from playwright.sync_api import expect
-from scripted_server import broken
+from support.page_server import FERRY, LEAVE, Gate, Opened, page_server, say
+from support.scripted_server import broken
 
 Open = Callable[..., Opened]
 SESSION = "Object.values(JSON.parse(sessionStorage.getItem('assay.sessions')))[0]"

@@ -1,0 +1,376 @@
+"""`rag compare` as a person or a script uses it, on trials that a real sweep wrote down."""
+
+import contextlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import Verb, verb
+from support.small_set import write_experiment, write_golden
+
+from rag.analysis import baseline
+from rag.analysis.compare import Comparison, Table
+from rag.cli import verdicts
+from rag.config.experiment import load
+from rag.execution.graph import plan
+from rag.execution.store import upkeep
+from rag.execution.sweep import results, sweep
+
+AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
+METRICS = ', "metrics=[recall@k,ndcg@10,hit@1,exact_match]"'
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a golden set, and beside it one that the sweep of four trials ran in."""
+    folder = tmp_path_factory.mktemp("once")
+    write_golden(folder / "golden")
+    (folder / "here").mkdir()
+    with contextlib.chdir(folder / "here"):
+        sweep_in_place("study")
+    return folder
+
+
+@pytest.fixture
+def here(once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(once, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy" / "here")
+    return tmp_path / "copy" / "here"
+
+
+@pytest.fixture
+def golden(here: Path) -> Path:
+    return here.parent / "golden"
+
+
+@pytest.fixture
+def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    return verb(capsys, monkeypatch)
+
+
+@pytest.fixture
+def ids(here: Path) -> dict[str, str]:
+    """Ids of the four trials of the sweep, by name."""
+    return recorded_in("study")
+
+
+def sweep_in_place(name: str, axes: str = AXES, fixed: str = "") -> dict[str, str]:
+    """Run a small sweep in the working folder; the ids of its trials by name."""
+    given = f', "index=[bm25s]", fusion=single{METRICS}{fixed}'
+    path = Path(f"{name}.yaml")
+    ready = sweep.prepare(load(str(write_experiment(path, Path("../golden"), axes, given))))
+    sweep.write(sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None))
+    return recorded_in(name)
+
+
+def recorded_in(name: str) -> dict[str, str]:
+    trials = json.loads(Path(f"reports/{name}/trials.json").read_text("utf-8"))
+    return {trial["name"]: trial["trial"] for trial in trials}
+
+
+def edit(golden: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Change the questions of a golden set."""
+    path = golden / "questions.jsonl"
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    change(lines)
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+
+
+# What it says
+
+
+def test_two_trials_as_json(rag: Verb, ids: dict[str, str]) -> None:
+    said = rag("compare", ids["fixed-40 · k 1"], ids["whole · k 1"][:6], "--json")
+    assert (said.code, said.err) == (0, "")
+    told = said.json
+    assert told["base"] == {"trial": ids["fixed-40 · k 1"], "name": "fixed-40 · k 1"}
+    assert told["candidates"] == [{"trial": ids["whole · k 1"], "name": "whole · k 1"}]
+    assert (told["added"], told["removed"], told["changed"]) == ([], [], [])
+    overall = [row for row in told["rows"] if not row["slice"]]
+    # exact_match has no value, for nothing was generated; what is looked at by slice stands first.
+    assert [row["column"] for row in overall] == ["ndcg@10", "recall@k", "hit@1"]
+    assert {row["slice"] for row in told["rows"] if row["column"] == "ndcg@10"} == {"", "kind=factoid", "kind=multi_hop"}
+    board = json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]
+    means = {trial["trial"]: trial["metrics"]["recall@k"]["mean"] for trial in board}
+    row = overall[1]
+    assert row["n"] == 5, "the question that the corpus cannot answer has no retrieval score"
+    assert row["base_mean"] == pytest.approx(means[row["base_id"]])
+    assert row["candidate_mean"] == pytest.approx(means[row["candidate_id"]])
+    assert row["difference"] == pytest.approx(row["candidate_mean"] - row["base_mean"])
+    assert row["wins"] + row["ties"] + row["losses"] == 5
+    one = next(row for row in told["rows"] if row["slice"] == "kind=multi_hop")
+    assert (one["n"], one["p_adjusted"], one["detectable"]) == (1, None, None)
+    assert told["family"] == 4
+
+
+def test_help_tells_every_field_of_the_json() -> None:
+    words = set(re.findall(r"\w+", str(verdicts.compare.__doc__)))
+    assert {*Comparison.__dataclass_fields__, *Table.__dataclass_fields__, "base", "candidates", "significant"} <= words
+
+
+def test_nothing_runs(rag: Verb, ids: dict[str, str]) -> None:
+    before = {path: path.stat().st_mtime_ns for path in Path(".rag/store").rglob("*") if path.is_file()}
+    assert rag("compare", *ids.values()).code == 0
+    assert before == {path: path.stat().st_mtime_ns for path in Path(".rag/store").rglob("*") if path.is_file()}
+
+
+def test_same_comparison_same_bytes(rag: Verb, ids: dict[str, str]) -> None:
+    first, second = (rag("compare", *ids.values(), "--by", "kind,doc", "--json").out for _ in range(2))
+    assert first == second
+
+
+def test_the_tables_of_several_candidates(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    base, *others = ids
+    for width in (80, 120):
+        monkeypatch.setattr("rag.reporting.terminal.output.out._width", width)
+        said = rag("compare", *ids.values())
+        assert said.code == 0
+        lines = said.out.splitlines()
+        assert max(map(len, lines)) <= width
+        for name in others:
+            assert any(line.startswith(f"{name} {ids[name]}") and ids[base] in line for line in lines)
+        assert said.out.count("ndcg@10 by kind") == 3
+        assert "12 differences were looked at together" in " ".join(said.out.split())
+        assert "A single cluster of questions is not tested." in " ".join(said.out.split())
+    assert any("effect" in line for line in lines)
+
+
+def test_chosen_columns_and_slices(rag: Verb, ids: dict[str, str]) -> None:
+    sides = (ids["fixed-40 · k 1"], ids["whole · k 3"])
+    chosen = ("--metric", "hit@1", "--metric", "recall@k", "--by", "answerable, words,doc", "--json")
+    rows = rag("compare", *sides, *chosen).json["rows"]
+    assert list(dict.fromkeys(row["column"] for row in rows)) == ["hit@1", "recall@k"]
+    names = ["", "answerable=yes", "words=1-8", "doc=bus.md", "doc=ferry.md", "doc=rules.txt", "doc=winter.md"]
+    assert [row["slice"] for row in rows if row["column"] == "recall@k"] == names
+    assert all(not row["slice"] for row in rag("compare", *sides, "--by", "", "--json").json["rows"])
+
+
+def test_a_name_with_markup_stays_text(rag: Verb, golden: Path) -> None:
+    ids = sweep_in_place("odd", '  chunker: {"[bold]one[/bold]": chunker=whole, "[/red]": "chunker=fixed chunker.size=40"}')
+    said = rag("compare", *ids.values())
+    assert said.code == 0
+    assert set(ids) == {"[bold]one[/bold]", "[/red]"}
+    assert all(name in said.out for name in ids)
+
+
+# Baselines
+
+
+def baseline_of(trial_id: str, path: Path) -> str:
+    trial = sweep.recorded(trial_id)
+    store = upkeep.at(trial.config["store"])
+    made = plan.assemble(load("study.yaml"), [trial], store)
+    baseline.write(baseline.of(made.trials[0], made, store), path)
+    return str(path)
+
+
+def test_a_baseline_is_compared_like_a_trial(rag: Verb, ids: dict[str, str]) -> None:
+    one, other = ids["fixed-40 · k 1"], ids["whole · k 3"]
+    kept, copy = (baseline_of(trial, Path(f"kept/{trial}.json")) for trial in (one, other))
+    direct = rag("compare", one, other, "--json").json
+    for sides in ((kept, other), (one, copy), (kept, copy)):
+        told = rag("compare", *sides, "--json").json
+        assert (told["base"], told["candidates"], told["family"]) == (direct["base"], direct["candidates"], direct["family"])
+        for row, same in zip(told["rows"], direct["rows"], strict=True):
+            assert row["difference"] == pytest.approx(same["difference"], abs=1e-5)
+            assert (row["slice"], row["n"], row["clusters"], row["wins"]) == (
+                same["slice"],
+                same["n"],
+                same["clusters"],
+                same["wins"],
+            )
+    still = rag("compare", kept, one, "--json").json
+    assert {row["difference"] for row in still["rows"]} == {0}
+
+
+def test_baselines_of_public_data_find_it_where_it_lies(
+    rag: Verb, here: Path, golden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A trial is the same wherever its data lie, and is found in whatever was written down last.
+    shutil.rmtree("reports/study")
+    monkeypatch.setenv("RAG_DATA", str(golden.parent))
+    ids = sweep_in_place("public", fixed=', "dataset.path=${data}/golden"')
+    kept = [baseline_of(trial, Path(f"kept/{trial}.json")) for trial in ids.values()]
+    assert "${data}/golden" in Path(kept[0]).read_text("utf-8")
+    shutil.move(golden, here / "moved" / "golden")
+    monkeypatch.setenv("RAG_DATA", str(here / "moved"))
+    assert rag("compare", *kept).code == 0
+
+
+def test_a_baseline_of_older_questions_is_bridged(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+    kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
+
+    def change(lines: list[dict[str, Any]]) -> None:
+        lines[0]["answers"] = ["at seven"]
+        lines[1]["id"] = "q2b"
+
+    edit(golden, change)
+    newer = sweep_in_place("newer")
+    refused = rag("compare", kept, newer["whole · k 1"])
+    assert refused.code == 2
+    assert "golden differs" in refused.err
+    assert "--bridge questions" in refused.err
+    told = rag("compare", kept, newer["whole · k 1"], "--bridge", "questions", "--json").json
+    assert (told["added"], told["removed"], told["changed"]) == (["q2b"], ["q2"], ["q1"])
+    assert told["rows"][0]["n"] == 3
+    said = rag("compare", kept, newer["whole · k 1"], "--bridge", "questions").out
+    for name, ids_ in (("only a candidate has", "q2b"), ("only the base has", "q2"), ("say something else", "q1")):
+        assert f"Not compared: 1 question that {name}: {ids_}\n" in said
+
+
+def test_a_baseline_against_trials_that_asked_different_questions(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+    kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
+    shutil.copytree(golden, "../golden2")
+    edit(Path("../golden2"), lambda lines: lines[0].update(answers=["at seven"]))
+    newer = sweep_in_place("newer", fixed=", dataset.path=../golden2").values()
+    one = ids["whole · k 1"]
+    for two in newer:
+        for candidates in ((one, two), (two, one)):
+            told = rag("compare", kept, *candidates, "--bridge", "questions", "--json").json
+            assert told["changed"] == ["q1"]
+            overall = {
+                row["candidate_id"]: row["n"] for row in told["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")
+            }
+            assert overall == {one: 5, two: 4}
+
+
+def test_another_corpus_is_bridged(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+    kept = baseline_of(ids["whole · k 1"], Path("kept/study.json"))
+    (golden / "documents" / "new.md").write_text("# New\n\nA third line to Holm.", "utf-8")
+    newer = sweep_in_place("newer")
+    refused = rag("compare", kept, newer["whole · k 1"])
+    assert refused.code == 2
+    assert "corpus differs" in refused.err
+    assert rag("compare", kept, newer["whole · k 1"], "--bridge", "corpus").code == 0
+
+
+def test_splits_and_coverage_differ(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+    strict = sweep_in_place("strict", fixed=", coverage=0.9")
+    refused = rag("compare", ids["whole · k 1"], strict["whole · k 1"])
+    assert (refused.code, "coverage differs" in refused.err) == (2, True)
+    assert rag("compare", ids["whole · k 1"], strict["whole · k 1"], "--bridge", "coverage").code == 0
+    study = Path("study.yaml").read_text("utf-8")
+    Path("half.yaml").write_text(study.replace("split: all", "split: tune"), "utf-8")
+    half = rag("sweep", "half.yaml", "--no-track", "--json").json["trials"][0]["trial"]
+    refused = rag("compare", ids["whole · k 1"], half)
+    assert refused.code == 2
+    assert "they were asked the splits 'all' and 'tune'" in refused.err
+    told = rag("compare", ids["whole · k 1"], half, "--bridge", "questions", "--json").json
+    assert told["removed"] == ["q2", "q4", "q6"]
+
+
+def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
+    elsewhere = sweep_in_place("elsewhere", fixed=", store=other, index.bm25s.k1=0.4")
+    told = rag("compare", ids["whole · k 1"], elsewhere["whole · k 1"], "--json").json
+    assert told["candidates"][0]["trial"] == elsewhere["whole · k 1"]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("{one}",), "is all there is to compare"),
+        (("{one}", "{one}"), "names the same as"),
+        (("{one}", "{one:.5}"), "names the same as"),
+        (("{one}", "zzz"), "there is no trial 'zzz'"),
+        (("{one}", "{other}", "--metric", "ndgc@10"), "did you mean 'ndcg@10'"),
+        (("{one}", "{other}", "--metric", "exact_match"), "has no value in trial"),
+        (("{one}", "{other}", "--by", "kinds"), "did you mean 'kind'"),
+        (("{one}", "{other}", "--by", "kind,tag"), "--by tag: no question of this golden set has one"),
+        (("{one}", "{other}", "--by", "meta.titel"), "did you mean 'meta.title'"),
+        (("{one}", "{other}", "--bridge", "question"), "did you mean 'questions'"),
+        (("{one}", "nowhere.json"), "nowhere.json: there is no baseline yet"),
+        (("{one}", "study.yaml"), "study.yaml: is no baseline"),
+    ],
+)
+def test_what_cannot_be_asked(rag: Verb, ids: dict[str, str], arguments: tuple[str, ...], says: str) -> None:
+    named = {"one": ids["fixed-40 · k 1"], "other": ids["whole · k 1"]}
+    said = rag("compare", *(argument.format(**named) for argument in arguments))
+    assert (said.code, said.out) == (2, "")
+    assert says in said.err
+    assert "\n  → " in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_prefix_that_names_several_trials(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("reports/study/trials.json")
+    trials = json.loads(path.read_text("utf-8"))
+    for number, trial in enumerate(trials):
+        trial["trial"] = f"aa{number}"
+    path.write_text(json.dumps(trials), "utf-8")
+    said = rag("compare", "aa0", "aa")
+    assert (said.code, "'aa' names 4 trials" in said.err) == (2, True)
+    assert "write more of it: aa0, aa1, aa2, aa3" in said.err
+
+
+def test_documents_that_changed_since(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+    (golden / "documents" / "bus.md").write_text("# Bus\n\nA ticket costs four crowns.", "utf-8")
+    said = rag("compare", *list(ids.values())[:2])
+    assert said.code == 2
+    assert "its documents or its questions changed since it ran" in said.err
+    assert "run its sweep again" in said.err
+
+
+def test_a_golden_set_that_is_gone(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+    shutil.rmtree(golden)
+    said = rag("compare", *list(ids.values())[:2])
+    assert (said.code, "Traceback" in said.err) == (2, False)
+
+
+def test_a_config_from_before_a_key_was_one(rag: Verb, ids: dict[str, str]) -> None:
+    path = Path("reports/study/trials.json")
+    trials = json.loads(path.read_text("utf-8"))
+    for trial in trials:
+        del trial["config"]["coverage"]
+    path.write_text(json.dumps(trials), "utf-8")
+    said = rag("compare", *list(ids.values())[:2])
+    assert said.code == 2
+    assert "were written down before a config had 'coverage'" in said.err
+
+
+def test_a_store_that_was_cleared(rag: Verb, ids: dict[str, str]) -> None:
+    shutil.rmtree(".rag/store")
+    Path("reports/study/leaderboard.json").write_text("{", "utf-8")
+    said = rag("compare", *list(ids.values())[:2])
+    assert said.code == 2
+    assert "has no scores in the store" in said.err
+    assert "run its sweep again" in said.err
+
+
+def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rag.components.chunkers.fixed import FixedChunker
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("no scissors")
+
+    shutil.rmtree(".rag/store")
+    with monkeypatch.context() as patch:
+        patch.setattr(FixedChunker, "chunk", broken)
+        ids = sweep_in_place("study")
+    said = rag("compare", ids["whole · k 1"], ids["fixed-40 · k 1"])
+    assert said.code == 2
+    assert f"trial {ids['fixed-40 · k 1']} (fixed-40 · k 1): failed in its sweep and has no scores" in said.err
+    assert "rag sweep study" in said.err
+
+
+def test_scores_that_are_not_there_for_every_question(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = results.of
+
+    def holed(*given: Any) -> Any:
+        found = whole(*given)
+        if found.name == "whole · k 1":
+            found.scores.values[0, 0] = np.nan
+        return found
+
+    monkeypatch.setattr(results, "of", holed)
+    said = rag("compare", ids["fixed-40 · k 1"], ids["whole · k 1"])
+    assert said.code == 2
+    assert "1 questions have a value in only one of" in said.err
+    assert "the first is 'q1'" in said.err

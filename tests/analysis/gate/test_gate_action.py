@@ -1,0 +1,298 @@
+"""The shell steps of the action and of its workflow, run here: one comment is made, then kept up to date."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.gate_experiment import forge, write_gated, write_many
+
+ROOT = Path(__file__).parents[3]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/eval-gate.yml").read_text("utf-8"))
+COMMENT = WORKFLOW["jobs"]["comment"]
+STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step}
+PYTHON = f'#!/bin/bash\nexec {sys.executable} {{}} "$@"\n'
+GH = f"""#!{sys.executable}
+import json, os, pathlib, sys
+
+place = pathlib.Path(os.environ["GH_STATE"])
+comments = json.loads(place.read_text()) if place.exists() else []
+arguments = sys.argv[1:]
+with (place.parent / "gh.log").open("a") as log:
+    log.write(json.dumps(arguments) + "\\n")
+assert arguments[0] == "api", arguments
+assert os.environ["GH_TOKEN"] == "t0ken"
+if os.environ.get("GH_REFUSES"):
+    sys.exit("HTTP 403: Resource not accessible by integration")
+if "--header" in arguments:
+    url = arguments[-1]
+    assert url.startswith("repos/ann/study/contents/reports/baselines/") and url.endswith(".json?ref=ba5e"), url
+    before = place.parent / url.rpartition("/")[2].partition("?")[0]
+    if not before.exists():
+        print('{{"message": "Not Found"}}')
+        sys.exit("gh: Not Found (HTTP 404)")
+    print(before.read_text(), end="")
+    sys.exit()
+if "--method" not in arguments:
+    assert arguments[1:3] == ["--paginate", "--slurp"], arguments
+    print(json.dumps([comments[:2], comments[2:]]))
+    sys.exit()
+method, url = arguments[arguments.index("--method") + 1], arguments[arguments.index("--method") + 2]
+field = arguments[arguments.index("--field") + 1]
+assert field.startswith("body=@"), field
+body = pathlib.Path(field.removeprefix("body=@")).read_text()
+if method == "POST":
+    assert url == "repos/ann/study/issues/7/comments", url
+    comments.append({{"id": 100 + len(comments), "user": {{"type": "Bot"}}, "body": body}})
+else:
+    (mine,) = [comment for comment in comments if url == f"repos/ann/study/issues/comments/{{comment['id']}}"]
+    mine["body"] = body.replace("\\n", "\\r\\n")
+place.write_text(json.dumps(comments))
+"""
+
+
+class Job:
+    """A runner of GitHub, as far as a composite action sees one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.here, self.state = folder, folder / "here", folder / "comments.json"
+        self.assay, programs = folder / "assay", folder / "bin"
+        for path, text in (
+            (self.assay / ".venv/bin/rag", PYTHON.format("-m rag")),
+            (self.assay / ".venv/bin/python", PYTHON.format("")),
+            (programs / "gh", GH),
+            (programs / "make", f'#!/bin/bash\necho "$@" >> {folder}/make.log\n'),
+        ):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+            path.chmod(0o755)
+        self.path = f"{programs}:{os.environ['PATH']}"
+        self.refuses = self.fetched = ""
+
+    def step(self, step: dict[str, Any], values: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run one step as a runner does, with what its `env` asks for."""
+        given = {name: self.filled(text, values) for name, text in step.get("env", {}).items()}
+        files = {
+            "PYTHONPATH": str(ROOT),
+            "GITHUB_OUTPUT": str(self.folder / "output"),
+            "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
+        }
+        script = self.folder / "step.sh"
+        script.write_text(step["run"], "utf-8")
+        return subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
+            cwd=self.here,
+            env={"PATH": self.path, "HOME": str(self.folder), "GH_STATE": str(self.state), "GH_REFUSES": self.refuses}
+            | {"PYTHONPATH": str(ROOT)}
+            | files
+            | given,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def filled(self, text: str, values: dict[str, str]) -> str:
+        return re.sub(r"\$\{\{ *(.+?) *\}\}", lambda found: values[found[1]], text)
+
+    def run(self, **inputs: str) -> subprocess.CompletedProcess[str]:
+        """The steps of the action in their order; what the last one said."""
+        (self.folder / "output").unlink(missing_ok=True)
+        values = {
+            "github.action_path": str(self.assay),
+            "github.repository": "ann/study",
+            "github.event.pull_request.number": "7",
+            "github.event.pull_request.base.sha": "ba5e",
+            "inputs.token": "t0ken",
+            "github.token": "t0ken",
+            "matrix.experiment": inputs["experiment"],
+            "steps.gate.outputs.code": "",
+        } | {f"inputs.{name}": str(inputs.get(name, given.get("default"))) for name, given in ACTION["inputs"].items()}
+        values["inputs.token"] = "t0ken"
+        for name in ("Install", "Previous", "Gate"):
+            done = self.step(STEPS[name], values)
+            assert done.returncode == 0, done.stderr
+            self.fetched = done.stdout if name == "Previous" else self.fetched
+        self.said = done.stderr
+        values |= {f"steps.gate.outputs.{name}": value for name, value in self.outputs.items()}
+        done = self.step(next(step for step in COMMENT["steps"] if "run" in step), values)
+        assert done.returncode == 0, done.stderr
+        self.commented = done.stdout
+        return self.step(STEPS["Verdict"], values)
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        return dict(line.split("=", 1) for line in (self.folder / "output").read_text("utf-8").splitlines())
+
+    @property
+    def comments(self) -> list[dict[str, Any]]:
+        return json.loads(self.state.read_text("utf-8")) if self.state.exists() else []
+
+    @property
+    def methods(self) -> list[str]:
+        calls = [json.loads(line) for line in (self.folder / "gh.log").read_text("utf-8").splitlines()]
+        asked = [call for call in calls if "--header" not in call]
+        return [call[call.index("--method") + 1] if "--method" in call else "GET" for call in asked]
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """A checkout with a small experiment, swept, with its baseline."""
+    found = Job(tmp_path_factory.mktemp("job"))
+    found.here.mkdir()
+    (found.here / "experiments").mkdir()
+    for name, documents in (("study", 30), ("few", 7)):
+        write_many(found.here / name, documents)
+        write_gated(found.here / f"experiments/{name}.yaml", Path(name))
+        for arguments in (["sweep", name, "--no-track"], ["baseline", name]):
+            subprocess.run([sys.executable, "-m", "rag", *arguments], cwd=found.here, check=True, capture_output=True)
+    return found
+
+
+def test_one_comment_is_made_and_then_kept_up_to_date(job: Job) -> None:
+    job.state.write_text(
+        json.dumps([{"id": n, "user": {"type": "User"}, "body": "<!-- assay-gate study -->\nMe!"} for n in (1, 2)])
+    )
+    first = job.run(experiment="study", overrides="chunker.size=40")
+    assert (first.returncode, job.outputs) == (1, {"code": "1", "verdict": "FAIL"})
+    assert [comment["id"] for comment in job.comments] == [1, 2, 102]
+    assert job.comments[2]["body"].startswith("<!-- assay-gate study -->\n\n## FAIL: gate of <code>study</code>")
+    assert "cut apart by the chunker" in job.comments[2]["body"]
+    second = job.run(experiment="study")
+    assert (second.returncode, job.outputs) == (0, {"code": "0", "verdict": "PASS"})
+    assert [comment["id"] for comment in job.comments] == [1, 2, 102]
+    assert "## PASS: gate of" in job.comments[2]["body"]
+    third = job.run(experiment="study", overrides="chunker.size=40   index.bm25s.k1=1.1\n")
+    assert third.returncode == 1
+    assert len(job.comments) == 3
+    assert job.methods == ["GET", "POST", "GET", "PATCH", "GET", "PATCH"]
+    assert "## FAIL" in (job.folder / "summary").read_text("utf-8")
+
+
+def test_what_cannot_be_told_is_a_warning_unless_the_gate_says_otherwise(job: Job) -> None:
+    warned = job.run(experiment="few", overrides="chunker.size=580")
+    assert (warned.returncode, job.outputs["verdict"]) == (0, "INCONCLUSIVE")
+    assert "::warning::" in warned.stdout
+    assert job.run(experiment="few", overrides="chunker.size=580", inconclusive="fail").returncode == 1
+
+
+def test_inputs_are_text_to_the_shell(job: Job) -> None:
+    done = job.run(experiment="study", overrides="k=$(touch${IFS}pwned) `touch${IFS}pwned` ;touch pwned *")
+    assert done.returncode == 2
+    assert not list(job.folder.rglob("pwned"))
+    assert any("The gate of <code>study</code> could not be asked" in comment["body"] for comment in job.comments)
+    assert job.run(experiment="--help").returncode == 2
+
+
+def test_a_comment_that_is_refused_fails_nothing(job: Job) -> None:
+    job.refuses = "1"
+    done = job.run(experiment="study")
+    job.refuses = ""
+    assert done.returncode == 0
+    assert job.commented.startswith("::warning::")
+    assert job.fetched.startswith("::warning::The baseline of the base branch cannot be read")
+
+
+def test_the_comment_says_what_a_pull_request_did_to_its_own_baseline(job: Job) -> None:
+    def body() -> str:
+        job.run(experiment="study")
+        (text,) = [comment["body"] for comment in job.comments if "## PASS: gate of <code>study<" in comment["body"]]
+        return text
+
+    assert "**This change adds its own baseline" in body()
+    before = job.folder / "study.json"
+    before.write_bytes((job.here / "reports/baselines/study.json").read_bytes())
+    better = {"ndcg@10": 1.0, "recall@5": 1.0}
+    forge(before, lambda content: [line["scores"].update(better) for line in content["questions"].values()])
+    text = body()
+    assert "**This change replaces its own baseline&#58; questions 48 → 48, ndcg&#64;\u200b10 1.000 → 0." in text
+    assert text.index("replaces its own baseline") < text.index("| metric |")
+
+
+def test_no_script_holds_an_expression() -> None:
+    steps = [*ACTION["runs"]["steps"], *(step for job in WORKFLOW["jobs"].values() for step in job["steps"])]
+    scripts = [step["run"] for step in steps if "run" in step]
+    assert len(scripts) == 6
+    assert not any("${{" in script for script in scripts)
+    assert all(step["shell"] == "bash" for step in steps if "run" in step)
+
+
+def test_the_store_is_cached_and_the_results_are_kept() -> None:
+    used = {step["uses"].split("@")[0]: step["with"] for step in ACTION["runs"]["steps"] if "uses" in step}
+    assert used["actions/cache"]["path"] == ".rag/store"
+    assert ".rag/gate/junit.xml" in used["actions/upload-artifact"]["path"]
+
+
+FIND = next(step for step in WORKFLOW["jobs"]["baselines"]["steps"] if "run" in step)
+
+
+def names(job: Job, experiment: str) -> list[str]:
+    (job.folder / "output").write_text("", "utf-8")
+    done = job.step(FIND, {"inputs.experiment || ''": experiment})
+    assert done.returncode == 0, done.stderr
+    assert ("::notice::" in done.stdout) == (job.outputs["names"] == "[]")
+    return json.loads(job.outputs["names"])
+
+
+def test_the_workflow_finds_every_baseline_or_the_one_that_is_asked_for(job: Job) -> None:
+    odd = job.here / 'reports/baselines/o"dd $(touch pwned).json'
+    odd.write_text("{}", "utf-8")
+    assert names(job, "") == ["few", "study"]
+    assert names(job, "study") == ["study"]
+    assert names(job, "$(touch pwned)") == names(job, "../golden") == []
+    odd.unlink()
+    assert not list(job.folder.rglob("pwned"))
+
+
+def test_a_checkout_without_baselines_has_none(tmp_path: Path) -> None:
+    bare = Job(tmp_path)
+    bare.here.mkdir()
+    assert names(bare, "") == []
+
+
+def test_the_workflow_calls_the_action_with_inputs_that_it_has() -> None:
+    gate = WORKFLOW["jobs"]["gate"]
+    (call,) = [step for step in gate["steps"] if step.get("uses") == "./"]
+    assert call["with"].keys() <= ACTION["inputs"].keys()
+    assert gate["needs"] == "baselines"
+    assert WORKFLOW["jobs"]["baselines"]["outputs"] == {"names": "${{ steps.find.outputs.names }}"}
+    assert FIND["id"] == "find"
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+
+
+def test_the_job_that_writes_runs_nothing_of_a_pull_request() -> None:
+    may_write = [name for name, job in WORKFLOW["jobs"].items() if "write" in job.get("permissions", {}).values()]
+    assert may_write == ["comment"]
+    assert COMMENT["permissions"] == {"pull-requests": "write"}
+    assert [step["uses"].split("@")[0] for step in COMMENT["steps"] if "uses" in step] == ["actions/download-artifact"]
+    assert not re.search(r"\.venv|make|checkout", " ".join(step.get("run", "") for step in COMMENT["steps"]))
+    kept = next(step["with"] for step in ACTION["runs"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert kept["name"].removesuffix("${{ inputs.experiment }}") == "gate-"
+    assert ".rag/gate/comment.md" in kept["path"]
+
+
+def test_a_comment_of_another_experiment_is_not_posted(job: Job) -> None:
+    (job.here / ".rag/gate").mkdir(parents=True, exist_ok=True)
+    (job.here / ".rag/gate/comment.md").write_text("<!-- another-bot -->\nMine now\n", "utf-8")
+    values = {"matrix.experiment": "study", "github.token": "t0ken", "github.repository": "ann/study"}
+    before = job.comments
+    done = job.step(COMMENT["steps"][-1], values | {"github.event.pull_request.number": "7"})
+    assert "::warning::" in done.stdout
+    assert job.comments == before
+
+
+@pytest.mark.parametrize("path", ["action.yml", *(f".github/workflows/{name}.yml" for name in ("ci", "eval-gate"))])
+def test_actions_are_pinned_by_commit_and_keep_no_token(path: str) -> None:
+    content = yaml.safe_load((ROOT / path).read_text("utf-8"))
+    jobs = content["jobs"].values() if "jobs" in content else [content["runs"]]
+    used = [step for job in jobs for step in job["steps"] if step.get("uses", "./") != "./"]
+    assert used
+    for step in used:
+        assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step["uses"])
+        assert "checkout" not in step["uses"] or step["with"]["persist-credentials"] is False

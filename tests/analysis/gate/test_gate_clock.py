@@ -1,0 +1,116 @@
+"""Ratios of latencies: two pipelines in turns, an interval, and a store that remembers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import Verb
+from support.gate_experiment import forge, write_gated
+
+from rag.analysis.gate import clock
+from rag.analysis.gate.bounds import clocked
+from rag.analysis.gate.clock import Ratio
+from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS
+from rag.core.records import Example, Query
+from rag.execution.sweep.objective import Bound
+
+EXAMPLES = tuple(Example(Query(f"q{row}", f"Number {row}?")) for row in range(20))
+BOUND = Bound.parse("latency_p95_ratio <= 1.3")
+
+
+class Hours:
+    """A clock that goes on when a pipeline says so."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+class Slow:
+    """A pipeline that takes its time, ten times as much when it is asked something new, and notes when it was asked."""
+
+    def __init__(self, name: str, seconds: float, log: list[str], hours: Hours) -> None:
+        self.name, self.seconds, self.log, self.hours = name, seconds, log, hours
+
+    def answer(self, query: Query) -> None:
+        said = f"{self.name} {query.query_id}"
+        self.hours.now += self.seconds if said in self.log else 10 * self.seconds
+        self.log.append(said)
+
+
+@pytest.fixture
+def hours(monkeypatch: pytest.MonkeyPatch) -> Hours:
+    found = Hours()
+    monkeypatch.setattr(clock, "time", found)
+    return found
+
+
+def test_both_are_asked_in_turns_and_timed_warm(hours: Hours) -> None:
+    log: list[str] = []
+    pipelines: Any = Slow("base", 1 / 256, log, hours), Slow("candidate", 3 / 256, log, hours)
+    seconds = clock.timed(*pipelines, EXAMPLES)
+    assert seconds.tolist() == [[1 / 256, 3 / 256]] * 20
+    turns = clock.ROUNDS + 1
+    assert log[: 2 * turns] == ["base q0", "candidate q0"] * turns
+    assert log[2 * turns : 4 * turns] == ["candidate q1", "base q1"] * turns
+
+
+def test_slow_pipelines_are_asked_fewer_questions(hours: Hours) -> None:
+    pipelines: Any = Slow("base", clock.BUDGET, [], hours), Slow("candidate", clock.BUDGET, [], hours)
+    assert len(clock.timed(*pipelines, EXAMPLES)) == clock.LEAST
+
+
+def test_a_ratio_has_an_interval_that_knows_the_spread() -> None:
+    chance = np.random.default_rng(0)
+    steady = np.column_stack([np.full(64, 0.01), np.full(64, 0.02)])
+    assert clock.of(steady) == Ratio(2.0, 2.0, 2.0, 64)
+    wild = chance.lognormal(-4, 0.5, (64, 2))
+    found = clock.of(wild)
+    assert found == clock.of(wild)
+    assert found.low < found.value < found.high
+    assert found.low < 1 < found.high
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [(Ratio(1.1, 1.0, 1.3, 64), PASS), (Ratio(1.5, 1.31, 1.9, 64), FAIL), (Ratio(1.2, 1.0, 1.5, 64), INCONCLUSIVE)],
+)
+def test_a_bound_is_broken_only_when_all_of_the_interval_is_beyond_it(ratio: Ratio, verdict: str) -> None:
+    found = clocked(BOUND, ratio)
+    assert found.verdict == verdict
+
+
+def gate_of(bound: str) -> None:
+    write_gated(Path("study.yaml"), Path("../golden"), gate=f'gate: {{metrics: {{}}, bounds: ["latency_p95_ratio {bound}"]}}\n')
+
+
+def test_the_ratio_is_measured_once_and_then_remembered(rag: Verb) -> None:
+    gate_of("<= 1000")
+    first, second = (rag("gate", "study.yaml", "chunker.size=300", "--json") for _ in range(2))
+    assert (first.code, first.out) == (0, second.out)
+    (bound,) = first.json["bounds"]
+    assert 0 < bound["low"] <= bound["value"] <= bound["high"]
+    assert len(list(Path(".rag/store/latencies").rglob("*"))) == 2
+    gate_of("<= 0.001")
+    broken = rag("gate", "study.yaml", "chunker.size=300", "--json")
+    assert (broken.code, broken.json["bounds"][0]["value"]) == (1, bound["value"])
+
+
+def test_the_same_pipeline_is_not_timed(rag: Verb) -> None:
+    gate_of("<= 0.001")
+    said = rag("gate", "study.yaml", "--json")
+    assert (said.code, said.json["bounds"][0]["why"]) == (0, "not measured: the pipelines are the same")
+    # Another metric is another score, and no other pipeline.
+    again = rag("gate", "study.yaml", "metrics=[ndcg@10,recall@5,mrr@10]", "--json")
+    assert (again.code, again.json["bounds"][0]["why"]) == (0, "not measured: the pipelines are the same")
+
+
+def test_a_baseline_that_can_be_built_no_more_leaves_the_bound_open(rag: Verb) -> None:
+    gate_of("<= 1.3")
+    kept = Path("reports/baselines/study.json")
+    forge(kept, lambda content: content["config"]["chunker"].update({"_target_": "rag.components.chunkers.gone.GoneChunker"}))
+    said = rag("gate", "study.yaml", "chunker.size=300", "--json")
+    assert (said.code, said.json["verdict"]) == (3, "INCONCLUSIVE")
+    assert "there is no module 'rag.components.chunkers.gone'" in said.json["bounds"][0]["why"]

@@ -1,0 +1,206 @@
+"""Baselines that were edited, merged or forged: no such file becomes a verdict."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import Said, Verb
+from support.gate_experiment import forge
+
+from rag.analysis import baseline
+from rag.analysis.gate import measure
+from rag.config.experiment import load
+from rag.core.errors import DataError
+
+KEPT = Path("reports/baselines/study.json")
+WORSE = "chunker.size=40"
+"""A change that is shown to be worse."""
+Content = dict[str, Any]
+
+
+def gate(rag: Verb, *arguments: str) -> Said:
+    return rag("gate", "study.yaml", *arguments, "--json")
+
+
+def refused(said: Said) -> str:
+    """What a gate said that asked nothing."""
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"{KEPT}: ")
+    assert "rag baseline study" in said.err
+    return said.err
+
+
+def zero(content: Content) -> None:
+    for line in content["questions"].values():
+        line["scores"] = dict.fromkeys(line["scores"], 0.0)
+
+
+def thin(content: Content) -> None:
+    for name in sorted(content["questions"])[:57]:
+        del content["questions"][name]
+
+
+def add(content: Content) -> None:
+    content["questions"]["long-999"] = content["questions"]["long-001"]
+
+
+HEADER = {
+    "experiment": lambda content: content.update(experiment="other"),
+    "trial": lambda content: content.update(trial="narrow"),
+    "trial_id": lambda content: content.update(trial_id="0123456789"),
+    "choices": lambda content: content["choices"].update(chunker="narrow"),
+    "fingerprints": lambda content: content["fingerprints"].update(corpus="0" * 16),
+    "models": lambda content: content.update(models={"embedder": "sha256:0"}),
+    "judge": lambda content: content.update(judge="anybody"),
+    "score": lambda content: content.update(score="0" * 64),
+    "config": lambda content: content["config"]["chunker"].update(size=40),
+    "scores zeroed": zero,
+    "questions deleted": thin,
+    "question added": add,
+    "no digest": lambda content: content.pop("digest"),
+}
+
+
+@pytest.mark.parametrize("change", HEADER.values(), ids=HEADER.keys())
+def test_an_edited_line_is_noticed(rag: Verb, change: Callable[[Content], object]) -> None:
+    content = json.loads(KEPT.read_text("utf-8"))
+    change(content)
+    KEPT.write_text(json.dumps(content, indent=1), "utf-8")
+    with pytest.raises(DataError, match=r"was edited, or merged|has no digest") as caught:
+        baseline.load(KEPT)
+    assert caught.value.remedy == "take it from git, or make it: rag baseline study"
+
+
+def test_space_and_order_of_keys_are_no_edit(rag: Verb) -> None:
+    content = json.loads(KEPT.read_text("utf-8"))
+    KEPT.write_text(json.dumps(content, sort_keys=True), "utf-8")
+    assert baseline.load(KEPT).experiment == "study"
+
+
+def test_two_merged_baselines_are_refused(rag: Verb) -> None:
+    swept = json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]
+    (trial,) = (row["trial"] for row in swept if row["name"] == "narrow")
+    assert rag("baseline", "study.yaml", f"trial={trial}", "--baseline", "other.json").code == 0
+    mine, other = (path.read_text("utf-8").partition(' "questions"') for path in (KEPT, Path("other.json")))
+    KEPT.write_text("".join([*mine[:2], other[2]]), "utf-8")
+    assert "was edited, or merged from two versions" in refused(gate(rag, WORSE))
+    KEPT.write_text("".join(["<<<<<<< ours\n", *mine, "=======\n", *other, ">>>>>>> theirs\n"]), "utf-8")
+    assert "is no baseline" in refused(gate(rag, WORSE))
+
+
+def test_brackets_without_end_are_no_baseline(rag: Verb) -> None:
+    KEPT.write_text("[" * 100_000, "utf-8")
+    assert "its brackets are nested too deeply" in refused(gate(rag))
+    KEPT.write_text('{"config": ' + "[" * 900 + "]" * 900 + "}", "utf-8")
+    assert "is no baseline" in refused(gate(rag))
+
+
+# The same edits by an author who computes the digest again
+
+
+def test_a_forged_key_of_a_worse_candidate(rag: Verb) -> None:
+    assert gate(rag, WORSE).code == 1
+    key = measure.prepare(load("study.yaml"), [WORSE], KEPT).candidate.trial.ends.score
+    forge(KEPT, lambda content: content.update(score=key))
+    told = refused(gate(rag, WORSE))
+    assert "contradicts the scores that the store keeps under its key" in told
+    assert re.search(r"\d+ of 96 questions differ, the first is 'short-001': \S+ 1\.000 → 0\.", told)
+    shutil.rmtree(".rag")
+    told = refused(gate(rag, WORSE))
+    assert "has scores that today's code does not give, though its key is the same" in told
+    assert re.search(r"\d+ of 32 questions differ", told)
+
+
+def test_forged_scores(rag: Verb) -> None:
+    forge(KEPT, zero)
+    assert "96 of 96 questions differ" in refused(gate(rag))
+    assert "96 of 96 questions differ" in refused(gate(rag, WORSE))
+    shutil.rmtree(".rag")
+    assert "32 of 32 questions differ" in refused(gate(rag))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"), [(thin, "of the same golden set: 57 only there"), (add, "1 only here (the first: 'long-999')")]
+)
+def test_forged_questions(rag: Verb, change: Callable[[Content], object], said: str) -> None:
+    shutil.copy(KEPT, "honest.json")
+    forge(KEPT, change)
+    told = refused(gate(rag, WORSE))
+    assert f"has {len(json.loads(KEPT.read_text('utf-8'))['questions'])} questions, and trial" in told
+    assert said in told
+    assert said in rag("compare", str(KEPT), "honest.json").err
+
+
+def test_a_forged_key_of_a_stage_without_scores(rag: Verb) -> None:
+    entries = Path(".rag/store/stages").rglob("*")
+    others = [path.name for path in entries if path.is_file() and path.name != json.loads(KEPT.read_text("utf-8"))["score"]]
+    for key in others[:4]:
+        forge(KEPT, lambda content, key=key: content.update(score=key))
+        assert "contradicts the scores that the store keeps" in refused(gate(rag))
+
+
+@pytest.mark.parametrize("key", ["../../../here/study.yaml", "", "f" * 63])
+def test_a_forged_key_reaches_no_file(rag: Verb, key: str) -> None:
+    kept = Path(".rag/store/stages/../../../st/study.yaml")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine", "utf-8")
+    forge(KEPT, lambda content: content.update(score=key.replace("here/", "")))
+    assert "which is no sha256" in refused(gate(rag))
+    assert kept.read_text("utf-8") == "mine"
+
+
+# What changed is told, and what is compared is counted
+
+
+def test_a_change_is_told_where_no_score_depends_on_it(rag: Verb) -> None:
+    said = gate(rag, "prompt.style_or_tone=brief")
+    assert (said.code, said.json["sentence"].split(".")[0]) == (0, "Nothing that a score depends on differs from the baseline")
+    assert said.json["changed"] == [{"key": "prompt.style_or_tone", "baseline": "", "candidate": "brief"}]
+    assert "prompt.style_or_tone:  → brief" in rag("gate", "study.yaml", "prompt.style_or_tone=brief").out
+
+
+def test_documents_that_differ_are_the_reason(rag: Verb) -> None:
+    Path("../golden/documents/zz.txt").write_text("Nothing that anybody asks for.", "utf-8")
+    said = gate(rag, "--bridge", "corpus")
+    assert said.json["sentence"].endswith("The config is the baseline's: documents differ.")
+    assert [one["key"] for one in said.json["changed"]] == ["documents"]
+    assert "code" not in said.json["sentence"]
+
+
+def test_what_is_compared_is_counted(rag: Verb) -> None:
+    path = Path("../golden/questions.jsonl")
+    lines = path.read_text("utf-8").splitlines()
+    kept = [line for line in lines if '"cluster": "note-001.txt"' not in line]
+    kept[-1] = kept[-1].replace("How does one mend", "How do I mend")
+    path.write_text("\n".join(kept), "utf-8")
+    said = gate(rag, "--bridge", "questions")
+    assert (said.json["questions"], said.json["compared"]) == (94, 93)
+    assert said.json["apart"] == "2 removed (the first: 'long-001'), 1 changed (the first: 'long-059')"
+    assert said.json["sentence"].endswith("The config is the baseline's: questions differ.")
+    assert "\n93 of 94 questions (since the baseline: 2 removed" in rag("gate", "study.yaml", "--bridge", "questions").out
+    assert "93 of 94 questions &#40;since" in Path("reports/study/gate/gate.md").read_text("utf-8")
+
+
+# A pull request and its own baseline
+
+
+def test_a_baseline_is_held_against_the_one_that_it_replaces(rag: Verb) -> None:
+    def replaced(*given: str) -> str:
+        return str(gate(rag, *given).json["replaced"])
+
+    assert replaced() == ""
+    assert replaced("--previous", "none.json") == "This change adds its own baseline: the branch that it goes to has none."
+    before = Path("before.json")
+    before.write_bytes(KEPT.read_bytes())
+    assert replaced("--previous", "before.json") == ""
+    forge(before, lambda content: [line["scores"].update({"ndcg@10": 1.0}) for line in content["questions"].values()])
+    told = replaced("--previous", "before.json")
+    assert re.fullmatch(
+        r"This change replaces its own baseline: questions 96 → 96, ndcg@10 1\.000 → \.?0?\.\d+, recall@5 .*\.", told
+    )
+    before.write_text("[", "utf-8")
+    assert "the one before it is no baseline" in replaced("--previous", "before.json")

@@ -1,0 +1,262 @@
+"""Headroom: the perfect order against every order there is, the perfect chunker against the trial that it is."""
+
+import shutil
+from collections.abc import Sequence
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.small_set import write_experiment, write_golden
+
+from rag.analysis import headroom
+from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom, perfect_order, pool, sentence
+from rag.components.metrics.hit import Hit
+from rag.components.metrics.map import AveragePrecision
+from rag.components.metrics.mrr import ReciprocalRank
+from rag.components.metrics.ndcg import DiscountedGain
+from rag.components.metrics.recall import Recall
+from rag.config.build import Components
+from rag.config.experiment import load
+from rag.core.corpus import Corpus
+from rag.core.errors import ConfigError, DataError
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.evaluation.evaluate import gold_table, judge, score
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import results, sweep
+
+METRICS = {"recall": Recall(), "hit": Hit(), "map": AveragePrecision(), "mrr": ReciprocalRank(), "ndcg": DiscountedGain()}
+COLUMNS = [f"{name}@{cut}" for name in METRICS for cut in range(1, 6)]
+
+
+def packed(rows: Sequence[Sequence[int]]) -> Rankings:
+    return Rankings.pack([[(position, float(-rank)) for rank, position in enumerate(row)] for row in rows])
+
+
+def scored(rows: Sequence[Sequence[int]], corpus: Corpus, example: Example, coverage: float) -> np.ndarray:
+    """Every order of one question in every column."""
+    examples = [example] * len(rows)
+    judged = judge(packed(rows), gold_table(corpus, examples, coverage))
+    return score(judged, None, examples, METRICS, COLUMNS, 5).values
+
+
+def best(row: Sequence[int], corpus: Corpus, example: Example, coverage: float = 0.5) -> list[int]:
+    gold = gold_table(corpus, [example], coverage)
+    return [position for position, _ in perfect_order(packed([row]), corpus, [example], gold).row(0)]
+
+
+def example(*groups: tuple[int, Sequence[Span | str]]) -> Example:
+    return Example(Query("q", "?"), tuple(Evidence(tuple(places), grade) for grade, places in groups))
+
+
+SIX = Corpus.of([Document("d", "x" * 60)], [Span("d", start, start + 10) for start in range(0, 60, 10)])
+
+
+def test_the_highest_grade_stands_first() -> None:
+    asked = example((1, [Span("d", 0, 10)]), (3, [Span("d", 20, 30)]), (2, [Span("d", 40, 50)]))
+    assert best([5, 4, 3, 2, 1, 0], SIX, asked) == [2, 4, 0, 5, 3, 1]
+
+
+def test_one_chunk_for_two_groups_stands_before_one_for_one() -> None:
+    asked = example((1, [Span("d", 0, 10)]), (1, [Span("d", 20, 24)]), (1, [Span("d", 25, 30)]))
+    assert best([5, 4, 3, 2, 1, 0], SIX, asked) == [2, 0, 5, 4, 3, 1]
+
+
+def test_halves_that_are_needed_together_stand_together_behind_what_stands_alone() -> None:
+    asked = example((1, [Span("d", 0, 20)]), (1, [Span("d", 50, 60)]))
+    assert best([0, 3, 1, 4, 5, 2], SIX, asked, 1.0) == [5, 0, 1, 3, 4, 2]
+
+
+def test_the_smaller_of_two_sets_that_are_needed_together_comes_first() -> None:
+    asked = example((1, [Span("d", 0, 30)]), (1, [Span("d", 40, 60)]))
+    assert best([0, 1, 2, 3, 4, 5], SIX, asked, 1.0) == [4, 5, 0, 1, 2, 3]
+    graded = example((1, [Span("d", 0, 20)]), (2, [Span("d", 40, 60)]))
+    assert best([0, 1, 2, 3, 4, 5], SIX, graded, 1.0) == [4, 5, 0, 1, 2, 3]
+
+
+def test_what_cannot_be_satisfied_moves_nothing_but_what_is_relevant() -> None:
+    asked = example((1, [Span("d", 0, 30)]), (1, ["elsewhere"]))
+    assert best([5, 1, 4], SIX, asked, 0.8) == [1, 5, 4]
+
+
+def test_without_gold_the_order_stays() -> None:
+    assert best([4, 2, 0], SIX, example()) == [4, 2, 0]
+
+
+def test_a_pool_is_the_first_ranking_and_what_the_others_add() -> None:
+    assert pool([packed([[3, 1], []]), packed([[1, 2], [0]])]).positions.tolist() == [[3, 1, 2], [0, -1, -1]]
+
+
+DOCUMENTS = tuple(Document(name, name * 40) for name in "abc")
+
+
+@st.composite
+def apart(draw: st.DrawFn) -> tuple[Corpus, Example, list[int]]:
+    """Chunks of ten characters of which none holds gold of two groups; every span of gold lies in one chunk."""
+    corpus = Corpus.of(DOCUMENTS, [Span(name, start, start + 10) for name in "abc" for start in range(0, 40, 10)])
+    homes = draw(st.permutations(range(12)))
+    groups = []
+    for number in range(draw(st.integers(1, 4))):
+        places = []
+        for home in homes[number * 2 : number * 2 + draw(st.integers(1, 2))]:
+            start = int(corpus.start[home]) + draw(st.integers(0, 4))
+            places.append(Span("abc"[home // 4], start, start + draw(st.integers(1, 6))))
+        groups.append((draw(st.integers(1, 3)), places))
+    return corpus, example(*groups), draw(st.lists(st.sampled_from(range(12)), unique=True, min_size=1, max_size=5))
+
+
+@settings(max_examples=150, deadline=None)
+@given(apart())
+def test_no_order_is_better_where_no_chunk_holds_gold_of_two_groups(case: tuple[Corpus, Example, list[int]]) -> None:
+    corpus, asked, row = case
+    orders = [list(order) for order in permutations(row)]
+    every = scored([best(row, corpus, asked), *orders], corpus, asked, 0.5)
+    np.testing.assert_allclose(every[0], every[1:].max(axis=0))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.sampled_from("abc")), min_size=1, max_size=3, unique_by=lambda one: one[1]),
+    st.lists(st.sampled_from(range(12)), unique=True, min_size=1, max_size=5),
+)
+def test_no_order_is_better_for_whole_documents(groups: list[tuple[int, str]], row: list[int]) -> None:
+    corpus = Corpus.of(DOCUMENTS, [Span(name, start, start + 10) for name in "abc" for start in range(0, 40, 10)])
+    asked = example(*((grade, [name]) for grade, name in groups))
+    every = scored([best(row, corpus, asked), *map(list, permutations(row))], corpus, asked, 0.5)
+    np.testing.assert_allclose(every[0], every[1:].max(axis=0))
+
+
+@st.composite
+def tangled(draw: st.DrawFn) -> tuple[Corpus, Example, list[int]]:
+    """Any chunks and any gold of one document."""
+    span = st.tuples(st.integers(0, 34), st.integers(1, 12)).map(lambda at: Span("a", at[0], min(40, at[0] + at[1])))
+    corpus = Corpus.of(DOCUMENTS, draw(st.lists(span, min_size=1, max_size=6)))
+    groups = draw(st.lists(st.tuples(st.integers(1, 3), st.lists(span | st.just("b"), min_size=1, max_size=2)), max_size=3))
+    return corpus, example(*groups), draw(st.lists(st.sampled_from(range(len(corpus))), unique=True, max_size=5))
+
+
+@settings(max_examples=150, deadline=None)
+@given(tangled(), st.sampled_from([0.3, 0.5, 1.0]))
+def test_everywhere_it_is_an_order_of_the_candidates_that_satisfies_what_they_can(
+    case: tuple[Corpus, Example, list[int]], coverage: float
+) -> None:
+    corpus, asked, row = case
+    found = best(row, corpus, asked, coverage)
+    assert sorted(found) == sorted(row)
+    gold = gold_table(corpus, [asked], coverage)
+    together, alone = judge(packed([found]), gold).group_ranks > 0, judge(packed([row]), gold).group_ranks > 0
+    assert (together == alone).all()
+
+
+AXES = """\
+  chunker: ["chunker=fixed chunker.size=10 chunker.overlap=0", "chunker=recursive chunker.size=80"]
+  search: ["index=[bm25s] fusion=single", "index=[bm25s,dense]"]
+  control: control=none,perfect_chunker,closed_book"""
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Store]:
+    """A small grid that generates answers, run to its end; every trial is also there with perfect chunks."""
+    folder = tmp_path_factory.mktemp("ran")
+    path = write_experiment(folder / "small.yaml", write_golden(folder / "golden"), AXES, ", depth=4, k=2")
+    path.write_text(path.read_text("utf-8").replace("generator=none", "generator=extractive"), "utf-8")
+    ready = sweep.prepare(load(str(path), ["split=all", f"store={folder / 'store'}"]))
+    sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None)
+    return ready.plan, ready.store
+
+
+def column_of(made: Plan, store: Store, number: int, column: str) -> np.ndarray:
+    return results.of(made.trials[number], made, store).scores.column(column)
+
+
+@pytest.mark.parametrize("column", ["ndcg@10", "recall@5", "token_f1"])
+def test_a_perfect_chunker_is_the_trial_of_that_control(ran: tuple[Plan, Store], column: str) -> None:
+    made, store = ran
+    for number in range(0, 12, 3):
+        found = headroom.differences(made.trials[number], made, store, column)[CHUNKER]
+        wanted = column_of(made, store, number + 1, column) - column_of(made, store, number, column)
+        np.testing.assert_allclose(found, wanted)
+    assert np.nanmean(headroom.differences(made.trials[0], made, store, "recall@5")[CHUNKER]) > 0
+
+
+def test_a_perfect_order_is_at_least_the_trials_own(ran: tuple[Plan, Store]) -> None:
+    made, store = ran
+    for number in range(0, 12, 3):
+        for column in ("ndcg@10", "recall@2000chars", "precision@5", "iou@5"):
+            gained = headroom.differences(made.trials[number], made, store, column)[ORDER]
+            assert (gained[~np.isnan(gained)] >= 0).all()
+            assert np.isnan(gained).tolist() == np.isnan(column_of(made, store, number, column)).tolist()
+
+
+def test_a_perfect_reader_gives_the_reference_where_everything_was_read(ran: tuple[Plan, Store]) -> None:
+    made, store = ran
+    trial = made.trials[6]
+    gained = headroom.differences(trial, made, store, "exact_match")[READER]
+    own, read = column_of(made, store, 6, "exact_match"), column_of(made, store, 6, "recall@5")
+    reader = headroom.Reader(made, store)
+    ranks = reader.look(trial, trial.ends.ranking, 0)
+    there = ((ranks != 0) & (ranks <= 2)).all(axis=1) & ~np.isnan(read)
+    wanted = np.where(np.isnan(own), np.nan, np.where(there, 1.0 - own, 0.0))
+    np.testing.assert_array_equal(gained, wanted)
+    assert np.nansum(gained) > 0
+
+
+def test_parts_by_what_the_column_measures(ran: tuple[Plan, Store]) -> None:
+    made, store = ran
+    plain, uncut, closed = made.trials[:3]
+    assert [one.part for one in headroom.of(plain, made, store, "ndcg@10")] == [ORDER, CHUNKER]
+    assert [one.part for one in headroom.of(plain, made, store, "token_f1")] == [CHUNKER, READER]
+    assert [one.part for one in headroom.of(uncut, made, store, "ndcg@10")] == [ORDER]
+    assert headroom.of(closed, made, store, "token_f1") == ()
+
+
+def test_the_interval_holds_the_mean(ran: tuple[Plan, Store]) -> None:
+    made, store = ran
+    for one in headroom.of(made.trials[0], made, store, "ndcg@10"):
+        assert one.low <= one.mean <= one.high
+        assert set(one.to_json()) == {"part", "mean", "low", "high"}
+
+
+def test_the_second_time_runs_nothing(ran: tuple[Plan, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    made, store = ran
+    first = headroom.of(made.trials[0], made, store, "ndcg@10")
+    monkeypatch.setattr(Store, "write", lambda *_: pytest.fail("something ran"))
+    assert headroom.of(made.trials[0], made, store, "ndcg@10") == first
+
+
+def test_replies_that_cost_are_not_asked_for(ran: tuple[Plan, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, store = ran[0], Store(str(shutil.copytree(ran[1].root, tmp_path / "copy")))
+    monkeypatch.setattr("rag.components.generators.extractive.ExtractiveGenerator.costly", True, raising=False)
+    assert set(headroom.differences(made.trials[0], made, store, "ndcg@10")) == {ORDER, CHUNKER}
+    for gone in (made.trials[1].ends.generate, made.trials[1].ends.check):
+        store.remove(made.stages[str(gone)].entry)
+    store.remove(made.stages[made.trials[1].ends.score].entry)
+    assert set(headroom.differences(made.trials[0], made, store, "exact_match")) == {READER}
+
+
+def test_bad_input(ran: tuple[Plan, Store], tmp_path: Path) -> None:
+    made, store = ran
+    with pytest.raises(ConfigError, match=r"(?s)ndcg@11.*did you mean 'ndcg@10'"):
+        headroom.of(made.trials[0], made, store, "ndcg@11")
+    with pytest.raises(DataError, match="has no scores"):
+        headroom.of(made.trials[0], made, Store(str(tmp_path / "empty")), "ndcg@10")
+
+
+def test_in_words() -> None:
+    nothing = float("nan")
+    order, chunker = Headroom(ORDER, 0.0904, 0.05, 0.13), Headroom(CHUNKER, 0.02, 0.01, 0.03)
+    assert sentence([chunker, order]) == "Your order of candidates leaves .09 on the table, your chunker .02."
+    unsure = Headroom(READER, 0.05, -0.01, 0.1)
+    assert sentence([unsure]) == "Your reader leaves nothing that shows on the table."
+    assert (
+        sentence([Headroom(ORDER, 0.2, nothing, nothing)]) == "Your order of candidates leaves nothing that shows on the table."
+    )
+    assert sentence([]) == ""
+
+
+def test_the_silent_generator_is_the_one_that_the_config_names() -> None:
+    assert Components(()).role("generator", headroom.SILENT).changes_nothing

@@ -1,0 +1,154 @@
+"""The checks for authors of plug-ins: our own choices pass, and each law finds a component that breaks it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from rag import testing
+from rag.components.chunkers.fixed import FixedChunker
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.components.fusion.rrf import ReciprocalRankFusion
+from rag.components.indexes.bm25s import Bm25sIndex
+from rag.components.metrics.recall import Recall
+from rag.config.build import Components
+from rag.core.rankings import Rankings
+from rag.core.records import Document, Finding, Query, Recalled, Reply, Request, Sought, Span
+from rag.core.roles import ROLES, SEVERAL
+
+CONF = Path(__file__).parents[2] / "conf"
+HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
+PLAIN = {
+    "chunker": ("fixed", "recursive", "sentence", "token", "whole"),
+    "embedder": ("hashing",),
+    "index": ("bm25", "bm25s", "dense", "faiss_flat"),
+    "fusion": ("rrf", "weighted"),
+    "reranker": ("none", "mmr"),
+    "selector": ("neighbours", "score_floor"),
+    "queries": ("none", "last_turn", "concatenate", "carry_over"),
+    "memory": ("none", "buffer", "summary_buffer"),
+    "generator": ("none", "extractive"),
+    "guard": ("scan", "spotlight", "datamark", "rules", "output"),
+    "judge": ("local",),
+    "metric": ("recall", "ndcg", "mrr", "map", "hit", "precision", "iou", "char_recall", "token_f1", "exact_match", "declined"),
+}
+
+
+def node(group: str, choice: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
+    found = found.get(choice, found)
+    return {key: {"${embedder}": HASHING, "${coverage}": 0.5}.get(str(value), value) for key, value in found.items()}
+
+
+def test_every_role_has_a_check() -> None:
+    assert set(testing.CHECKS) == {*ROLES, *SEVERAL} - {"dataset"}
+
+
+@pytest.mark.parametrize(("group", "choice"), [(group, choice) for group, choices in PLAIN.items() for choice in choices])
+def test_our_own_choices_keep_the_laws(group: str, choice: str) -> None:
+    testing.CHECKS[group](Components().role(group, node(group, choice), f"{group}.{choice}"))
+
+
+class Gap(FixedChunker):
+    def chunk(self, document: Document) -> list[Span]:
+        return super().chunk(document)[1:]
+
+
+class Twice(FixedChunker):
+    def chunk(self, document: Document) -> list[Span]:
+        return [span for span in super().chunk(document) for _ in range(2)]
+
+
+class Beyond(FixedChunker):
+    def chunk(self, document: Document) -> list[Span]:
+        return [replace(span, end=span.end + 1) for span in super().chunk(document)]
+
+
+class Batched(HashingEmbedder):
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        return super().embed_documents(texts) * np.float32(1 + len(texts))
+
+
+class Doubles(HashingEmbedder):
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        return super().embed_queries(texts).astype(np.float64)
+
+
+class Forgetful(Bm25sIndex):
+    def open(self, arrays: Any) -> Any:
+        searcher = super().open(arrays)
+
+        class Searcher:
+            def search(self, texts: Any, vectors: Any, depth: int, allowed: Any = None) -> Rankings:
+                return searcher.search(texts, vectors, depth)
+
+        return Searcher()
+
+
+class Inventing(ReciprocalRankFusion):
+    def fuse(self, rankings: Any, depth: int) -> Rankings:
+        fused = super().fuse(rankings, depth)
+        return Rankings.pack([[*fused.row(row), (99, -5.0)][:depth] for row in range(len(fused))])
+
+
+class Rewriting:
+    def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
+        return [Sought("other words", ("other words",)) for _ in queries]
+
+
+class Remembering:
+    def recall(self, queries: Sequence[Query]) -> list[Recalled]:
+        return [Recalled(query.history[:1], "said before") for query in queries]
+
+
+class Citing:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        return [Reply("So it is [9].", (9,)) for _ in requests]
+
+    def stream(self, request: Request) -> Any:
+        yield "So it is [9]."
+
+
+class Halved(Recall):
+    def score(self, judged: Any, cut: Any) -> Any:
+        return super().score(judged, cut) * 2
+
+
+class Outside:
+    def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
+        return [[Finding("me", "found", "flag", 0, 0, len(reply.text) + 1)] for reply in replies]
+
+
+class Reversing:
+    pairwise = False
+
+    def score(self, queries: Any, passages: Any, scores: Any) -> list[list[float]]:
+        return [[float(len(queries))] * len(row) for row in passages]
+
+
+@pytest.mark.parametrize(
+    ("check", "component", "sentence"),
+    [
+        (testing.check_chunker, Gap(), "left out"),
+        (testing.check_chunker, Twice(), "twice"),
+        (testing.check_chunker, Beyond(), "lies in its document"),
+        (testing.check_embedder, Batched(), "what else is in the batch"),
+        (testing.check_embedder, Doubles(), "float32"),
+        (testing.check_index, Forgetful(), "keeps to what is allowed"),
+        (testing.check_fusion, Inventing(), "nothing is found"),
+        (testing.check_reranker, Reversing(), "a question alone"),
+        (testing.check_queries, Rewriting(), "keeps its words"),
+        (testing.check_memory, Remembering(), "recalls nothing"),
+        (testing.check_generator, Citing(), "citations"),
+        (testing.check_metric, Halved(), r"\[0, 1\]"),
+        (testing.check_guard, Outside(), "lies in its text"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) and not callable(value) else None,
+)
+def test_a_broken_law_is_found(check: Callable[[Any], None], component: Any, sentence: str) -> None:
+    with pytest.raises(AssertionError, match=sentence):
+        check(component)

@@ -1,0 +1,631 @@
+"""What a careless person types or feeds in: exit code 2, where it is, what would do, and nothing is spent or lost."""
+
+import errno
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import Said, Verb, verb
+from support.small_set import TEXTS
+
+GIVEN = ("dataset=native", "embedder=hashing", "latency=0", "generator=none")
+RUN = ("run", "--no-track", *GIVEN, "dataset.path=../golden")
+
+
+@pytest.fixture
+def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    return verb(capsys, monkeypatch)
+
+
+def assert_said(said: Said, where: str, *remedies: str) -> None:
+    """One line of where and what, one of what would do, and nothing else."""
+    assert said.code == 2, said
+    assert "Traceback" not in said.err
+    first, second, *more = said.err.splitlines()
+    assert more == [], said.err
+    assert first.startswith(f"{where}: "), first
+    assert second.startswith("  → "), second
+    for remedy in remedies:
+        assert remedy in said.err
+
+
+def assert_refused(said: Said, where: str, *remedies: str) -> None:
+    """As `assert_said`, before anything was printed, stored or written."""
+    assert_said(said, where, *remedies)
+    assert said.out == ""
+    assert sorted(path.name for path in Path.cwd().iterdir() if path.name in (".rag", "reports")) == []
+
+
+# What is typed
+
+
+@pytest.mark.parametrize(
+    ("override", "where", "remedies"),
+    [
+        ("chunker=sentense", "chunker", ["did you mean 'sentence'", "fixed, recursive, sentence, token, whole"]),
+        ("index=[bm25s,dens]", "index", ["did you mean 'dense'"]),
+        ("chunker.sise=400", "chunker.sise", ["no 'sise' in chunker", "did you mean 'size'"]),
+        ("+chunker.sise=400", "chunker.sise", ["RecursiveChunker has no parameter", "did you mean 'size'"]),
+        ("chunkr=fixed", "chunkr", ["did you mean 'chunker'"]),
+        ("chunker.overlap=800", "chunker.overlap", ["size=800", "at most 799"]),
+        ("chunker.size=many", "chunker.size", ["'many'", "whole number"]),
+        ("k=0", "k", ["is 0", "a whole number from 1"]),
+        ("k=abc", "k", ["'abc'", "a whole number from 1"]),
+        ("k=null", "k", ["is null", "a whole number from 1"]),
+        ("k=101", "k", ["more than depth=100", "raise depth, or lower k"]),
+        ("depth=0", "depth", ["a whole number from 1"]),
+        ("rerank_depth=1.5", "rerank_depth", ["1.5", "a whole number from 1"]),
+        ("latency=often", "latency", ["'often'", "0 for none"]),
+        ("latency=true", "latency", ["is true", "0 for none"]),
+        ("coverage=half", "coverage", ["'half'", "at most 1"]),
+        ("coverage=50", "coverage", ["is 50", "at most 1"]),
+        ("split=holdot", "split", ["did you mean 'holdout'", "holdout (3 questions), tune (3 questions)"]),
+        ("index=[]", "index", ["names nothing", "bm25s, dense"]),
+        ("fusion=single", "fusion.index", ["2 indexes: bm25s, dense", "or fuse with rrf"]),
+        ("fusion.weights=[1,2,3]", "fusion.weights", ["3 weights for 2 indexes (bm25s, dense)", "one weight per index"]),
+        ("metrics=[]", "metrics", ["names no metric", "metrics=[recall@5,ndcg@10]"]),
+        ("metrics=recall@5", "metrics", ["'recall@5'", "a list is needed"]),
+        ("metrics=[ndgc@10]", "metrics", ["'ndgc@10'", "did you mean 'ndcg'", "token_f1"]),
+        ("metrics=[ndcg]", "metrics", ["'ndcg' measures rankings and has no cut-off", "metric@5"]),
+        ("metrics=[ndcg@0]", "metrics", ["'ndcg@0' has no cut-off from 1", "metric@5"]),
+        ("metrics=[recall@99999999999999999999]", "metrics", ["has no cut-off from 1 to 999,999,999"]),
+        ("metrics=[recall@2147483648chars]", "metrics", ["has no cut-off from 1 to 999,999,999"]),
+        ("embedder.dimensions=10000000000", "embedder.dimensions", ["a number of at most 2,147,483,647"]),
+        ("embedder.dimensions=2147483647", "embedder.dimensions", ["a whole number from 2 to 1048576"]),
+        ("metrics=[ndcg@ten]", "metrics", ["'ndcg@ten' has no cut-off from 1", "metric@2000chars"]),
+        ("metrics=[exact_match@5]", "metrics", ["measures answers", "write exact_match"]),
+        ("k", "k", ["has no '='", "key=value"]),
+        ("k==3", "k==3", ["is no override", "key=value"]),
+        ("dataset.path=a ü", "dataset.path=a ü", ["quotes of its own: 'dataset.path=\"a ü\"'"]),
+        ("dataset=.", "dataset", ["there is no choice '.'", "native dataset.path=."]),
+        ("k=1,3", "k", ["has several values", "add -m"]),
+        ("chunker._target_=os.system", "chunker._target_", ["'os.system' is outside the trusted packages", "rag.plugins"]),
+        ("store=", "store", ["is ''", "store=<folder or URL>"]),
+        ("store=null", "store", ["is null", "store=<folder or URL>"]),
+        ("store=nosuch://place", "store", ["nosuch", "store=<folder or URL>"]),
+        ("store=../golden/questions.jsonl", "store", ["is a file", "store=<folder or URL>"]),
+        ("store=../golden/questions.jsonl/deep/er", "store", ["questions.jsonl is a file", "store=<folder or URL>"]),
+        ("execute=cluster", "execute.address", ["has no value yet", "execute.address=<value>"]),
+        ("execute=clouds", "execute", ["cluster, inline, processes"]),
+        ("+execute.worker=2", "execute.worker", ["did you mean 'workers'"]),
+        ("dataset=handbok", "dataset", ["did you mean 'handbook'"]),
+        ("dataset.path=null", "dataset.path", ["is null", "text"]),
+        ("dataset.path=nowhere", "nowhere/documents", ["no such folder", "set dataset.path"]),
+    ],
+)
+def test_an_override_that_will_not_do(rag: Verb, override: str, where: str, remedies: list[str]) -> None:
+    assert_refused(rag(*RUN, override), where, *remedies)
+
+
+@pytest.mark.parametrize("workers", ["0", "abc", "true", "null"])
+def test_workers_that_are_no_number(rag: Verb, workers: str) -> None:
+    assert_refused(rag(*RUN, "execute=processes", f"execute.workers={workers}"), "execute.workers", "a whole number from 1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where", "remedies"),
+    [
+        (["sweep", "quikstart"], "experiment", ["'quikstart'", "did you mean 'quickstart'"]),
+        (["plan", "quikstart"], "experiment", ["did you mean 'quickstart'"]),
+        (["track", "quikstart"], "experiment", ["did you mean 'quickstart'"]),
+        (["trec", "quikstart", "out"], "experiment", ["did you mean 'quickstart'"]),
+        (["sweep", "quickstart", "++chunker=whole"], "++chunker=whole", ["axis 'chunker'"]),
+        (["export", "quikstart"], "experiment", ["did you mean 'quickstart'"]),
+        (["export", "bm25"], "reports/bm25/verdict.json", ["is not there", "rag sweep bm25"]),
+        (["ask", "How", "many"], "many", ["has no '='", "put a question in quotes"]),
+        (["dataset", "check", "handbok"], "dataset", ["did you mean 'handbook'"]),
+        (["dataset", "check", "native"], "dataset.path", ["has no value yet", "dataset.path=<value>"]),
+        (["dataset", "check", "native", "dataset.path=nowhere"], "nowhere/documents", ["no such folder"]),
+        (["ask", ""], "question", ["is empty", "rag ask"]),
+        (["search", " \t"], "question", ["is empty"]),
+        (["ask", "Why?", "trial=unknown"], "trial", ["no trial 'unknown'", "a sweep prints the ids"]),
+        (["ask", "Why?", "trial="], "trial", ["no trial ''"]),
+        (["search", "Why?", "trial=0a", "k=3"], "trial", ["stands beside k=3", "alone"]),
+        (["search", "Why?", "k=0", *GIVEN, "dataset.path=../golden"], "k", ["a whole number from 1"]),
+        (["search", "Why?", "fusion=single", *GIVEN, "dataset.path=../golden"], "fusion.index", ["2 indexes"]),
+        (["store", "stats"], "store", ["there is none at '.rag/store'", "--store"]),
+        (["store", "verify", "--store", "nowhere"], "store", ["there is none at 'nowhere'"]),
+        (["store", "gc", "--store", "nowhere"], "store", ["there is none at 'nowhere'"]),
+    ],
+)
+def test_a_verb_that_cannot_be_done(rag: Verb, arguments: list[str], where: str, remedies: list[str]) -> None:
+    assert_refused(rag(*arguments), where, *remedies)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["sweeep", "quickstart"], "Did you mean 'sweep'?"),
+        (["sweep"], "Missing argument 'experiment'"),
+        (["ask"], "Missing argument 'question'"),
+        (["sweep", "quickstart", "--jsn"], "No such option: --jsn (Possible options: --json)"),
+        (["store", "gc", "--days", "-1"], "greater than or equal to 0"),
+        (["store", "gc", "--days", "many"], "'--days'"),
+        (["ui", "--port", "http"], "'--port'"),
+    ],
+)
+def test_a_command_line_that_is_none(rag: Verb, arguments: list[str], said: str) -> None:
+    done = rag(*arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert "Usage: rag" in done.err
+    assert "Traceback" not in done.err
+
+
+# Experiments
+
+HEAD = 'dataset: native\nfixed: ["dataset.path=../golden", embedder=hashing, latency=0, generator=none]\nquestion: Why?\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "remedies"),
+    [
+        ("", "study.yaml: question", ["is missing"]),
+        ("- a\n- b\n", "study.yaml", ["not a mapping", "question, dataset, fixed, axes"]),
+        ("question: [\n", "study.yaml:2", ["is no YAML"]),
+        ("question: 'a\n", "study.yaml:2", ["is no YAML"]),
+        ("question: &a [*a]\n", "study.yaml", ["refers to itself"]),
+        ("question: Why?\nquestionn: Why?\n", "study.yaml: questionn", ["did you mean 'question'"]),
+        ("dataset: native\n", "study.yaml: question", ["is missing"]),
+        (f"{HEAD}axes: [k=1]\n", "study.yaml: axes", ["a mapping of names to choices"]),
+        (f"{HEAD}axes: {{k: 5}}\n", "study.yaml: axes.k", ["holds 5", '"key=a,b,c"']),
+        (f"{HEAD}axes: {{k: []}}\n", "study.yaml: axes.k", ['"key=a,b,c"']),
+        (f"{HEAD}objective: maximise ndcg@10\n", "objective", ["'maximise ndcg@10'", "maximize ndcg@10"]),
+        (f"{HEAD}objective: maximize ndgc@10\n", "objective", ["not measured", "did you mean 'ndcg@10'"]),
+        (f"{HEAD}objective: latency_p95_ms\n", "objective", ["latency=0 measures none", "latency=16"]),
+        (f"{HEAD}objective: [ndcg@10, latency_p95_ms <= 5]\n", "objective", ["latency=0 measures none", "latency=16"]),
+        (f"{HEAD}objective: [ndcg@10, cost_usd <= 1]\n", "objective", ["no trial generates", "choose a generator"]),
+        (f"{HEAD}objective: [ndcg@10, index_bytes]\n", "objective", ["no common unit", "index_bytes <= 200"]),
+        (f"{HEAD}objective: [ndcg@10, {{a: b}}]\n", "study.yaml: objective", ["maximize ndcg@10"]),
+        (f"{HEAD}holdout: many\n", "study.yaml: holdout", ["a whole number is needed"]),
+        (f"{HEAD}axes:\n  chunker: chunker=fixd\n", "chunker", ["did you mean 'fixed'"]),
+        ("question: Why?\ndataset: handbok\n", "dataset", ["did you mean 'handbook'"]),
+        ("question: Why?\ndataset: native\n", "dataset.path", ["has no value yet"]),
+    ],
+)
+def test_an_experiment_that_is_none(rag: Verb, text: str, where: str, remedies: list[str]) -> None:
+    Path("study.yaml").write_text(text, "utf-8")
+    assert_refused(rag("sweep", "study.yaml"), where, *remedies)
+
+
+def test_an_experiment_that_is_no_text(rag: Verb) -> None:
+    Path("study.yaml").write_bytes(b"question: caf\xe9\n")
+    assert_refused(rag("sweep", "study.yaml"), "study.yaml", "utf-8")
+
+
+def test_all_mistakes_of_all_trials_stand_in_one_list(rag: Verb) -> None:
+    axes = "axes:\n  size: chunker.size=0,100\n  k: k=0,5,200\n  metrics: ['metrics=[ndgc@10]', 'metrics=[ndcg@10]']\n"
+    Path("study.yaml").write_text(HEAD + axes, "utf-8")
+    said = rag("sweep", "study.yaml")
+    lines = said.err.splitlines()
+    assert said.code == 2
+    assert len(lines) == 8
+    assert all(line.startswith("  → ") for line in lines[1::2])
+    assert sorted(line.split(": ")[0] for line in lines[::2]) == ["chunker.size", "k", "k", "metrics"]
+    assert not Path(".rag").exists()
+
+
+# One's own conf/
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "remedies"),
+    [
+        ("- a\n", "{conf}/chunker/mine.yaml:1", ["_target_"]),
+        ("", "{conf}/chunker/mine.yaml:1", ["_target_"]),
+        ("a: [\n", "{conf}/chunker/mine.yaml:2", ["is no YAML"]),
+        ("_target_: os.system\n", "chunker._target_", ["outside the trusted packages", "rag.plugins"]),
+        ("_target_: rag.execution.store.store.Store\nroot: x\n", "chunker._target_", ["outside the trusted packages"]),
+        (
+            "_target_: rag.components.chunkers.fixd.FixedChunker\n",
+            "chunker._target_",
+            ["no module 'rag.components.chunkers.fixd'"],
+        ),
+        ("_target_: rag.components.chunkers.fixed.FixedChunkr\n", "chunker._target_", ["did you mean 'FixedChunker'"]),
+        ("_target_: rag.components.embedders.hashing.HashingEmbedder\n", "chunker", ["is no Chunker"]),
+        ("_target_: rag.components.chunkers.sentence.SentenceChunker\nstep: [1]\n", "chunker.step", ["[1]", "a whole number"]),
+    ],
+)
+def test_a_choice_of_ones_own_that_is_none(
+    rag: Verb, conf: Callable[[str, str], Path], text: str, where: str, remedies: list[str]
+) -> None:
+    folder = conf("chunker/mine.yaml", text).parents[1]
+    assert_refused(rag(*RUN, "chunker=mine"), where.format(conf=folder), *remedies)
+
+
+# What is fed in
+
+
+def questions(golden: Path, change: Callable[[list[str]], list[str]]) -> None:
+    path = golden / "questions.jsonl"
+    path.write_text("".join(f"{line}\n" for line in change(path.read_text("utf-8").splitlines())), "utf-8")
+
+
+def replaced(old: str, new: str) -> Callable[[Path], None]:
+    return lambda golden: questions(golden, lambda lines: [line.replace(old, new) for line in lines])
+
+
+def emptied(golden: Path) -> None:
+    for name in TEXTS:
+        (golden / "documents" / name).write_text(" \n", "utf-8")
+
+
+def without_documents(golden: Path) -> None:
+    for name in TEXTS:
+        (golden / "documents" / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "where", "remedies"),
+    [
+        (without_documents, "documents", ["no file matches **/*.md, **/*.txt", "loader.patterns"]),
+        (lambda golden: (golden / "documents").rename(golden / "docs"), "documents", ["no such folder"]),
+        (emptied, "", ["documents: none of 4 documents holds text"]),
+        (lambda golden: (golden / "questions.jsonl").unlink(), "questions.jsonl", ["has: documents"]),
+        (lambda golden: questions(golden, lambda _: []), "questions.jsonl", ["holds no question", "one a line"]),
+        (
+            lambda golden: questions(golden, lambda lines: [*lines, lines[0]]),
+            "questions.jsonl:7",
+            ["'q1'", "questions.jsonl:1", "its own id"],
+        ),
+        (lambda golden: questions(golden, lambda lines: [*lines, "{"]), "questions.jsonl:7", ["is no JSON"]),
+        (replaced("bus.md", "buss.md"), "questions.jsonl:2 evidence[0] any[0]", ["'buss.md'", "did you mean 'bus.md'"]),
+        (
+            replaced("four crowns.", "five crowns."),
+            "questions.jsonl:2 evidence[0] any[0]",
+            ["does not stand in 'bus.md'", "nearest is line 3", "'A ticket costs four crowns"],
+        ),
+        (
+            replaced("A ticket costs four crowns.", "ticket"),
+            "questions.jsonl:2 evidence[0] any[0]",
+            ["more than once in 'bus.md'", "on lines 3", "make the quote longer"],
+        ),
+        (replaced('"kind": "multi_hop"', '"kinds": "m"'), "questions.jsonl:3", ["did you mean 'kind'"]),
+        (
+            replaced('seven."}]}], "split": "tune"', 'seven."}]}], "split": "test"'),
+            "questions.jsonl:1",
+            ["'split' is 'test'", "holdout, tune"],
+        ),
+    ],
+)
+def test_a_golden_set_that_is_spoilt(
+    rag: Verb, golden: Path, spoil: Callable[[Path], Any], where: str, remedies: list[str]
+) -> None:
+    spoil(golden)
+    said = rag("dataset", "check", "native", "dataset.path=../golden")
+    assert_refused(said, f"../golden/{where}" if where else "documents", *remedies)
+
+
+@pytest.mark.parametrize("spoilt", [b"caf\xe9", b"caf\xff"])
+def test_a_document_that_is_not_utf8_is_a_problem_of_a_set_that_can_be_used(rag: Verb, golden: Path, spoilt: bytes) -> None:
+    (golden / "documents" / "a.md").write_bytes(spoilt)
+    said = rag("dataset", "check", "native", "dataset.path=../golden")
+    assert_said(said, "../golden/documents/a.md", "at byte offset 3", "UTF-8, or leave it out")
+    assert "native: 4 documents" in said.out
+    assert "5 files: 4 read, 1 not: 1 not UTF-8." in said.out
+    assert rag(*RUN).code == 0
+
+
+def test_all_problems_of_a_golden_set_are_told_at_once(rag: Verb, golden: Path) -> None:
+    (golden / "documents" / "a.md").write_bytes(b"caf\xe9")
+    for name in ("b.pdf", "c.pdf"):
+        (golden / "documents" / name).write_bytes(b"%PDF")
+    lines = [
+        '{"id": "q1", "text": "t", "kinds": "k", "colour": "c", "split": "best"}',
+        '{"id": "q1", "text": "", "evidence": [{"any": [{"doc": "bus.md", "quote": "five crowns"}]}, {"grade": 0, "any": []}]}',
+        "{",
+        '{"id": "q4", "text": "t", "evidence": [{"any": [{"doc": "buss.md"}, {"doc": "a.md"}]}]}',
+        '{"id": "q5", "text": "t", "split": "tune"}',
+        '{"id": "q6", "text": "t"}',
+        '{"id": "q7", "text": "t", "history": [{"role": "system", "text": "x"}], "dialogue": "d"}',
+    ]
+    (golden / "questions.jsonl").write_bytes("\n".join([*lines, ""]).encode() + b'{"id": "\xe9"}\n')
+    said = rag("dataset", "check", "native", "dataset.path=../golden")
+    assert said.code == 2
+    assert said.out.splitlines()[1] == "not read: .pdf (no reader yet): b.pdf, c.pdf"
+    where = "../golden/questions.jsonl"
+    told = said.err.splitlines()
+    assert [line.split(": ")[0] for line in told[::2]] == [
+        *[f"{where}:1"] * 3,
+        f"{where}:2",
+        f"{where}:2 evidence[0] any[0]",
+        *[f"{where}:2 evidence[1]"] * 2,
+        f"{where}:2",
+        f"{where}:3",
+        f"{where}:4 evidence[0] any[0]",
+        f"{where}:4 evidence[0] any[1]",
+        f"{where}:7 history[0]",
+        f"{where}:7",
+        f"{where}:8",
+        "questions",
+        "../golden/documents/a.md",
+    ]
+    assert all(line.startswith("  → ") for line in told[1::2])
+    problems = rag("dataset", "check", "native", "dataset.path=../golden", "--json").json["problems"]
+    assert [f"{one['where']}: {one['what']}" for one in problems] == told[::2]
+
+
+def test_the_nearest_passage_is_told_whole(rag: Verb, golden: Path) -> None:
+    long = (
+        "A ticket of the late ferry, which leaves " + "on every single day of a long summer " * 4 + "at ten, costs nine crowns"
+    )
+    (golden / "documents" / "bus.md").write_text(f"# Bus\n\nIt goes. {long}. It returns.\n", "utf-8")
+    replaced("A ticket costs four crowns.", "leaves on every single day of a long summer at ten, costs six crowns")(golden)
+    assert_refused(rag(*RUN), "../golden/questions.jsonl:2 evidence[0] any[0]", f"'{long}.'")
+
+
+def test_a_spoilt_golden_set_is_told_before_a_sweep(rag: Verb, golden: Path) -> None:
+    replaced("four crowns.", "five crowns.")(golden)
+    assert_refused(rag(*RUN), "../golden/questions.jsonl:2 evidence[0] any[0]", "nearest is line 3")
+
+
+def beir(folder: Path, corpus: list[str], queries: list[str]) -> None:
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "corpus.jsonl").write_text("".join(f'{{"_id": "{name}", "text": "The ferry."}}\n' for name in corpus), "utf-8")
+    (folder / "queries.jsonl").write_text("".join(f'{{"_id": "{name}", "text": "Ferry?"}}\n' for name in queries), "utf-8")
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n", "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "queries", "where"),
+    [(["d1", "d2", "d1"], ["q1"], "beir/corpus.jsonl:3"), (["d1"], ["q1", "q1"], "beir/queries.jsonl:2")],
+)
+def test_documents_and_questions_that_come_twice(rag: Verb, corpus: list[str], queries: list[str], where: str) -> None:
+    beir(Path("beir"), corpus, queries)
+    said = rag("run", "--no-track", "dataset=beir", "dataset.path=beir", "embedder=hashing")
+    assert_refused(said, where, ":1 too", "keep one of them")
+
+
+def test_an_empty_document_is_no_mistake(rag: Verb, golden: Path) -> None:
+    (golden / "documents" / "empty.md").write_text("", "utf-8")
+    assert rag(*RUN).code == 0
+
+
+def test_one_line_of_fifty_megabytes_is_no_mistake(rag: Verb, golden: Path) -> None:
+    line = ("lighthouses" * 9 + " ") * (50 * 10**4)
+    (golden / "documents" / "long.txt").write_text(line, "utf-8")
+    size = ("chunker=fixed", "chunker.size=5000000")
+    said = rag(*RUN, "index=[bm25s]", "fusion=single", *size, "metrics=[recall@5]", "--json")
+    assert said.code == 0, said.err
+    assert said.json["trials"][0]["metrics"]["recall@5"]["mean"] == 1.0
+
+
+# Models
+
+
+def test_a_model_folder_without_weights(rag: Verb) -> None:
+    Path("model").mkdir()
+    said = rag(*RUN, "embedder=sentence_transformer", "embedder.model=model")
+    assert_refused(said, "embedder.model", "no config.json and no *.safetensors", "a folder")
+
+
+def test_a_model_of_the_hub_without_a_revision(rag: Verb) -> None:
+    said = rag(*RUN, "embedder=sentence_transformer", "embedder.model=nobody/nothing", "embedder.revision=null")
+    assert_refused(said, "embedder.revision", "pin it")
+
+
+def assert_failed_by_stage(said: Said, where: str, *remedies: str) -> None:
+    """One trial failed, is listed as failed, and the reason stands on standard error without a traceback."""
+    assert said.code == 1, said
+    assert "failed" in said.out
+    assert "Traceback" not in said.err
+    assert f"\n{where}: " in said.err
+    for remedy in remedies:
+        assert remedy in said.err
+
+
+def test_a_key_that_is_not_set(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    given = ("embedder=openai", "embedder.base_url=http://127.0.0.1:9/v1")
+    assert_failed_by_stage(rag(*RUN, *given), "http://127.0.0.1:9/v1", "export OPENAI_API_KEY=")
+    assert_said(rag("search", "Why?", *RUN[2:], *given), "http://127.0.0.1:9/v1", "export OPENAI_API_KEY=")
+
+
+def test_an_extra_that_is_not_installed(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rag.components.embedders import openai
+
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    monkeypatch.setattr(openai, "_encoding", openai._encoding.__wrapped__)  # type: ignore[attr-defined]
+    given = ("chunker=token", "chunker.embedder={_target_: rag.components.embedders.openai.OpenAiEmbedder, model: m}")
+    assert_failed_by_stage(rag(*RUN, *given), "embedder", "'tiktoken'", "pip install 'tiktoken>=0.14'")
+    assert_said(rag("search", "Why?", *RUN[2:], *given), "embedder", "'tiktoken'", "pip install 'tiktoken>=0.14'")
+
+
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    """Embeddings of three dimensions, whatever was asked for."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        rows = [{"object": "embedding", "index": number, "embedding": [0.1, 0.2, 0.3]} for number in range(len(asked["input"]))]
+        data = json.dumps(
+            {"object": "list", "data": rows, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+
+
+def test_a_model_of_another_dimension(rag: Verb, endpoint: str) -> None:
+    given = ("embedder=openai", "embedder.model=m", f"embedder.base_url={endpoint}")
+    assert rag(*RUN, *given).code == 0
+    said = rag(*RUN, *given, "embedder.dimensions=8")
+    assert_failed_by_stage(said, endpoint, "shape (3,), not (8,)", "check model, dimensions")
+
+
+BROKEN = '''
+import numpy as np
+
+class Broken:
+    """An embedder that is wrong in one of several ways."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def embed_documents(self, texts):
+        rows = len(texts) - (self.how == "rows")
+        return np.full((rows, 4), np.nan if self.how == "nothing" else 0.5, np.float32)
+
+    def embed_queries(self, texts):
+        if self.how == "bug":
+            raise ZeroDivisionError("a mistake of its own")
+        return np.full((len(texts), 3 if self.how == "dimensions" else 4), 0.5, np.float32)
+'''
+
+
+@pytest.fixture
+def broken(conf: Callable[[str, str], Path], here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`embedder=broken`, of a plugin that is trusted."""
+    conf("embedder/broken.yaml", "_target_: broken_plugin.embedders.Broken\nhow: ???\n")
+    (here / "broken_plugin").mkdir()
+    (here / "broken_plugin" / "__init__.py").touch()
+    (here / "broken_plugin" / "embedders.py").write_text(BROKEN, "utf-8")
+    monkeypatch.syspath_prepend(str(here))
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("broken_plugin",))
+    yield
+    for name in ("broken_plugin", "broken_plugin.embedders"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("how", "where", "said"),
+    [
+        ("nothing", "embedder", "gave NaN or infinity"),
+        ("rows", "embedder", "gave an array of shape (3, 4) for 4 texts"),
+        ("dimensions", "embedder", "3 dimensions for questions, and gave 4 for passages"),
+    ],
+)
+def test_an_embedder_that_gives_what_it_should_not(rag: Verb, broken: None, how: str, where: str, said: str) -> None:
+    given = ("embedder=broken", f"embedder.how={how}")
+    assert_failed_by_stage(rag(*RUN, *given), where, said)
+    assert_said(rag("search", "Why?", *RUN[2:], *given), where, said)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "where", "remedy"),
+    [
+        (("index=[faiss_ivf]", "index.faiss_ivf.seed=1180591620717411303424"), "index.faiss_ivf.seed", "at most 2,147,483,647"),
+        (("selector=neighbours", "selector.neighbours.before=2147483647"), "selector.neighbours.before", "from 0 to 1000"),
+    ],
+)
+def test_a_number_that_no_library_takes(rag: Verb, overrides: tuple[str, ...], where: str, remedy: str) -> None:
+    assert_refused(rag(*RUN, "fusion=rrf", *overrides), where, remedy)
+
+
+def test_a_stage_that_takes_more_memory_than_there_is(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*_: object) -> None:
+        raise MemoryError("Unable to allocate 74.5 GiB for an array")
+
+    monkeypatch.setattr("rag.components.embedders.hashing.HashingEmbedder.embed_documents", short)
+    said = rag(*RUN, "-m", "fusion=single", "index=[bm25s],[dense]")
+    assert said.code == 1
+    assert "takes more memory than there is (Unable to allocate 74.5 GiB for an array)\n" in said.err
+    assert "→ lower its parameters, or run fewer workers" in said.err
+    assert "Traceback" not in said.err
+    assert "Recommended: bm25s" in said.out
+
+
+def test_a_mistake_in_a_component_keeps_its_traceback_and_spares_other_trials(rag: Verb, broken: None) -> None:
+    said = rag(*RUN, "embedder=broken", "embedder.how=bug", "-m", "fusion=single", "index=[bm25s],[dense]")
+    assert said.code == 1
+    assert "ZeroDivisionError: a mistake of its own" in said.err
+    assert "Traceback" in said.err
+    assert "1 failed" in said.out
+    assert "Recommended: bm25s" in said.out
+
+
+# Places
+
+
+def test_a_full_disk_ends_the_sweep_and_the_next_one_goes_on(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = os.fsync
+
+    def full(number: int) -> None:
+        if len(list(Path(".rag/store/stages").rglob("[!.]*/[!.]*"))) >= 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        synced(number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        said = rag(*RUN)
+    assert said.code == 2
+    assert "the disk is full" in said.err
+    assert "run again: it goes on here" in said.err
+    assert "Traceback" not in said.err
+    assert "not run" in said.out
+    assert not list(Path(".rag").rglob("*.tmp"))
+    done = rag(*RUN, "--json")
+    assert done.code == 0
+    assert done.json["stages"]["reused"] == 3
+
+
+def test_a_damaged_entry_is_said_and_computed_again(rag: Verb) -> None:
+    first = rag(*RUN, "--json").json
+    for path in (path for space in ("stages", "vectors") for path in Path(".rag/store", space).rglob("*") if path.is_file()):
+        path.write_bytes(path.read_bytes()[:100])
+    command = [sys.executable, "-m", "rag", *RUN, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "is damaged" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert json.loads(done.stdout)["trials"] == first["trials"]
+
+
+def test_a_report_that_cannot_be_written_loses_nothing(rag: Verb) -> None:
+    Path("reports").write_text("a file", "utf-8")
+    said = rag(*RUN)
+    assert_said(said, "reports/run", "cannot be written", "the results are in the store")
+    assert "Recommended: " in said.out
+    Path("reports").unlink()
+    assert rag(*RUN, "--json").json["stages"]["ran"] == 0
+
+
+def test_a_scheduler_that_does_not_answer(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.execution.graph.workers.PATIENCE", 0.5)
+    said = rag(*RUN, "execute=cluster", "execute.address=tcp://127.0.0.1:9")
+    assert_refused(said, "execute.address", "no scheduler answers at tcp://127.0.0.1:9", "dask scheduler")
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:9", "nonsense://x", "sqlite:////dev/null/x.db"])
+def test_a_tracking_server_that_does_not_answer_loses_nothing(rag: Verb, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    Path("study.yaml").write_text(HEAD, "utf-8")
+    said = rag("sweep", "study.yaml", "k=3")
+    assert_said(said, uri, "MLflow cannot be used", "the results are safe", "rag track study.yaml k=3")
+    assert "Recommended: " in said.out
+    assert rag("plan", "study.yaml", "k=3", "--json").json["stages"]["to_run"] == 0
+
+
+# A process of its own
+
+
+def test_nothing_heavy_is_loaded_before_a_mistake_is_told(here: Path, golden: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "rag", "run", "dataset=native", "dataset.path=../golden", "k=0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    imported = {line.split("|")[2].strip() for line in done.stderr.splitlines() if line.count("|") == 2}
+    assert "rag.execution.graph.plan" in imported
+    assert imported & {"torch", "transformers", "sentence_transformers", "mlflow", "distributed", "openai"} == set()
+    assert "k: is 0\n  → a whole number from 1" in done.stderr
+    assert "Traceback" not in done.stderr

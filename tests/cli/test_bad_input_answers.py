@@ -1,0 +1,176 @@
+"""What can go wrong with a model says where, what and what would do, without a traceback, by its exit code."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.command_line import Said, Verb, verb
+from support.costly_sweep import KEY, ask_of, write_study
+from support.scripted_server import (
+    Script,
+    answer,
+    broken,
+    cut,
+    empty,
+    say,
+    send,
+    serving,
+    too_long,
+    too_many,
+    unknown_model,
+    wrong_key,
+)
+
+from rag.cli.options import BAD_INPUT, FAILED, SPENT
+
+rag = pytest.fixture(verb)
+ONE = ", generator.runtime.retries=0, generator.runtime.concurrency=1, generator.max_tokens=10"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
+    with serving(answer(lambda question: "It leaves at seven [1].")) as server:
+        ask_of(server, monkeypatch)
+        yield server
+
+
+def sweep(rag: Verb, here: Path, *overrides: str, fixed: str = ONE) -> Said:
+    said = rag("sweep", str(write_study(here, fixed=fixed)), "--no-track", *overrides)
+    assert "Traceback" not in said.out + said.err
+    assert KEY not in said.out + said.err
+    return said
+
+
+def ask(rag: Verb, here: Path, *overrides: str) -> Said:
+    documents = here / "golden" / "documents"
+    chosen = ("index=[bm25s]", "fusion=single", "generator=openai", "generator.runtime.retries=0", f"loader.path={documents}")
+    said = rag("ask", "When does the ferry leave?", *chosen, *overrides)
+    assert "Traceback" not in said.out + said.err
+    assert KEY not in said.out + said.err
+    return said
+
+
+def both(rag: Verb, here: Path, *words: str) -> None:
+    """A sweep fails with these words, and so does a single question."""
+    swept = sweep(rag, here)
+    assert swept.code == FAILED
+    asked = ask(rag, here)
+    assert asked.code == BAD_INPUT
+    for said in (swept.err, asked.err):
+        flat = " ".join(said.split())
+        for word in words:
+            assert word in flat, said
+
+
+def test_no_key(rag: Verb, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://models.invalid/v1")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    both(rag, here, "https://models.invalid/v1 (", "OPENAI_API_KEY is not set", "→ export OPENAI_API_KEY=<key>")
+
+
+def test_a_wrong_key(rag: Verb, here: Path, script: Script) -> None:
+    script.steps = [wrong_key()]
+    both(rag, here, f"{script.url} (tiny)", "answered 401: Incorrect API key provided: ***", "→ put a valid key into")
+
+
+def test_nobody_there(rag: Verb, here: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{free.getsockname()[1]}/v1")
+    both(rag, here, "cannot be reached", "→ check generator.base_url (or OPENAI_BASE_URL), and that the server runs")
+
+
+def test_an_unknown_model(rag: Verb, here: Path, script: Script) -> None:
+    script.steps = [unknown_model()]
+    both(rag, here, "(tiny)", "answered 404: The model 'tiny' does not exist", "→ check generator.model (or OPENAI_MODEL)")
+
+
+def test_contexts_that_are_too_long_for_every_question(rag: Verb, here: Path, script: Script) -> None:
+    script.steps = [too_long()]
+    both(rag, here, "maximum context length is 8192 tokens", "→ lower k or context_tokens, choose smaller chunks")
+
+
+def test_an_empty_answer_to_every_question(rag: Verb, here: Path, script: Script) -> None:
+    script.steps = [empty("length")]
+    both(rag, here, "spent all of its tokens and wrote no answer", "→ raise generator.max_tokens")
+
+
+def test_what_is_no_chat_server(rag: Verb, here: Path, script: Script) -> None:
+    script.steps = [send(200, b"<html>Welcome</html>")]
+    swept = sweep(rag, here)
+    assert swept.code == FAILED
+    assert "sent a reply that cannot be read" in swept.err
+    assert "→ check that this is a chat completions server" in swept.err
+
+
+@pytest.mark.parametrize(
+    ("trouble", "what"), [(too_many(), "429"), (broken(), "500"), (broken(503), "503"), (cut(), "reached")]
+)
+def test_trouble_that_stays(rag: Verb, here: Path, script: Script, trouble: object, what: str) -> None:
+    script.steps = [trouble]  # type: ignore[list-item]
+    swept = sweep(rag, here)
+    assert swept.code == FAILED
+    assert what in swept.err
+
+
+@pytest.mark.parametrize(("trouble", "what"), [(too_long(), "context_tokens"), (empty(), "gave an empty answer")])
+def test_one_question_that_is_refused_does_not_lose_the_others(
+    rag: Verb, here: Path, script: Script, trouble: object, what: str
+) -> None:
+    script.steps = [say("It leaves at seven [1]."), trouble, say("It leaves at seven [1].")]  # type: ignore[list-item]
+    said = sweep(rag, here)
+    assert said.code == 0
+    assert "1 question was not answered and scores 0" in said.err
+    assert what in said.err
+    assert "1 trial," in said.out
+    (row,) = rag("sweep", str(here / "study.yaml"), "--no-track", "--json").json["trials"]
+    assert row["status"] == "done"
+
+
+def test_a_budget_that_ends_on_the_way(rag: Verb, here: Path, script: Script) -> None:
+    said = sweep(rag, here, "budget.tokens=250")
+    assert said.code == SPENT
+    assert "budget.tokens: is spent" in said.out
+    assert "→ raise it, or run again" in said.out
+    assert "not run: budget spent" in said.out
+    again = sweep(rag, here)
+    assert again.code == 0
+    assert len(script.asked) == 6
+
+
+def test_a_reply_that_is_not_there(rag: Verb, here: Path, script: Script) -> None:
+    said = sweep(rag, here, "replay=only")
+    assert said.code == FAILED
+    assert "replay: allows stored replies alone" in said.err
+    assert "→ set replay=use to ask the model" in said.err
+    asked = ask(rag, here, "replay=only")
+    assert asked.code == BAD_INPUT
+    assert "replay: allows stored replies alone" in asked.err
+    assert script.asked == []
+
+
+@pytest.mark.parametrize(
+    ("override", "where"),
+    [("replay=never", "replay: "), ("budget.usd=-1", "budget.usd: "), ("budget.euro=1", "euro"), ("budget=5", "budget: ")],
+)
+def test_terms_that_are_none(rag: Verb, here: Path, script: Script, override: str, where: str) -> None:
+    said = sweep(rag, here, override)
+    assert said.code == BAD_INPUT
+    assert where in said.err
+    assert "→" in said.err
+
+
+def test_a_stream_that_is_cut_ends_the_question(rag: Verb, here: Path, script: Script) -> None:
+    write_study(here)
+    script.steps = [cut()]
+    said = ask(rag, here)
+    assert said.code == BAD_INPUT
+    assert "→" in said.err
+
+
+def test_gold_answers_no_typed_question(rag: Verb, here: Path, script: Script) -> None:
+    write_study(here)
+    said = ask(rag, here, "generator=gold", "~generator.runtime")
+    assert said.code == BAD_INPUT

@@ -1,0 +1,362 @@
+"""The verbs as a person or a script uses them: what they print, where, and with which exit code they end."""
+
+import io
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import Verb, verb
+from support.small_set import AXES, TEXTS, write_experiment
+
+from rag.execution.sweep import sweep
+
+GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "generator=none")
+RUN = ("run", "--no-track", *GIVEN)
+HEAVY = {"torch", "transformers", "mlflow", "hydra", "omegaconf", "numpy", "dask", "distributed", "rich"}
+
+
+@pytest.fixture
+def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    return verb(capsys, monkeypatch)
+
+
+@pytest.fixture
+def study(here: Path, golden: Path) -> str:
+    """An experiment of 18 trials and 49 stages."""
+    return str(write_experiment(here / "study.yaml", golden, AXES))
+
+
+# Help
+
+
+def test_help_lists_every_verb_in_half_a_second() -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, "-m", "rag", "--help"], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for name in ("list", "plan", "sweep", "run", "search", "ask", "track", "ui", "dataset", "store"):
+        assert f" {name} " in done.stdout
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+
+
+def test_nothing_heavy_is_imported_with_the_command_line() -> None:
+    code = "import sys, rag.cli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "rag.cli" in loaded
+    assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize(("group", "head"), [((), "Experiments"), (("dataset",), "Commands"), (("store",), "Commands")])
+def test_a_group_without_a_verb_lists_its_verbs(rag: Verb, group: tuple[str, ...], head: str) -> None:
+    said = rag(*group)
+    assert said.code == 2
+    assert f"─ {head} ─" in said.out + said.err
+
+
+# JSON
+
+
+def test_plan_as_json(rag: Verb, study: str) -> None:
+    told = rag("plan", study, "--json").json
+    assert told["stages"] == {"total": 6 * (7 + 9 + 11), "distinct": 49, "cached": 0, "to_run": 49}
+    assert told["trials"] == 18
+    assert {"experiment", "question", "seconds", "unmeasured", "tokens", "cost"} <= set(told)
+    assert (told["tokens"], told["cost"]) == (0, 0.0)
+    rag("sweep", study, "--no-track")
+    again = rag("plan", study, "--json").json
+    assert again["stages"] == {"total": 162, "distinct": 49, "cached": 49, "to_run": 0}
+    assert again["seconds"] == 0
+
+
+def test_sweep_as_json(rag: Verb, study: str) -> None:
+    said = rag("sweep", study, "--no-track", "--json")
+    assert said.code == 0
+    assert said.err == ""
+    told = said.json
+    assert told["stages"] == {"distinct": 49, "ran": 49, "failed": 0, "blocked": 0, "reused": 0}
+    assert told["objective"] == {"column": "ndcg@10", "maximize": True, "text": "maximize ndcg@10"}
+    assert (told["errors"], told["interrupted"]) == ({}, False)
+    assert len(told["trials"]) == len(told["measured"]) == 18
+    first = told["trials"][0]
+    assert set(first) == {"trial", "name", "choices", "status", "metrics", "kinds"}
+    assert set(first["choices"]) == {"chunker", "search", "k"}
+    assert {"mean", "low", "high", "n"} <= set(first["metrics"]["ndcg@10"])
+    values = [trial["metrics"]["ndcg@10"]["mean"] for trial in told["trials"]]
+    assert values == sorted(values, reverse=True)
+    written = Path("reports/study")
+    assert json.loads((written / "leaderboard.json").read_text("utf-8"))["trials"] == told["trials"]
+    assert sorted(path.name for path in written.iterdir()) == [
+        "leaderboard.json",
+        "measured.json",
+        "trials.json",
+        "verdict.json",
+    ]
+
+
+def test_answers_and_passages_as_json(rag: Verb) -> None:
+    given = (*GIVEN, "generator=extractive", "k=2", "chunker.size=60")
+    told = rag("ask", "What does a bus ticket cost?", *given, "--json").json
+    known = {"question", "sought", "answer", "citations", "cited", "abstained", "findings", "passages", "not_as_measured"}
+    assert set(told) == known
+    assert "four crowns" in told["answer"]
+    assert told["citations"] == list(dict.fromkeys(one["number"] for one in told["cited"]))
+    assert [told["answer"][one["start"] : one["end"]] for one in told["cited"]] == [
+        f"[{one['number']}]" for one in told["cited"]
+    ]
+    assert len(told["passages"]) == 2
+    found = rag("search", "What does a bus ticket cost?", *given, "--json").json
+    assert [passage["number"] for passage in told["passages"]] == [1, 2]
+    assert found == {"question": told["question"], "passages": [_unnumbered(passage) for passage in told["passages"]]}
+    first = found["passages"][0]
+    assert first["chunk"].startswith("bus.md:")
+    assert first["text"] in TEXTS["bus.md"]
+    assert set(first["steps"]) == {"bm25s", "dense", "fused"}
+    assert {"rank", "score"} == set(first["steps"]["fused"])
+
+
+def _unnumbered(passage: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in passage.items() if key not in ("number", "quoted")}
+
+
+def test_datasets_and_stores_as_json(rag: Verb) -> None:
+    told = rag("dataset", "check", "native", "dataset.path=../golden", "--json").json
+    assert (told["documents"], told["questions"], told["unanswerable"]) == (4, 6, 1)
+    rag(*RUN)
+    spaces = rag("store", "stats", "--json").json["spaces"]
+    assert spaces["stages"]["entries"] == 11
+    assert rag("store", "verify", "--json").json["damaged"] == []
+    assert rag("store", "gc", "--json").json["removed"] == 0
+    assert rag("store", "gc", "--days", "0", "--json").json["removed"] == 11
+    assert rag("store", "stats", "--json").json["spaces"]["stages"]["entries"] == 0
+
+
+def test_a_failed_trial_ends_with_1_and_is_told_in_json(rag: Verb) -> None:
+    dead = ("generator=openai", "generator.base_url=http://127.0.0.1:9/v1", "generator.runtime.retries=0")
+    said = rag(*RUN, *dead, "--json")
+    assert said.code == 1
+    assert said.json["stages"]["failed"] == 1
+    assert "127.0.0.1:9" in said.json["errors"]["default"]
+    assert said.err.startswith("failed generate BufferMemory SectionPrompt OpenAiGenerator: http://127.0.0.1:9")
+    assert len(said.err.splitlines()) == 1
+    assert rag(*RUN).code == 0
+
+
+# For people
+
+
+def test_run_runs_one_trial_and_m_runs_all_combinations(rag: Verb) -> None:
+    assert [trial["name"] for trial in rag(*RUN, "k=1", "--json").json["trials"]] == ["default"]
+    told = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole", "--json").json
+    names = {trial["name"] for trial in told["trials"]}
+    assert names == {"k 1 · fixed", "k 1 · whole", "k 3 · fixed", "k 3 · whole"}
+    said = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole")
+    assert all(name in said.out for name in names)
+    assert "4 trials, " in said.out
+    assert "0 ran" in said.out
+
+
+def test_a_run_is_ordered_by_what_it_measures(rag: Verb) -> None:
+    assert rag(*RUN, "metrics=[recall@5,mrr@10]", "--json").json["objective"]["column"] == "recall@5"
+    assert rag(*RUN, "--json").json["objective"]["column"] == "ndcg@10"
+
+
+def test_brackets_of_overrides_are_shown(rag: Verb) -> None:
+    assert "index=[bm25s]" in rag(*RUN, "index=[bm25s]", "fusion=single").out
+
+
+def test_a_plan_says_what_it_takes(rag: Verb, study: str) -> None:
+    said = rag("plan", study)
+    assert said.code == 0
+    assert "18 trials; 162 stages one by one, 49 distinct." in said.out
+    assert "never ran on this store" in said.out
+
+
+def test_questions_are_answered_with_overrides_and_with_a_trial(rag: Verb) -> None:
+    told = rag(*RUN, "generator=extractive", "chunker=whole", "k=2", "--json").json
+    trial = told["trials"][0]["trial"]
+    question = "When does the ferry to Holm leave?"
+    expected = rag("ask", question, *GIVEN, "generator=extractive", "chunker=whole", "k=2", "--json").json
+    assert rag("ask", question, f"trial={trial}", "--json").json == expected
+    assert rag("ask", question, f"trial={trial[:4]}", "--json").json == expected
+    said = rag("ask", question, f"trial={trial}")
+    assert "The ferry to Holm leaves at seven" in said.out
+    assert "ferry.md:0-100" in said.out
+    assert "fused #1" in rag("search", question, f"trial={trial}").out
+
+
+def test_no_answer_says_why(rag: Verb) -> None:
+    assert "generator=none gives none" in rag("ask", "When?", *GIVEN).out
+    assert "nothing in the passages fits" in rag("ask", "xyzzy", *GIVEN, "generator=extractive").out
+
+
+def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments in (RUN, (*RUN, "--json"), ("ask", "Où est le café?", *GIVEN, "--json")):
+        screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", screen)
+            assert rag(*arguments).code == 0
+        screen.seek(0)
+        text = screen.read()
+        assert json.loads(text) if "--json" in arguments else "Recommended: " in text
+
+
+# Places
+
+
+def test_the_shipped_study_is_found_from_any_folder(rag: Verb) -> None:
+    told = rag("plan", "quickstart", "--json").json
+    assert told["trials"] > 1
+    assert told["stages"]["to_run"] == told["stages"]["distinct"]
+
+
+def test_ones_own_conf_comes_first(rag: Verb, conf: Callable[[str, str], Path]) -> None:
+    conf("chunker/fixed.yaml", "_target_: rag.components.chunkers.fixed.FixedChunker\nsize: 7\noverlap: 0\n")
+    found = rag("search", "ferry", *GIVEN, "chunker=fixed", "--json").json["passages"]
+    assert {len(passage["text"]) for passage in found} <= {*range(1, 8)}
+    assert rag(*RUN, "chunker=fixed").code == 0
+
+
+def test_ones_own_experiment_comes_first(rag: Verb, golden: Path) -> None:
+    Path("experiments").mkdir()
+    write_experiment(Path("experiments/quickstart.yaml"), golden, AXES)
+    assert rag("plan", "quickstart", "--json").json["stages"]["distinct"] == 49
+
+
+# Files
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file.json"
+    sweep.write_json(path, {"a": 1})
+    with pytest.raises(TypeError):
+        sweep.write_json(path, {"a": [1] * 10_000, "b": object()})
+    assert json.loads(path.read_text("utf-8")) == {"a": 1}
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.json"]
+
+
+def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    contents = [{"n": [number] * 20_000} for number in range(2)]
+    sweep.write_json(path, contents[0])
+    writer = threading.Thread(target=lambda: [sweep.write_json(path, contents[turn % 2]) for turn in range(60)])
+    writer.start()
+    seen = 0
+    while writer.is_alive():
+        assert json.loads(path.read_text("utf-8")) in contents
+        seen += 1
+    assert seen > 5
+
+
+# Processes
+
+METADATA = "Metadata-Version: 2.1\nName: slow-plugin\nVersion: 1\n"
+SLOW = '''
+import os, time
+from pathlib import Path
+
+import numpy as np
+
+class SlowEmbedder:
+    """Sleeps over many texts, over the second corpus that it is given, or never."""
+
+    def embed_documents(self, texts):
+        stored = [path for path in Path(".rag/store/stages").rglob("[!.]*") if path.is_file()]
+        if {"many": len(texts) > 20, "second": len(stored) >= 9, "never": False}[os.environ["SLOW"]]:
+            Path("slow").touch()
+            time.sleep(600)
+        return self.embed_queries(texts)
+
+    def embed_queries(self, texts):
+        return np.array([[len(text), text.count("e") + 1] for text in texts], np.float32)
+'''
+
+
+def plugin(folder: Path) -> dict[str, str]:
+    """Install `embedder=slow` into a folder; the environment of a process that finds it."""
+    (folder / "slow_plugin" / "conf" / "embedder").mkdir(parents=True)
+    (folder / "slow_plugin" / "__init__.py").write_text(SLOW, "utf-8")
+    (folder / "slow_plugin" / "conf" / "embedder" / "slow.yaml").write_text("_target_: slow_plugin.SlowEmbedder\n", "utf-8")
+    (folder / "slow_plugin-1.dist-info").mkdir()
+    (folder / "slow_plugin-1.dist-info" / "METADATA").write_text(METADATA, "utf-8")
+    (folder / "slow_plugin-1.dist-info" / "entry_points.txt").write_text("[rag.plugins]\nslow = slow_plugin\n", "utf-8")
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def until(true: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+    return true()
+
+
+def entries() -> int:
+    return sum(1 for path in Path(".rag/store/stages").rglob("*") if path.is_file() and not path.name.startswith("."))
+
+
+def interrupted(
+    command: list[str], environment: Mapping[str, str], stored: int
+) -> tuple[subprocess.CompletedProcess[str], int]:
+    """Start a sweep, wait until it hangs and has stored all else that it can, press Ctrl-C; what it said, and its group.
+
+    It hangs for ten minutes: it must end long before.
+    """
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+    assert until(lambda: Path("slow").exists() and entries() >= stored, 120), entries()
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(command, process.returncode, out, err), process.pid
+
+
+def is_gone(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("mode", "slow"), [("inline", "second"), ("processes", "many")])
+def test_ctrl_c_shows_what_there_is_and_the_next_run_goes_on(here: Path, golden: Path, mode: str, slow: str) -> None:
+    axes = '  chunker: [chunker=whole, "chunker=fixed chunker.size=10"]'
+    fixed = ', embedder=slow, "index=[dense]", fusion=single'
+    write_experiment(here / "study.yaml", golden, axes, fixed)
+    study = (here / "study.yaml").read_text("utf-8").replace(" embedder=hashing, embedder.dimensions=64,", "")
+    (here / "study.yaml").write_text(study, "utf-8")
+    environment = plugin(here / "installed")
+    command = [sys.executable, "-m", "rag", "sweep", "study.yaml", "--no-track", f"execute={mode}"]
+    done, group = interrupted(command, {**environment, "SLOW": slow}, 10)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == ""
+    assert "Stopped on the way: the same command goes on" in done.stdout
+    assert "not run" in done.stdout
+    assert re.search(r"[1-9]\d* still to run", done.stdout)
+    assert "nothing is concluded" in done.stdout
+    assert until(lambda: is_gone(group), 60), "a worker outlived its sweep"
+    again = subprocess.run(
+        [*command, "execute=inline", "--json"], capture_output=True, text=True, env={**environment, "SLOW": "never"}, check=True
+    )
+    told: dict[str, Any] = json.loads(again.stdout)
+    assert [trial["status"] for trial in told["trials"]] == ["done", "done"]
+    assert told["stages"]["reused"] >= 10
+
+
+@pytest.mark.parametrize("arguments", [["search", "ferry", *GIVEN], [*RUN, "--json"]])
+def test_a_reader_that_goes_away_is_no_error(here: Path, golden: Path, arguments: list[str]) -> None:
+    process = subprocess.Popen([sys.executable, "-m", "rag", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 0

@@ -1,0 +1,68 @@
+"""Exit codes that a script can tell apart: a crash, or output that cannot be written, is no verdict."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.command_line import verb
+
+from rag.config import experiment
+from rag.core.errors import BudgetError
+
+FULL = Path("/dev/full")
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    """A command of a shell, `rag` in it the command line."""
+    done = f'rag() {{ {sys.executable} -m rag "$@"; }}; {command}'
+    return subprocess.run(["bash", "-c", done], capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+def test_full_output_is_no_verdict() -> None:
+    done = shell("rag --help > /dev/full")
+    assert done.returncode == 70
+    assert done.stderr == "standard output: cannot be written (No space left on device)\n  → make room, or send it elsewhere\n"
+
+
+def test_closed_output_is_no_verdict() -> None:
+    done = shell("rag --help >&-")
+    assert done.returncode == 70
+    assert done.stderr.startswith("standard output: is closed\n  → ")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+def test_errors_that_nobody_can_read_keep_their_code() -> None:
+    assert shell("rag gate nothing 2> /dev/full").returncode == 2
+    assert shell("rag gate nothing 2>&-").returncode == 2
+
+
+def test_a_crash_keeps_its_traceback_and_has_a_code_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*given: object) -> None:
+        raise OSError("a disk is on fire")
+
+    monkeypatch.setattr(experiment, "load", load)
+    said = verb(capsys, monkeypatch)("gate", "lexical")
+    assert said.code == 70
+    assert said.err.endswith("OSError: a disk is on fire\n")
+    assert "Traceback" in said.err
+    assert "standard output" not in said.err
+
+
+def test_a_budget_that_is_spent_has_a_code_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*given: object) -> None:
+        raise BudgetError("budget.usd", "is spent", "raise it")
+
+    monkeypatch.setattr(experiment, "load", load)
+    assert verb(capsys, monkeypatch)("gate", "lexical").code == 4
+
+
+def test_help_lists_the_codes() -> None:
+    told = " ".join(shell("rag --help").stdout.split())
+    for code in ("0 done", "1 worse", "2 wrong input", "3 cannot be told", "4 budget", "70 crashed", "130 interrupted"):
+        assert code in told

@@ -1,0 +1,81 @@
+"""The README's story, done: sweep, recommendation on the holdout, baseline, gates that pass, fail and cannot tell."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from support.command_line import Verb, verb
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+CODES = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3}
+FEW = 12
+
+
+@pytest.fixture
+def rag(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return verb(capsys, monkeypatch)
+
+
+def commands() -> list[tuple[list[str], str]]:
+    """The words of each command of the story, and the verdict that its comment promises."""
+    section = README.split("## From a sweep to a gate", 1)[1].split("\n## ", 1)[0]
+    lines = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
+    assert lines is not None
+    parted = (line.split("#", 1) for line in lines[1].splitlines())
+    return [(shlex.split(command)[1:], (re.findall("PASS|FAIL|INCONCLUSIVE", said) or [""])[0]) for command, said in parted]
+
+
+def test_the_story_of_the_readme(rag: Verb) -> None:
+    told = commands()
+    assert [words[0] for words, _ in told] == ["sweep", "baseline", "gate", "gate", "gate"]
+    assert [verdict for _, verdict in told] == ["", "", "PASS", "PASS", "FAIL"]
+    swept = rag(*told[0][0], "--no-track", "--json").json
+    winner = swept["winner"]
+    (standing,) = (found for found in winner["standings"] if found["trial_id"] == winner["recommended"])
+    assert winner["holdout"]
+    assert winner["looks"] == 1
+    assert standing["tied"]
+    assert abs(standing["tune"]["mean"] - standing["holdout"]["mean"] - standing["optimism"]["mean"]) < 1e-9
+    assert rag(*told[1][0]).code == 0
+    kept = json.loads(Path("reports/baselines/lexical.json").read_text("utf-8"))
+    assert kept["trial"] == standing["name"]
+    for words, verdict in told[2:]:
+        said = rag(*words, "--json")
+        assert (said.code, said.json["verdict"]) == (CODES[verdict], verdict), words
+    assert any(row["slice"].startswith("kind=") and row["verdict"] == "FAIL" for row in said.json["rows"])
+    lost = said.json["lost"]
+    assert lost
+    assert "cut apart by the chunker" in {found["stage"] for found in lost}
+    shown = rag(*told[-1][0])
+    assert shown.out.startswith("FAIL")
+    assert "kind=exact_id" in shown.out
+    assert lost[0]["query_id"] in shown.out
+    again = rag(*told[-1][0], "--json")
+    assert again.json == said.json, "the same change twice gives the same verdict"
+
+
+def test_too_few_questions_cannot_tell(rag: Verb, tmp_path: Path) -> None:
+    golden = tmp_path / "few"
+    shutil.copytree(ROOT / "datasets" / "handbook" / "documents", golden / "documents")
+    lines = (ROOT / "datasets" / "handbook" / "questions.jsonl").read_text("utf-8").split("\n")
+    questions = [json.loads(line) for line in lines if '"paraphrase"' in line][:FEW]
+    with (golden / "questions.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({**question, "split": "holdout", "cluster": ""}) + "\n" for question in questions)
+    fixed = f'["dataset.path={golden}", "index=[bm25s]", fusion=single, generator=none, latency=0]'
+    gate = "gate: {metrics: {recall@5: .02}}"
+    text = f"question: Enough?\ndataset: native\nsplit: holdout\nfixed: {fixed}\naxes:\n  k: k=5,10\n{gate}\n"
+    (tmp_path / "few.yaml").write_text(text, "utf-8")
+    assert rag("sweep", "few.yaml", "--no-track").code == 0
+    assert rag("baseline", "few.yaml").code == 0
+    said = rag("gate", "few.yaml", "chunker=fixed", "chunker.size=60", "--json")
+    assert said.code == CODES["INCONCLUSIVE"]
+    (row,) = said.json["rows"]
+    assert row["verdict"] == "INCONCLUSIVE"
+    assert row["needed"] > FEW
+    assert f"{row['needed']} questions would settle it" in rag("gate", "few.yaml", "chunker=fixed", "chunker.size=60").out

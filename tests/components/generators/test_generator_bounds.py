@@ -1,0 +1,57 @@
+"""Two generators that show what answers can be without retrieval, and at best."""
+
+import pytest
+from support.scripted_server import say, serving
+
+from rag.components.generators.closed_book import ClosedBookGenerator
+from rag.components.generators.extractive import ExtractiveGenerator
+from rag.components.generators.gold import GoldGenerator
+from rag.components.generators.openai import OpenAiGenerator
+from rag.core.errors import ConfigError
+from rag.core.records import Chunk, Message, Query, Request, Span, Turn
+
+CONTEXT = Chunk(Span("d", 0, 3), "Sea")
+HISTORY = (Turn("user", "Hi"), Turn("assistant", "Hello"), Turn("user", "Who?"), Turn("assistant", "Ada"))
+
+
+def request(*references: str, history: tuple[Turn, ...] = ()) -> Request:
+    said = (Message("system", "Read [1] Sea."), Message("user", "What {question} is it?"))
+    return Request(Query("q", "What {question} is it?", history), (CONTEXT,), said, references)
+
+
+def test_gold_is_the_first_reference_or_nothing() -> None:
+    gold = GoldGenerator()
+    assert [reply.text for reply in gold.generate([request("a", "b"), request()])] == ["a", ""]
+    assert [list(gold.stream(request("a", "b"))), list(gold.stream(request()))] == [["a"], []]
+    assert gold.reads_gold
+
+
+def test_a_closed_book_shows_its_own_words_and_no_context() -> None:
+    with serving(say("The sea [1].")) as script:
+        made = ClosedBookGenerator(OpenAiGenerator("tiny", script.url), "From memory.", "Q: {question}", turns=2)
+        (reply,) = made.generate([request(history=HISTORY)])
+        assert "".join(made.stream(request())) == "The sea [1]."
+    assert (reply.text, reply.citations) == ("The sea [1].", ())
+    assert script.asked[0]["messages"] == [
+        {"role": "system", "content": "From memory."},
+        {"role": "user", "content": "Who?"},
+        {"role": "assistant", "content": "Ada"},
+        {"role": "user", "content": "Q: What {question} is it?"},
+    ]
+    assert made.fingerprint() == f"tiny@127.0.0.1:{script.server_port}"
+    assert made.spending(2, 1200, 9) == OpenAiGenerator("tiny", script.url).spending(2, 200, 9)
+
+
+def test_a_closed_book_without_turns_or_instruction() -> None:
+    with serving(say("Yes.")) as script:
+        ClosedBookGenerator(OpenAiGenerator("tiny", script.url), "", "{question}", turns=0).generate([request(history=HISTORY)])
+    assert [message["role"] for message in script.asked[0]["messages"]] == ["user"]
+
+
+@pytest.mark.parametrize(
+    ("change", "where"), [({"prompt": "Q"}, "prompt"), ({"turns": -1}, "turns"), ({"generator": 3}, "generator")]
+)
+def test_what_is_no_closed_book(change: dict[str, object], where: str) -> None:
+    given = {"generator": ExtractiveGenerator(), "instruction": "", "prompt": "{question}"} | change
+    with pytest.raises(ConfigError, match=rf"generator\.{where}: "):
+        ClosedBookGenerator(**given)  # type: ignore[arg-type]

@@ -1,0 +1,331 @@
+"""The chat completions client against a real HTTP server whose every answer is scripted."""
+
+import math
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from support.scripted_server import SOON, Exchange, Script, Step, cut, error, hang_up, say, send, serving, slow, stream
+
+from rag.components.generators.openai import OpenAiGenerator
+from rag.core.errors import ConfigError, ServiceError
+from rag.core.records import Chunk, Message, Query, Reply, Request, Span
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with serving(say("Yes.")) as server:
+        yield server
+
+
+def request(question: str = "Who?", contexts: int = 2) -> Request:
+    chunks = tuple(Chunk(Span(f"d{number}", 0, 1), "x") for number in range(contexts))
+    return Request(Query("q", question), chunks, (Message("system", "Be brief."), Message("user", question)))
+
+
+def generator(script: Script, **changes: Any) -> OpenAiGenerator:
+    return OpenAiGenerator(**({"model": "tiny", "base_url": script.url, "retries": 2} | changes))
+
+
+def failure(made: OpenAiGenerator) -> ServiceError:
+    with pytest.raises(ServiceError) as caught:
+        made.generate([request()])
+    return caught.value
+
+
+def test_what_is_asked_and_what_comes_back(script: Script) -> None:
+    script.steps = [say("Ada [2], and [1, 7] too [2].")]
+    (reply,) = generator(script, extra={"top_p": 0.5}).generate([request()])
+    assert (reply.text, reply.citations) == ("Ada [2], and [1, 7] too [2].", (2, 1))
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.cost) == (30, 4, 0.0)
+    assert script.asked == [
+        {
+            "model": "tiny",
+            "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}],
+            "temperature": 0.0,
+            "max_tokens": 512,
+            "seed": 0,
+            "top_p": 0.5,
+        }
+    ]
+
+
+def test_null_leaves_a_field_out(script: Script) -> None:
+    script.steps = [say("Yes.")]
+    generator(script, temperature=None, max_tokens=None, seed=None).generate([request()])
+    assert set(script.asked[0]) == {"model", "messages"}
+
+
+def test_replies_come_in_order_with_four_requests_under_way(script: Script) -> None:
+    def repeat(exchange: Any) -> None:
+        if int(exchange.question) < 4:
+            together.wait()
+        time.sleep(0.05 if int(exchange.question) % 2 else 0.02)
+        say(exchange.question)(exchange)
+
+    together = threading.Barrier(4, timeout=60)
+    script.steps = [repeat]
+    replies = generator(script, concurrency=4).generate([request(str(number)) for number in range(20)])
+    assert [reply.text for reply in replies] == [str(number) for number in range(20)]
+    assert script.most_at_once == 4
+
+
+def test_price_and_unknown_price(script: Script) -> None:
+    script.steps = [say("Yes."), say("Yes.", usage=None)]
+    priced = generator(script, price={"prompt": 2.0, "completion": 10.0})
+    assert priced.generate([request()])[0].cost == pytest.approx((30 * 2 + 4 * 10) / 1e6)
+    assert math.isnan(priced.generate([request()])[0].cost)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, {"prompt_tokens": math.nan, "completion_tokens": -3}, {"prompt_tokens": "many"}, {"prompt_tokens": 10**400}, []],
+)
+def test_usage_that_is_no_number_counts_nothing(script: Script, usage: object) -> None:
+    script.steps = [say("Yes.", usage)]
+    (reply,) = generator(script).generate([request()])
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("Yes.", 0, 0)
+
+
+@pytest.mark.parametrize("content", ["", None])
+def test_an_empty_answer_is_a_reply(script: Script, content: str | None) -> None:
+    script.steps = [say(content)]
+    (reply,) = generator(script).generate([request()])
+    assert (reply.text, reply.citations) == ("", ())
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [error(429, headers=SOON), error(500, headers=SOON), error(503, headers=SOON), hang_up],
+    ids=["429", "500", "503", "hang up"],
+)
+def test_trouble_that_passes_is_tried_again(script: Script, trouble: Step) -> None:
+    script.steps = [trouble, say("Yes.")]
+    assert generator(script).generate([request()])[0].text == "Yes."
+    assert len(script.asked) == 2
+
+
+def test_retry_after_is_respected(script: Script) -> None:
+    script.steps = [error(429, headers={"Retry-After": "1"}), say("Yes.")]
+    generator(script).generate([request()])
+    assert script.moments[1] - script.moments[0] >= 1.0
+
+
+def test_without_retry_after_the_wait_grows(script: Script) -> None:
+    script.steps = [error(500), error(500), say("Yes.")]
+    generator(script).generate([request()])
+    first, second = (later - earlier for earlier, later in zip(script.moments, script.moments[1:], strict=False))
+    assert 0.3 < first < second
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [(400, "null"), (401, "valid key"), (403, "key"), (404, "generator.model"), (422, "field")],
+)
+def test_mistakes_are_not_tried_again(script: Script, status: int, remedy: str) -> None:
+    script.steps = [error(status, "the server's own words")]
+    said = failure(generator(script))
+    assert len(script.asked) == 1
+    assert said.where == f"{script.url} (tiny)"
+    assert str(status) in said.what
+    assert "the server's own words" in said.what
+    assert remedy in said.remedy
+
+
+def test_trouble_that_stays_names_its_status(script: Script) -> None:
+    script.steps = [error(429, headers=SOON)]
+    said = failure(generator(script, retries=1))
+    assert len(script.asked) == 2
+    assert "429" in said.what
+    assert "concurrency" in said.remedy
+
+
+def test_a_slow_server_is_a_time_out(script: Script) -> None:
+    script.steps = [slow(0.4)]
+    said = failure(generator(script, timeout=0.1, retries=0))
+    assert "0.1 s" in said.what
+    assert "timeout" in said.remedy
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"choices": [{"mess',
+        b"<html>Welcome</html>",
+        b"",
+        {"choices": []},
+        {"choices": None},
+        {"object": "list"},
+        [],
+        "x",
+        None,
+    ],
+    ids=str,
+)
+def test_a_reply_that_is_no_completion(script: Script, body: object) -> None:
+    script.steps = [send(200, body)]
+    said = failure(generator(script))
+    assert "cannot be read" in said.what
+    assert len(script.asked) == 1
+
+
+def test_a_body_that_breaks_off_is_tried_again_then_told(script: Script) -> None:
+    script.steps = [cut()]
+    said = failure(generator(script, retries=1))
+    assert "cannot be reached" in said.what
+    assert len(script.asked) == 2
+
+
+def test_nobody_there() -> None:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    said = failure(OpenAiGenerator("tiny", f"http://127.0.0.1:{port}/v1", retries=0))
+    assert "cannot be reached" in said.what
+    assert "base_url" in said.remedy
+
+
+def test_one_failure_ends_the_batch(script: Script) -> None:
+    script.steps = [error(401)]
+    with pytest.raises(ServiceError):
+        generator(script, concurrency=1).generate([request()] * 50)
+    assert len(script.asked) < 5
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark(script: Script) -> None:
+    script.steps = [say("so \ud800 it is"), stream("so \ud83d", " it is")]
+    assert generator(script).generate([request()])[0].text == "so ? it is"
+    assert "".join(generator(script).stream(request())) == "so ? it is"
+
+
+def test_a_stream_comes_in_pieces(script: Script) -> None:
+    script.steps = [stream("Ada", " wrote", " it [1].")]
+    assert list(generator(script).stream(request())) == ["Ada", " wrote", " it [1]."]
+    assert script.asked[0]["stream"] is True
+
+
+def test_a_piece_arrives_before_the_next_is_written(script: Script) -> None:
+    gate = threading.Event()
+
+    def halting(exchange: Exchange) -> None:
+        stream("first", ending=b"")(exchange)
+        exchange.wfile.flush()
+        assert gate.wait(60)
+        exchange.wfile.write(b'data: {"choices":[{"delta":{"content":"last"},"finish_reason":"stop"}]}\n\n')
+
+    script.steps = [halting]
+    pieces = generator(script).stream(request())
+    assert next(pieces) == "first"
+    gate.set()
+    assert list(pieces) == ["last"]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [b"", b'data: {"choices": [{"de', b'data: {"choi\n\n', b'data: {"error": {"message": "overloaded"}}\n\n'],
+    ids=["closed", "mid-event", "bad json", "error event"],
+)
+def test_a_stream_that_breaks_off_is_an_error(script: Script, ending: bytes) -> None:
+    script.steps = [stream("Ada", ending=ending)]
+    pieces = generator(script).stream(request())
+    assert next(pieces) == "Ada"
+    with pytest.raises(ServiceError):
+        list(pieces)
+
+
+def test_a_stream_is_refused_like_a_reply(script: Script) -> None:
+    script.steps = [error(404, "no such model")]
+    with pytest.raises(ServiceError, match="no such model"):
+        list(generator(script).stream(request()))
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINY_KEY", " sk-secret-1\n")
+    script.steps = [error(401, "Incorrect API key provided: sk-secret-1")]
+    made = generator(script, api_key_env="TINY_KEY")
+    said = failure(made)
+    assert script.keys == ["Bearer sk-secret-1"]
+    assert "sk-secret" not in str(said) + repr(made) + made.fingerprint()
+    assert "***" in said.what
+
+
+def test_a_missing_key_is_named_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TINY_KEY", raising=False)
+    said = failure(OpenAiGenerator("tiny", "https://models.invalid/v1", api_key_env="TINY_KEY"))
+    assert "TINY_KEY" in said.what
+    assert said.remedy == "export TINY_KEY=<key>"
+
+
+def test_a_key_that_no_header_can_carry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINY_KEY", "“sk-secret”")
+    said = failure(OpenAiGenerator("tiny", api_key_env="TINY_KEY"))
+    assert "TINY_KEY" in said.what
+    assert "secret" not in str(said)
+
+
+def test_the_official_address_gets_the_new_name_of_the_limit() -> None:
+    assert "max_completion_tokens" in OpenAiGenerator("tiny")._asked(request())["extra_body"]
+
+
+def test_fingerprints() -> None:
+    assert OpenAiGenerator("a").fingerprint() == "a@api.openai.com"
+    assert OpenAiGenerator("a", "http://127.0.0.1:8081/v1").fingerprint() == "a@127.0.0.1:8081"
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("model", {"model": ""}),
+        ("base_url", {"base_url": "localhost:8081/v1"}),
+        ("base_url", {"base_url": "https://me:pass@host/v1"}),
+        ("api_key_env", {"api_key_env": "sk-a-real-key"}),
+        ("extra", {"extra": {"messages": []}}),
+        ("max_tokens", {"max_tokens": 0}),
+        ("runtime", {"concurrency": 0}),
+        ("runtime.price", {"price": {"prompt": 1.0}}),
+    ],
+)
+def test_bad_parameters_name_their_key(key: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        OpenAiGenerator(**({"model": "tiny"} | changes))
+    assert caught.value.where == f"generator.{key}"
+    assert "pass" not in str(caught.value).replace("password", "")
+    assert "sk-" not in str(caught.value)
+
+
+def ended(pieces: Iterator[str]) -> Reply:
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return end.value
+
+
+COUNTED = (
+    b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\ndata: {"choices": [], "usage": %s}\n\ndata: [DONE]\n\n'
+)
+
+
+def test_a_stream_ends_with_what_it_took(script: Script) -> None:
+    script.steps = [stream("Ada ", "[2].", ending=COUNTED % b'{"prompt_tokens": 30, "completion_tokens": 4}')]
+    made = generator(script, price={"prompt": 1, "completion": 10})
+    assert ended(made.stream(request())) == Reply("Ada [2].", (2,), 30, 4, 70e-6)
+    assert script.asked[0]["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize("usage", [b"null", b"{}"])
+def test_a_stream_without_counts_took_nobody_knows_what(script: Script, usage: bytes) -> None:
+    script.steps = [stream("Ada.", ending=COUNTED % usage)]
+    reply = ended(generator(script, price={"prompt": 1, "completion": 10}).stream(request()))
+    assert (reply.prompt_tokens, math.isnan(reply.cost)) == (0, True)
+
+
+def test_a_server_that_does_not_count_is_asked_without(script: Script) -> None:
+    script.steps = [error(422, "stream_options: extra fields not permitted"), stream("Ada.")]
+    assert ended(generator(script).stream(request())).text == "Ada."
+    assert ["stream_options" in body for body in script.asked] == [True, False]

@@ -1,0 +1,85 @@
+"""Near copies in which a word stands for another one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.judge_texts import CONTEXTS
+
+from rag.components.judges.passages import Passages
+from rag.components.judges.substitutions import changing, substituted
+from rag.components.judges.words import words
+from rag.core.claims import Case
+
+SOURCE = ("The old bridge of Basel was painted green by Keller in 2019. The owner of the new bridge lives in Bern.",)
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("The old bridge of Zug was painted green by Keller in 2019.", ["Zug"]),
+        # The other bridge has Bern near it.
+        ("The old bridge of Bern was painted green by Keller in 2019.", []),
+        ("The old bridge of Basel was painted green by Meier in 2019.", ["Meier"]),
+        ("The old bridge of Lugano was painted green by Meier in 2019.", ["Lugano", "Meier"]),
+        ("The old tower of Basel was painted green by Keller.", ["tower"]),
+        # Clauses that are left out, words that are added and words in their own places.
+        ("The old bridge of Basel was painted green.", []),
+        ("The bridge was painted by Keller in 2019.", []),
+        ("The old bridge of Basel was then painted bright green by Keller in 2019.", []),
+        ("Green was the old bridge of Basel painted by Keller.", []),
+        # Two words alone are no copy.
+        ("A painted wall by the lake.", []),
+        ("", []),
+        ("Bern", []),
+    ],
+)
+def test_what_stands_for_another_word(claim: str, expected: list[str]) -> None:
+    found = substituted(words(claim), Passages(SOURCE))
+    assert [claim[word.start : word.end] for word in found] == expected
+
+
+def test_the_same_words_must_stand_around_it() -> None:
+    passages = Passages(("Receipts are kept in blue folders for years.",))
+    assert [word.stem for word in substituted(words("Receipts kept in red folders"), passages)] == ["red"]
+    # One word before it and one behind it are fewer than AROUND.
+    assert substituted(words("Papers kept in red folders of paper"), passages) == []
+
+
+def test_a_fact_always_changes_and_a_word_where_nothing_is_like_it() -> None:
+    claim = "bought tower Meier 1999"
+    said, pieces = words(claim), [(0, 3), (3, 6), (7, 12), (13, 18), (19, 23)]
+    found = changing(said, pieces, np.array([0.9, 0.41, 0.4, 0.99, 0.99]))
+    assert [claim[word.start : word.end] for word in found] == ["tower", "Meier", "1999"]
+    assert [word.kind for word in changing(said, [], np.empty(0))] == ["name", "number"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "lacking"),
+    [
+        (
+            "Receipts are submitted within 60 days, and breakfast is included.",
+            "Journeys of more than 60 hours may be booked in first class.",
+            "60",
+        ),
+        (
+            "The boiler in the Basel office was replaced in November 2019.",
+            "The boiler in the Keller office was replaced in November 2019.",
+            "Keller",
+        ),
+        (
+            "Leave must be used by 31 March of the next year.",
+            "Leave must be painted by 31 March of the next year.",
+            "painted",
+        ),
+    ],
+)
+def test_a_near_copy_with_a_changed_word_is_not_supported(shipped: Any, right: str, wrong: str, lacking: str) -> None:
+    one, other = shipped.judge([Case(text, CONTEXTS) for text in (right, wrong)])
+    assert one.support > shipped.threshold > other.support
+    assert lacking in other.claims[0].lacking
+
+
+def test_a_denied_copy_is_not_supported(shipped: Any) -> None:
+    text = "The boiler in the Basel office was not replaced in November 2019 by the firm Keller & Sons."
+    assert shipped.judge([Case(text, CONTEXTS)])[0].support < shipped.threshold

@@ -1,0 +1,100 @@
+"""What every choice of `loader` and `dataset` promises, and that their YAMLs fit together."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from rag.config.build import Components
+from rag.core.records import Document, Span
+from rag.core.roles import Loader, Questions
+from rag.evaluation.data import golden
+
+CONF = Path(__file__).parents[3] / "conf"
+LOADERS = sorted(path.stem for path in (CONF / "loader").glob("*.yaml"))
+DATASETS = sorted(path.stem for path in (CONF / "dataset").glob("*.yaml"))
+Collection = Callable[[str], Path]
+
+
+@pytest.fixture
+def composed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    (tmp_path / "wiring").mkdir()
+    (tmp_path / "wiring" / "config.yaml").write_text("defaults: [_self_, loader: folder, dataset: handbook]\n")
+
+    def compose_with(*overrides: str) -> dict[str, Any]:
+        with initialize_config_dir(str(tmp_path / "wiring"), version_base=None):
+            config = compose("config", overrides=[f"hydra.searchpath=[file://{CONF}]", *overrides])
+            plain: Any = OmegaConf.to_container(config, resolve=True)
+            return plain
+
+    return compose_with
+
+
+def built(config: dict[str, Any]) -> tuple[Any, Any]:
+    components = Components()
+    return components.role("loader", config["loader"]), components.role("dataset", config["dataset"])
+
+
+def test_every_format_is_wired() -> None:
+    assert {"folder", "beir", "chroma", "squad"} <= set(LOADERS)
+    assert {"handbook", "native", "beir", "chroma", "squad"} <= set(DATASETS)
+
+
+@pytest.mark.parametrize(("role", "name"), [("loader", n) for n in LOADERS] + [("dataset", n) for n in DATASETS])
+def test_yaml_writes_out_every_parameter_with_its_default(role: str, name: str) -> None:
+    node = yaml.safe_load((CONF / role / f"{name}.yaml").read_text(encoding="utf-8"))
+    parameters = inspect.signature(Components().resolve(node.pop("_target_"), role)).parameters
+    node.pop("defaults", None)
+    assert set(node) == set(parameters)
+    for key, parameter in parameters.items():
+        given = tuple(node[key]) if isinstance(node[key], list) else node[key]
+        assert parameter.default in (inspect.Parameter.empty, given) or (name, key) == ("dialogues", "questions")
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_dataset_brings_its_loader_and_fits_it(
+    name: str, collection: Collection, composed: Callable[..., dict[str, Any]]
+) -> None:
+    loader, questions = built(composed(f"dataset={name}", f"dataset.path={collection(name)}"))
+    assert isinstance(loader, Loader)
+    assert isinstance(questions, Questions)
+    loaded = golden.load(loader, questions)
+    assert loaded.examples
+    for document in loaded.documents:
+        assert isinstance(document, Document)
+        assert all(isinstance(value, str | int | float | bool) for value in document.metadata.values())
+    for example in loaded.examples:
+        assert example.cluster
+        for group in example.evidence:
+            assert group.grade >= 1
+            assert group.alternatives
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_reading_twice_gives_the_same(name: str, collection: Collection, composed: Callable[..., dict[str, Any]]) -> None:
+    loader, questions = built(composed(f"dataset={name}", f"dataset.path={collection(name)}"))
+    first, second = golden.load(loader, questions), golden.load(loader, questions)
+    assert (first.documents, first.examples) == (second.documents, second.examples)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_nothing_is_read_before_it_is_asked_for(name: str, composed: Callable[..., dict[str, Any]]) -> None:
+    built(composed(f"dataset={name}", "dataset.path=/nowhere"))
+
+
+def test_a_loader_can_be_chosen_against_the_dataset(composed: Callable[..., dict[str, Any]]) -> None:
+    config = composed("dataset=native", "loader=chroma", "dataset.path=/x")
+    assert config["loader"] == {"_target_": "rag.components.loaders.chroma.ChromaLoader", "path": "/x"}
+
+
+def test_span_gold_quotes_its_document(collection: Collection, composed: Callable[..., dict[str, Any]]) -> None:
+    for name, quotes in {"native": ["25 days"], "chroma": ["Salt is salty."], "squad": ["Ann", "Bob", "Bob B"]}.items():
+        loaded = golden.load(*built(composed(f"dataset={name}", f"dataset.path={collection(name)}")))
+        texts = {document.doc_id: document.text for document in loaded.documents}
+        places = [p for e in loaded.examples for g in e.evidence for p in g.alternatives if isinstance(p, Span)]
+        assert [texts[place.doc_id][place.start : place.end] for place in places] == quotes

@@ -1,0 +1,251 @@
+import json
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core.errors import ConfigError, DataError
+from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.evaluation.data import golden
+from rag.evaluation.data.dataset_check import check_dataset
+
+HANDBOOK = Path(__file__).parents[3] / "datasets" / "handbook"
+DOCUMENTS = {
+    "a.md": Document("a.md", "You have 25 days. Crew have 28 days."),
+    "b.md": Document("b.md", "Pay day is the 25th."),
+}
+
+
+def load(path: Path, **parameters: Any) -> dict[str, Document]:
+    return {document.doc_id: document for document in FolderLoader(str(path), **parameters).load()}
+
+
+def read(path: Path, *rows: object) -> list[Example]:
+    text = "".join((row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)) + "\n" for row in rows)
+    (path / "questions.jsonl").write_text(text, encoding="utf-8")
+    return list(NativeQuestions(str(path)).read(DOCUMENTS))
+
+
+def test_documents_are_named_by_their_path_and_titled_by_their_first_heading(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "a.md").write_text("intro\n\n##  Annual leave ## \n# Other", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("#hashtag", encoding="utf-8")
+    (tmp_path / "c.html").write_text("<p>", encoding="utf-8")
+    site = "<!--\n# no\n-->\n# [Fares](fares.md) { #fares }\n/// tip\nMind.\n///\n"
+    (tmp_path / "site.md").write_text(site, encoding="utf-8")
+    documents = load(tmp_path)
+    assert list(documents) == ["b.txt", "deep/er/a.md", "site.md"]
+    assert documents["site.md"].metadata == {"title": "Fares"}
+    assert documents["site.md"].text == site, "gold and citations are places in it"
+    assert documents["deep/er/a.md"].metadata == {"title": "Annual leave"}
+    assert documents["b.txt"].metadata == {}
+
+
+def test_a_file_that_two_patterns_match_is_one_document(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("x", encoding="utf-8")
+    assert list(load(tmp_path, patterns=["*.md", "**/*"])) == ["a.md"]
+
+
+def test_hidden_files_and_folders_named_like_files_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "a.md").write_text("x", encoding="utf-8")
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / ".hidden.md").write_text("x", encoding="utf-8")
+    (tmp_path / "seen.md").write_text("x", encoding="utf-8")
+    assert list(load(tmp_path)) == ["seen.md"]
+
+
+def test_offsets_are_the_same_whatever_the_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "unix.md").write_bytes(b"# A\n\nSome text.\n")
+    (tmp_path / "dos.md").write_bytes(b"# A\r\n\r\nSome text.\r\n")
+    documents = load(tmp_path)
+    assert documents["dos.md"].text == documents["unix.md"].text == "# A\n\nSome text.\n"
+    assert documents["dos.md"].metadata == {"title": "A"}
+
+
+def test_an_empty_document_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "empty.md").touch()
+    assert load(tmp_path)["empty.md"].text == ""
+
+
+def test_one_line_of_fifty_megabytes_is_a_document(tmp_path: Path) -> None:
+    size = 50_000_000
+    (tmp_path / "long.txt").write_bytes(b"# " + b"word " * (size // 5))
+    document = load(tmp_path)["long.txt"]
+    assert len(document.text) == size + 2
+    assert len(str(document.metadata["title"])) <= 200
+
+
+def test_names_do_not_depend_on_how_a_system_writes_accents(tmp_path: Path) -> None:
+    (tmp_path / unicodedata.normalize("NFD", "Süß.md")).write_text("x", encoding="utf-8")
+    assert list(load(tmp_path)) == [unicodedata.normalize("NFC", "Süß.md")]
+    (tmp_path / unicodedata.normalize("NFC", "Süß.md")).write_text("y", encoding="utf-8")
+    if len(list(tmp_path.iterdir())) == 2:  # some systems hold the two for one name
+        with pytest.raises(DataError, match="same name"):
+            load(tmp_path)
+
+
+def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such folder"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"no file matches \*\*/\*\.md, \*\*/\*\.txt"):
+        load(tmp_path)
+    (tmp_path / "latin.md").write_bytes(b"caf\xe9")
+    with pytest.raises(DataError, match=r"no file can be read: latin\.md: is not UTF-8: byte 0xe9 at byte offset 3"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("patterns", ["*.md", [], ["../*.md"], ["/etc/*"], [""]])
+def test_patterns_stay_inside_the_folder(patterns: Any) -> None:
+    with pytest.raises(ConfigError, match=r"loader\.patterns"):
+        FolderLoader("x", patterns)
+
+
+def test_a_question_needs_an_id_and_a_text_only(tmp_path: Path) -> None:
+    assert read(tmp_path, {"id": "q1", "text": "Why?"}) == [Example(Query("q1", "Why?"), cluster="q1")]
+
+
+def test_a_full_question_is_read(tmp_path: Path) -> None:
+    row = {
+        "id": "q1",
+        "text": "And for crew?",
+        "kind": "follow-up",
+        "tags": ["leave"],
+        "split": "holdout",
+        "cluster": "leave",
+        "history": [{"role": "user", "text": "How many days?"}, {"role": "assistant", "text": "25."}],
+        "answers": ["28", "28 days"],
+        "evidence": [
+            {"grade": 2, "any": [{"doc": "a.md", "quote": "28 days"}, {"doc": "b.md"}]},
+            {"any": [{"doc": "a.md", "quote": "days", "start": 12, "end": 16}]},
+        ],
+    }
+    assert read(tmp_path, row) == [
+        Example(
+            query=Query("q1", "And for crew?", (Turn("user", "How many days?"), Turn("assistant", "25."))),
+            evidence=(Evidence((Span("a.md", 28, 35), "b.md"), 2), Evidence((Span("a.md", 12, 16),))),
+            answers=("28", "28 days"),
+            kind="follow-up",
+            tags=("leave",),
+            split="holdout",
+            cluster="leave",
+        )
+    ]
+
+
+def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
+    (example,) = read(tmp_path, {"id": "q1", "text": "One\u2028two?"})
+    assert example.query.text == "One\u2028two?"
+
+
+def evidence(**place: object) -> dict[str, object]:
+    return {"id": "q", "text": "t", "evidence": [{"any": [place]}]}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("not json", "is no JSON"),
+        ([1], "not a JSON object"),
+        ({"text": "t"}, "there is no 'id'"),
+        ({"id": "", "text": "t"}, "'id' is"),
+        ({"id": 7, "text": "t"}, "'id' is 7"),
+        ({"id": "q", "text": "t", "split": "test"}, "'split' is 'test'"),
+        ({"id": "q", "text": "t", "evidense": []}, "did you mean 'evidence'"),
+        ({"id": "q", "text": "t", "tags": "x"}, "'tags' is"),
+        ({"id": "q", "text": "t", "history": [{"role": "system", "text": "x"}]}, r"history\[0\]: 'role' is 'system'"),
+        ({"id": "q", "text": "t", "evidence": [{"any": []}]}, r"evidence\[0\]: 'any' names no place"),
+        ({"id": "q", "text": "t", "evidence": [{"grade": 0, "any": [{"doc": "a.md"}]}]}, "'grade' is 0"),
+        ({"id": "q", "text": "t", "evidence": [{"grade": 1.5, "any": [{"doc": "a.md"}]}]}, "'grade' is 1.5"),
+        (evidence(doc="c.md"), "no document 'c.md'"),
+        (evidence(doc="a.md", qoute="x"), "did you mean 'quote'"),
+        (evidence(doc="a.md", start=1, end=3), "without a 'quote'"),
+        (evidence(doc="a.md", quote="25 days", start=1), "there is no 'end'"),
+        (evidence(doc="a.md", quote="26 days"), r"any\[0\]: the quote '26 days' does not stand"),
+        (evidence(doc="a.md", quote="days"), "more than once"),
+        (evidence(doc="a.md", quote="days", start=0, end=4), "more than once"),
+        (evidence(doc="a.md", quote=""), "empty"),
+    ],
+)
+def test_mistakes_are_named_by_file_and_line(tmp_path: Path, row: object, said: str) -> None:
+    with pytest.raises(DataError, match=said) as caught:
+        read(tmp_path, {"id": "fine", "text": "t"}, row)
+    assert caught.value.where.startswith(f"{tmp_path / 'questions.jsonl'}:2")
+
+
+def test_a_missing_question_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"questions\.jsonl: there is no such file"):
+        list(NativeQuestions(str(tmp_path)).read(DOCUMENTS))
+
+
+def test_the_small_collection_loads(collection: Callable[[str], Path]) -> None:
+    path = collection("native")
+    loaded = golden.load(FolderLoader(str(path / "documents")), NativeQuestions(str(path)))
+    assert [document.doc_id for document in loaded.documents] == ["leave/annual.md", "pay.txt"]
+    assert loaded.examples[0].evidence == (Evidence((Span("leave/annual.md", 25, 32),)),)
+
+
+def test_the_handbook_loads() -> None:
+    loaded = golden.load(FolderLoader(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK)))
+    checked = check_dataset(loaded)
+    assert not loaded.dealt
+    assert {"tune", "holdout"} <= set(loaded.sizes)
+    assert checked.clusters_across_splits == ()
+    assert not [twins for twins in checked.twins if twins.across_splits]
+
+
+TURNS: list[dict[str, object]] = [
+    {"id": "d-1", "text": "When does it leave?", "dialogue": "d", "turn": 1},
+    {
+        "id": "d-2",
+        "text": "And on Sunday?",
+        "dialogue": "d",
+        "turn": 2,
+        "rewrite": "When does the ferry leave on Sunday?",
+        "history": [{"role": "user", "text": "When does it leave?"}, {"role": "assistant", "text": "At seven."}],
+    },
+]
+
+
+def test_a_dialogue_is_a_cluster_of_turns(tmp_path: Path) -> None:
+    first, second = read(tmp_path, *TURNS)
+    assert (first.dialogue, first.turn, first.cluster, first.query.rewrite) == ("d", 1, "d", "")
+    assert (second.turn, second.query.rewrite) == (2, "When does the ferry leave on Sunday?")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"turn": 3}, "its history makes it question 2"),
+        ({"turn": None}, "stand together"),
+        ({"dialogue": None}, "stand together"),
+        ({"turn": 1, "history": []}, "stands at"),
+    ],
+)
+def test_turns_that_make_no_dialogue_are_refused(tmp_path: Path, changed: dict[str, object], says: str) -> None:
+    with pytest.raises(DataError, match=says) as caught:
+        read(tmp_path, TURNS[0], TURNS[1] | changed)
+    assert caught.value.where.endswith("questions.jsonl:2")
+
+
+def test_questions_come_from_the_file_that_is_named(tmp_path: Path) -> None:
+    read(tmp_path, *TURNS)
+    (tmp_path / "questions.jsonl").rename(tmp_path / "talks.jsonl")
+    assert len(list(NativeQuestions(str(tmp_path), "talks.jsonl").read(DOCUMENTS))) == 2
+
+
+def test_every_dialogue_of_the_handbook_is_whole() -> None:
+    loaded = golden.load(FolderLoader(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK), "dialogues.jsonl"))
+    turns: dict[str, list[int]] = {}
+    asked: dict[tuple[str, int], str] = {}
+    for example in loaded.examples:
+        turns.setdefault(example.dialogue, []).append(example.turn)
+        asked[example.dialogue, example.turn] = example.query.text
+        users = [turn.text for turn in example.query.history if turn.role == "user"]
+        assert users == [asked[example.dialogue, turn] for turn in range(1, example.turn)]
+        assert bool(example.query.rewrite) == (example.turn > 1)
+    assert len(turns) >= 12
+    assert all(numbers == list(range(1, len(numbers) + 1)) and 3 <= len(numbers) <= 5 for numbers in turns.values())

@@ -1,0 +1,119 @@
+"""What a follow-up takes from the turns before it, and what is left alone."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rag.components.queries.carry_over import CarryOver
+from rag.components.queries.words import language
+from rag.core.errors import ConfigError
+from rag.core.records import Query, Turn
+
+NODE = yaml.safe_load((Path(__file__).parents[3] / "conf" / "queries" / "carry_over.yaml").read_text(encoding="utf-8"))
+
+
+def carry(**parameters: Any) -> CarryOver:
+    module, _, name = NODE["_target_"].rpartition(".")
+    built = getattr(importlib.import_module(module), name)(
+        **({key: value for key, value in NODE.items() if key != "_target_"} | parameters)
+    )
+    assert isinstance(built, CarryOver)
+    return built
+
+
+def carried(question: str, *earlier: str, **parameters: Any) -> list[str]:
+    return carry(**parameters).carried(Query("q", question, tuple(Turn("user", text) for text in earlier)))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "question", "words"),
+    [
+        (["What is throat cancer?"], "Is it treatable?", ["throat", "cancer"]),
+        (["How long does a Tern 2L run?"], "And at five minutes?", ["Tern", "2L", "run"]),
+        (["What does K-212 mean?"], "and on the newer one?", ["K-212"]),
+        (["What is throat cancer?", "Is it treatable?"], "What causes it?", ["throat", "cancer"]),
+        (["What is throat cancer?", "Tell me about Lyme disease."], "Can it kill you?", ["Lyme", "disease"]),
+        (["What is throat cancer?"], "Which doctors?", ["throat", "cancer"]),
+    ],
+)
+def test_a_follow_up_takes_the_words_of_its_topic(earlier: list[str], question: str, words: list[str]) -> None:
+    assert carried(question, *earlier) == words
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does the Environment Agency charge?",
+        "How long are mails kept on servers before they are deleted?",
+        "Which form do trustees sign when money is moved?",
+        "What does P-8 allow?",
+    ],
+)
+def test_a_question_that_can_be_understood_alone_is_left_as_it_is(question: str) -> None:
+    query = Query("q", question, (Turn("user", "What is throat cancer?"),))
+    (sought,) = carry().rewrite([query])
+    assert (sought.question, sought.texts) == (question, (question,))
+
+
+def test_a_first_question_is_left_as_it_is_even_if_it_leans() -> None:
+    assert carry().rewrite([Query("q", " Is it treatable? ")])[0].texts == (" Is it treatable? ",)
+
+
+def test_the_words_stand_behind_the_question() -> None:
+    (sought,) = carry().rewrite([Query("q", "Is it treatable? ", (Turn("user", "What is throat cancer?"),))])
+    assert sought.texts == ("Is it treatable? throat cancer",)
+
+
+def test_words_that_the_question_has_are_not_carried() -> None:
+    assert carried("And cancers in general?", "What is throat cancer?") == ["throat"]
+
+
+def test_a_switch_of_topic_leaves_the_old_one_behind() -> None:
+    turns = ["What is throat cancer?", "Is throat cancer treatable?", "Which dogs herd sheep?"]
+    assert carried("What do they eat?", *turns) == ["dogs", "herd", "sheep"]
+    # 1.9 · .9 for the words of two turns against 1 for those of one, without the switch.
+    assert carried("What do they eat?", *turns, switch=1.0, share=0.8) == ["throat", "cancer"]
+
+
+def test_weights_are_those_of_the_fold() -> None:
+    topic = carry()._topic((Turn("user", "Which dogs herd sheep?"), Turn("user", "Do they herd cattle?")))
+    # `Do they herd cattle?` leans: its terms add a half.
+    assert topic.weights == pytest.approx({"dog": 0.9, "herd": 1.4, "sheep": 0.9, "cattl": 0.5})
+
+
+def test_names_in_answers_count_if_they_are_asked_to() -> None:
+    history = (Turn("user", "Who analyses samples?"), Turn("assistant", "We use Thornbury Analytical."))
+    query = Query("q", "Where are they?", history)
+    assert carry().carried(query) == ["analyses", "samples"]
+    assert carry(answers=1.0).carried(query) == ["analyses", "samples", "Thornbury", "Analytical"]
+    assert carry(answers=2.0).carried(query) == ["Thornbury", "Analytical"]
+
+
+def test_at_most_so_many_words_are_carried() -> None:
+    assert carried("And then?", "Which alpha beta gamma delta epsilon zeta?", most=2) == ["epsilon", "zeta"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Ask Tom Prowse", ["Tom", "Prowse"]),
+        ("Where is it? Near Holm.", ["Holm"]),
+        ("code K-212 after 12 hours in 2025", ["K-212", "2025"]),
+        ("the BBC's archive", ["BBC"]),
+        ("nothing here", []),
+    ],
+)
+def test_names_are_capitals_inside_sentences_and_what_holds_digits(text: str, named: list[str]) -> None:
+    words = language("ask where is near after in the here", "it", (), "english")
+    assert [term.text for term in words.terms(text) if term.named] == named
+
+
+@pytest.mark.parametrize(
+    "change", [{"share": 1.1}, {"decay": -0.1}, {"most": 0}, {"enough": 0}, {"named": -1.0}, {"stemmer": "x"}]
+)
+def test_parameters_out_of_range_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=f"queries.{next(iter(change))}"):
+        carry(**change)

@@ -1,0 +1,151 @@
+"""Classes, roles and parameters of a config are checked before any component of it is built."""
+
+import importlib
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import Verb, verb
+
+from rag.config.build import ROOMS, Components
+from rag.core.errors import ConfigError
+from rag.core.roles import ROLES, SEVERAL, has_methods, protocols
+
+FIXED = {"_target_": "rag.components.chunkers.fixed.FixedChunker"}
+DATABASE = "rag.serve.database.Database"
+MODULE = """\
+from pathlib import Path
+
+from rag.core.roles import Embedder
+
+
+class Touch:
+    def __init__(self, path: str) -> None:
+        Path(path).touch()
+
+
+class Outer:
+    def __init__(self, size: int = 1, embedder: Embedder | None = None, several: list[Embedder] | None = None) -> None:
+        self.size = size
+
+    def chunk(self, document):
+        return []
+
+
+class Helped:
+    def __init__(self, helper: object) -> None:
+        self.helper = helper
+
+    def chunk(self, document):
+        return []
+
+
+class Helper:
+    pass
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Components]:
+    """Components that trust a package with a class that touches a file when it is built."""
+    (tmp_path / "touching").mkdir()
+    (tmp_path / "touching" / "__init__.py").write_text(MODULE, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    yield Components(("touching",))
+    sys.modules.pop("touching", None)
+
+
+def refused(components: Components, node: Any) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        components.role("chunker", node)
+    return caught.value
+
+
+def test_every_role_has_a_package() -> None:
+    assert ROOMS.keys() == {*ROLES, *SEVERAL}
+
+
+def test_a_config_opens_no_database(tmp_path: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "conf" / "chunker").mkdir(parents=True)
+    url = f"sqlite:///{tmp_path}/new/x.db"
+    (tmp_path / "conf" / "chunker" / "evil.yaml").write_text(f"_target_: {DATABASE}\nurl: {url}\n", "utf-8")
+    said = rag("run", "dataset=handbook", "chunker=evil", "--no-track")
+    assert said.code == 2
+    assert said.err.startswith("chunker._target_: ")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_config_connects_to_nothing(wrapped: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        evil = {"_target_": DATABASE, "url": f"postgresql://u:p@127.0.0.1:{server.getsockname()[1]}/x"}
+        error = refused(Components(), {**FIXED, "nothing": evil} if wrapped else evil)
+        assert "outside the trusted packages" in error.what
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+@pytest.mark.parametrize(
+    "module", ["rag.serve.database.Database", "rag.tracking.registry.versions.Version", "rag.bundle.proof.X"]
+)
+def test_only_packages_of_components_are_imported(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))
+    assert refused(Components(), {"_target_": module}).where == "chunker._target_"
+
+
+@pytest.mark.parametrize(
+    ("around", "where"),
+    [
+        ({}, "chunker"),
+        ({"_target_": "touching.Outer", "embedder": None}, "chunker.embedder"),
+        ({"_target_": "touching.Outer", "size": None}, "chunker.size"),
+        ({"_target_": "touching.Outer", "several": [None]}, "chunker.several"),
+        ({"_target_": "touching.Outer", "nothing": None}, "chunker.nothing"),
+        ({"_target_": "touching.Outer", "nothing": {"deeper": [None]}}, "chunker.nothing"),
+        ({**FIXED, "size": None}, "chunker.size"),
+        ({**FIXED, "nothing": None}, "chunker.nothing"),
+    ],
+)
+def test_a_class_that_does_not_fit_is_not_built(plugin: Components, tmp_path: Path, around: dict[str, Any], where: str) -> None:
+    touch = {"_target_": "touching.Touch", "path": str(tmp_path / "touched")}
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: filled(part) for key, part in value.items()}
+        return touch if value is None else [filled(part) for part in value] if isinstance(value, list) else value
+
+    assert refused(plugin, filled(around) or touch).where == where
+    assert not (tmp_path / "touched").exists()
+
+
+def test_a_mistake_beside_a_component_is_found_before_that_is_built(plugin: Components, tmp_path: Path) -> None:
+    touch = {"_target_": "touching.Touch", "path": str(tmp_path / "touched")}
+    assert refused(plugin, {"_target_": "touching.Helped", "helper": touch, "b": 1}).where == "chunker.b"
+    assert not (tmp_path / "touched").exists()
+
+
+def test_a_plug_in_may_hand_its_own_helper_to_its_component(plugin: Components) -> None:
+    built = plugin.role("chunker", {"_target_": "touching.Helped", "helper": {"_target_": "touching.Helper"}})
+    assert type(built.helper).__name__ == "Helper"
+    nested = {"_target_": "touching.Outer", "several": [{"_target_": "rag.components.embedders.hashing.HashingEmbedder"}]}
+    assert plugin.role("chunker", nested).size == 1
+
+
+def test_methods_of_a_role_are_looked_for_on_the_class() -> None:
+    class Half:
+        def embed_documents(self) -> None: ...
+
+    class Whole(Half):
+        def embed_queries(self) -> None: ...
+
+    assert [has_methods(one, protocol) for one in (Half, Whole) for protocol in protocols("embedder")] == [False, True]
+    assert all(not has_methods(int, protocol) for role in ROOMS for protocol in protocols(role))
+
+
+rag = pytest.fixture(verb)

@@ -1,0 +1,243 @@
+"""`rag list`, `rag --version` and what a shell offers: all that is there, and how to have what is not installed."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from support.command_line import Verb, verb
+
+import rag as package
+from rag.cli.app import PANELS
+from rag.config import catalog, listing
+from rag.core.errors import MissingExtraError
+from rag.core.files import shipped
+
+Conf = Callable[[str, str], Path]
+FILES = sorted(path.relative_to(shipped("conf")).with_suffix("") for path in shipped("conf").glob("*/*.yaml"))
+
+
+@pytest.fixture
+def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    monkeypatch.setenv("COLUMNS", "200")
+    return verb(capsys, monkeypatch)
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an installation without extras."""
+    found = importlib.util.find_spec
+
+    def without(name: str, *rest: str | None) -> object:
+        return None if name in ("ragas", "tiktoken") else found(name, *rest)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+
+
+def test_the_version_is_printed(rag: Verb) -> None:
+    said = rag("--version")
+    assert (said.code, said.out) == (0, f"assay {package.__version__}\n")
+
+
+def test_every_verb_stands_in_one_panel_of_the_help(rag: Verb) -> None:
+    said = rag("--help").out
+    verbs = re.findall(r"^│ ([a-z]+) ", said, re.MULTILINE)
+    assert verbs == [name for names in PANELS.values() for name in names]
+    assert verbs[0] == "list"
+    assert [panel for panel in PANELS if f"─ {panel} ─" not in said] == []
+
+
+# What there is
+
+
+def test_all_of_it(rag: Verb) -> None:
+    told = rag("list", "--json").json
+    questions = {each["name"]: each["question"] for each in told["experiments"]}
+    files = {path.stem: path for path in shipped("experiments").glob("*.yaml")}
+    assert questions == {name: yaml.safe_load(path.read_text("utf-8"))["question"] for name, path in files.items()}
+    assert [
+        Path(each["name"]) / one["name"]
+        for each in sorted(told["groups"], key=lambda each: each["name"])
+        for one in each["choices"]
+    ] == FILES
+    assert [each["name"] for each in told["groups"] if not each["meaning"]] == []
+    assert [one["name"] for each in told["groups"] for one in each["choices"] if not one["meaning"]] == []
+    said = rag("list").out
+    assert questions["lexical"] in said
+    assert "fixed, recursive*, sentence, token, whole" in said
+
+
+@pytest.mark.parametrize("name", [str(name) for name in FILES])
+def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: str) -> None:
+    group, _, choice = name.partition("/")
+    content = yaml.safe_load((shipped("conf") / f"{name}.yaml").read_text("utf-8"))
+    content = content.get(choice, content) if group in catalog.LISTS else content
+    taken = {
+        key
+        for each in content.pop("defaults", ())
+        if isinstance(each, str) and "@_here_" in each
+        for key in yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))
+    }
+    keys = {key for key in (*content, *taken) if key not in ("_target_", "runtime")} | set(content.get("runtime", ()))
+    prefix = f"{group}.{choice}." if group in catalog.LISTS else f"{group}."
+    found = [
+        each.key.removeprefix(prefix).removeprefix("runtime.") for each in listing.parameters(listing.choice(group, choice))
+    ]
+    assert {key.partition(".")[0] for key in found} == keys
+    assert len(found) == len(set(found))
+
+
+def test_a_choice_with_its_parameters(rag: Verb) -> None:
+    told = rag("list", "index", "bm25s", "--json").json
+    assert (told["is_default"], told["install"]) == (True, [])
+    assert told["parameters"][0] == {
+        "key": "index.bm25s.k1",
+        "value": 1.2,
+        "meaning": "how slowly repeats of a word stop counting",
+    }
+    runtime = {each["key"]: each for each in rag("list", "embedder=minilm", "--json").json["parameters"]}
+    assert runtime["embedder.runtime.threads"]["meaning"].startswith("torch threads")
+    said = rag("list", "chunker", "recursive").out
+    assert re.search(r"chunker\.size +800 +characters per chunk, at most", said)
+    assert said.startswith("chunker=recursive  the default\nSplits by a hierarchy of separators")
+    assert re.search(r"dataset\.path +to be given", rag("list", "dataset", "native").out)
+
+
+def test_every_override_that_is_listed_can_be_typed(rag: Verb) -> None:
+    for each in rag("list", "index", "bm25s", "--json").json["parameters"]:
+        given = "null" if each["value"] is None else each["value"]
+        assert rag("dataset", "check", "handbook", f"{each['key']}={given}").code == 0
+
+
+def test_an_experiment_and_the_values(rag: Verb) -> None:
+    told = rag("list", "lexical", "--json").json
+    assert told["axes"]["chunker"]["sentence"] == "chunker=sentence"
+    assert rag("list", "experiments", "lexical", "--json").json == told
+    assert "recursive-800: chunker=recursive chunker.size=800" in rag("list", "lexical").out
+    assert rag("list", "experiments", "fusion", "--json").json["question"]
+    assert rag("list", "fusion", "--json").json["group"] == "fusion"
+    values = {each["key"]: each["value"] for each in rag("list", "values", "--json").json["values"]}
+    assert (values["k"], values["budget.usd"]) == (5, None)
+    assert "chunker" not in values
+
+
+# What is not installed
+
+
+@pytest.mark.usefixtures("absent")
+def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Verb) -> None:
+    told = rag("list", "--json").json
+    lines = {
+        f"{one['group']}={one['name']}": one["install"] for each in told["groups"] for one in each["choices"] if one["install"]
+    }
+    ragas, tiktoken = (
+        MissingExtraError("", name, extra).remedy for name, extra in (("ragas", "ragas"), ("tiktoken", "openai"))
+    )
+    of_ragas = ("judge=ragas", "metric=ragas_context_precision", "metric=ragas_context_recall")
+    assert lines == {name: [ragas] for name in of_ragas} | {"embedder=openai": [tiktoken]}
+    assert (ragas, tiktoken) == ("pip install ragas==0.4.3", "pip install 'tiktoken>=0.14'")
+    said = rag("list").out
+    assert "openai (lacks a package)" in said
+    assert f"Not installed, a package of {', '.join(of_ragas)}: {ragas}\n" in said
+    assert f"a package of it is not installed: {ragas}" in rag("list", "judge").out
+    assert f"a package of it is not installed: {tiktoken}" in rag("list", "embedder", "openai").out
+
+
+# One's own
+
+
+def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> None:
+    conf(
+        "chunker/tiny.yaml",
+        "# For tweets. Nothing else.\n_target_: rag.components.chunkers.fixed.FixedChunker\nsize: 7   # characters\n",
+    )
+    conf("odd/one.yaml", "_target_: nowhere.Thing\n")
+    conf("config.yaml", (shipped("conf") / "config.yaml").read_text("utf-8").replace("chunker: recursive", "chunker: tiny"))
+    Path("experiments").mkdir()
+    Path("experiments/mine.yaml").write_text("question: >-\n  Is it\n  mine?\n", "utf-8")
+    Path("experiments/broken.yaml").write_text("question: [\n", "utf-8")
+    told = rag("list", "--json").json
+    assert {"name": "mine", "question": "Is it mine?"} in told["experiments"]
+    assert {"name": "broken", "question": ""} in told["experiments"]
+    (tiny,) = [one for each in told["groups"] for one in each["choices"] if one["name"] == "tiny"]
+    assert (tiny["meaning"], tiny["is_default"]) == ("For tweets", True)
+    assert told["groups"][-1]["name"] == "odd"
+    given = rag("list", "chunker", "tiny", "--json").json["parameters"]
+    assert given == [
+        {"key": "chunker.size", "value": 7, "meaning": "characters"},
+        {"key": "chunker.overlap", "value": "0", "meaning": "a default of the class"},
+    ]
+    conf("chunker/broken.yaml", "_target_: [\n")
+    said = rag("list", "chunker", "broken")
+    assert said.code == 2
+    assert "is no YAML" in said.err
+    assert rag("list", "chunker").code == 0
+
+
+def test_a_plug_in_is_listed_without_being_imported(rag: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "site" / "shout"
+    (folder / "conf" / "chunker").mkdir(parents=True)
+    (folder / "__init__.py").write_text("", "utf-8")
+    about = '"""Ends at marks. Loudly."""'
+    source = f"import loudness\n\n\nclass Shout:\n    {about}\n\n    def __init__(self, least: int = 5) -> None: ...\n"
+    (folder / "chunker.py").write_text(source, "utf-8")
+    (folder / "conf" / "chunker" / "shout.yaml").write_text("_target_: shout.chunker.Shout\n", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    for module in (catalog, listing):
+        monkeypatch.setattr(module, "plugins", lambda: ("shout",))
+    told = rag("list", "chunker", "shout", "--json").json
+    assert (told["meaning"], told["install"]) == ("Ends at marks", ["pip install loudness"])
+    assert told["parameters"] == [{"key": "chunker.least", "value": "5", "meaning": "a default of the class"}]
+    assert "shout.chunker" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where", "remedy"),
+    [
+        (("chunkr",), "list", "did you mean 'chunker'?"),
+        (("lexcal",), "list", "did you mean 'lexical'?"),
+        (("recursive",), "list", "rag list chunker recursive"),
+        (("chunker", "recursve"), "chunker", "did you mean 'recursive'?"),
+        (("chunker=recursve",), "chunker", "did you mean 'recursive'?"),
+        (("experiments", "lexcal"), "experiment", "did you mean 'lexical'?"),
+    ],
+)
+def test_what_there_is_not_names_what_comes_close(rag: Verb, arguments: tuple[str, ...], where: str, remedy: str) -> None:
+    said = rag("list", *arguments)
+    assert said.code == 2
+    assert said.err.startswith(f"{where}: ")
+    assert remedy in said.err
+
+
+# Shells
+
+
+def offered(words: str, cword: int) -> list[str]:
+    """What bash is offered: words are cut at `=`, as it does."""
+    environment = {**os.environ, "_RAG_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(cword)}
+    done = subprocess.run([sys.executable, "-m", "rag"], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "cword", "names"),
+    [
+        ("rag li", 1, ["list"]),
+        ("rag sweep lex", 2, ["lexical"]),
+        ("rag list chunker rec", 3, ["recursive"]),
+        ("rag run ret", 2, []),
+        ("rag run reranker", 2, ["reranker=cross_encoder", "reranker=maxsim", "reranker=mmr", "reranker=none"]),
+        ("rag ask Why? k=3 reranker = m", 6, ["maxsim", "mmr"]),
+    ],
+)
+def test_a_shell_is_offered_names(here: Path, words: str, cword: int, names: list[str]) -> None:
+    assert offered(words, cword) == names
+
+
+def test_completion_can_be_installed(rag: Verb) -> None:
+    assert "--install-completion" in rag("--help").out

@@ -1,0 +1,143 @@
+"""Controls in trials: planned, refused, run, and nothing of ordinary trials changed by them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.small_set import AXES, write_experiment
+
+from rag.config.experiment import Trial, ad_hoc, load
+from rag.config.wiring import CONTROLS, OF_READING
+from rag.core.errors import UserError
+from rag.execution.graph import plan
+from rag.execution.graph.jobs import replies_of
+from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.store.store import Store
+from rag.execution.sweep import results, sweep
+from rag.execution.sweep.answering import open_config
+
+GENERATING = ["embedder=hashing", "embedder.dimensions=64", "latency=2", "generator=extractive", "k=2", "chunker=fixed"]
+
+
+def ran(golden: Path, *overrides: str) -> tuple[Plan, Store, sweep.Sweep]:
+    fixed = [f"dataset.path={golden}", "dataset=native", *GENERATING, "chunker.size=60", *overrides]
+    ready = sweep.prepare(ad_hoc(fixed))
+    return ready.plan, ready.store, sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
+
+
+@pytest.fixture
+def swept(here: Path, golden: Path) -> tuple[dict[str, PlannedTrial], Plan, Store, sweep.Sweep]:
+    """One trial with every control."""
+    made, store, done = ran(golden, f"control={','.join(CONTROLS)}")
+    return {trial.trial.config["control"]: trial for trial in made.trials}, made, store, done
+
+
+def replies(trial: PlannedTrial, made: Plan, store: Store) -> list[str]:
+    assert trial.ends.check
+    entry = store.read(made.stages[trial.ends.check].entry)
+    assert entry
+    return [reply.text for reply in replies_of(entry)]
+
+
+def mean(trial: PlannedTrial, made: Plan, store: Store, column: str) -> float:
+    return float(np.nanmean(results.of(trial, made, store).scores.column(column)))
+
+
+def test_every_control_runs_and_reads_what_it_says(swept: Any) -> None:
+    trials, made, store, done = swept
+    assert [row.status for row in done.board.rows] == ["done"] * len(CONTROLS)
+    assert not any(replies(trials["closed_book"], made, store))
+    assert mean(trials["closed_book"], made, store, "token_f1") == 0 == mean(trials["closed_book"], made, store, "recall@5")
+    assert mean(trials["gold_contexts"], made, store, "recall@5") == 1
+    assert mean(trials["gold_contexts"], made, store, "token_f1") >= mean(trials["none"], made, store, "token_f1") > 0
+    assert mean(trials["shuffled_contexts"], made, store, "ndcg@10") < 0.9
+
+
+def test_a_perfect_chunker_cuts_no_gold(swept: Any) -> None:
+    trials, made, store, _ = swept
+    found = {}
+    for control in ("none", "perfect_chunker"):
+        entry = store.read(made.stages[trials[control].ends.corpus].entry)
+        found[control] = set(zip(*(entry.arrays[name].tolist() for name in ("doc", "start", "end")), strict=True))
+    golden = trials["none"].golden
+    names = {document.doc_id: row for row, document in enumerate(golden.documents)}
+    gold = [place for example in golden.examples for group in example.evidence for place in group.alternatives]
+
+    def whole(chunks: set[tuple[int, int, int]]) -> int:
+        return sum(
+            any(doc == names[g.doc_id] and start <= g.start and g.end <= end for doc, start, end in chunks) for g in gold
+        )
+
+    assert whole(found["none"]) < whole(found["perfect_chunker"]) == len(gold)
+
+
+def test_whole_documents_are_read_as_gold_too(here: Path, golden: Path) -> None:
+    questions = golden / "questions.jsonl"
+    lines = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
+    for line in lines:
+        line["evidence"] = [{"any": [{"doc": place["doc"]} for place in group["any"]]} for group in line["evidence"]]
+    questions.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    made, store, done = ran(golden, f"control={','.join(CONTROLS)}", "metrics=[recall@2,ndcg@2,token_f1]")
+    assert [row.status for row in done.board.rows] == ["done"] * len(CONTROLS)
+    recall = {trial.trial.config["control"]: mean(trial, made, store, "recall@2") for trial in made.trials}
+    assert (recall["closed_book"], recall["gold_contexts"]) == (0, 1)
+    assert recall["perfect_chunker"] == recall["none"]  # there is no gold span to cut
+
+
+def test_the_time_of_a_control_is_not_taken(swept: Any) -> None:
+    trials = swept[0]
+    assert {control: bool(trial.ends.latency) for control, trial in trials.items()} == {
+        control: control == "none" for control in CONTROLS
+    }
+
+
+def test_ordinary_trials_are_what_they_were(here: Path, golden: Path) -> None:
+    path = write_experiment(here / "small.yaml", golden, AXES)
+    ready = sweep.prepare(load(str(path)))
+    assert {stage.name for stage in ready.plan.stages.values()}.isdisjoint({"uncut", "shuffle", "no contexts", "gold contexts"})
+    sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
+    # As trials were written down before there were controls: without the key.
+    trials = [
+        Trial(trial.name, trial.choices, {key: value for key, value in trial.config.items() if key != "control"})
+        for trial in load(str(path)).trials()
+    ]
+    again = plan.assemble(ready.plan.experiment, trials, ready.store)
+    assert not again.to_run
+    assert [trial.trial_id for trial in again.trials] == [trial.trial_id for trial in ready.plan.trials]
+
+
+def test_controls_have_ids_of_their_own(swept: Any) -> None:
+    assert len({trial.trial_id for trial in swept[0].values()}) == len(CONTROLS)
+
+
+@pytest.mark.parametrize("control", OF_READING)
+def test_a_control_of_reading_needs_a_reader(here: Path, golden: Path, control: str) -> None:
+    with pytest.raises(UserError, match=r"(?s)control.*generator=none reads nothing.*generator=extractive"):
+        ran(golden, "generator=none", f"control={control}")
+
+
+def test_a_perfect_chunker_needs_no_reader(here: Path, golden: Path) -> None:
+    assert ran(golden, "generator=none", "control=perfect_chunker")[2].board.rows[0].status == "done"
+
+
+@pytest.mark.parametrize(("control", "said"), [("closed_bok", "did you mean 'closed_book'"), ("null", "null"), ("3", "is 3")])
+def test_an_unknown_control_is_refused(here: Path, golden: Path, control: str, said: str) -> None:
+    with pytest.raises(UserError, match="control") as caught:
+        ran(golden, f"control={control}")
+    assert said in str(caught.value)
+
+
+def test_one_question_has_no_other(here: Path, golden: Path) -> None:
+    questions = golden / "questions.jsonl"
+    questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    with pytest.raises(UserError, match="one question has no other"):
+        ran(golden, "control=shuffled_contexts")
+
+
+@pytest.mark.parametrize("control", CONTROLS[1:])
+def test_a_typed_question_has_no_gold(here: Path, golden: Path, control: str) -> None:
+    trial = ad_hoc(["dataset=native", f"dataset.path={golden}", f"control={control}", *GENERATING]).trials()[0]
+    with pytest.raises(UserError, match="typed one it is not known"):
+        open_config(trial.config)

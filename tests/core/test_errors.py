@@ -1,0 +1,93 @@
+"""An error says where, what and what would do, also after it travelled between processes."""
+
+import copy
+import pickle
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from rag.core import errors
+from rag.core.errors import (
+    BudgetError,
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    ProblemsError,
+    RefusalError,
+    ReplayError,
+    ServiceError,
+    StoreError,
+    UserError,
+    closest,
+)
+
+PLAIN = [UserError, ConfigError, DataError, StoreError, ServiceError, RefusalError, ReplayError, BudgetError]
+SOME = [
+    *(kind("chunker.size", "is -1", "a whole number from 1") for kind in PLAIN),
+    MissingExtraError("index.qdrant", "qdrant_client", "qdrant"),
+    ProblemsError([ConfigError("a", "b", "c"), MissingExtraError("index", "x", "y"), DataError("d", "e", "f")]),
+]
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_an_error_is_two_lines(kind: type[UserError]) -> None:
+    error = kind("chunker.size", "is -1", "a whole number from 1")
+    assert str(error) == "chunker.size: is -1\n  → a whole number from 1"
+    assert (error.where, error.what, error.remedy) == ("chunker.size", "is -1", "a whole number from 1")
+
+
+def test_a_missing_package_says_how_to_install_it() -> None:
+    error = MissingExtraError("index.qdrant", "qdrant_client", "qdrant")
+    assert str(error).splitlines() == [
+        "index.qdrant: needs the package 'qdrant_client', which is not installed",
+        "  → pip install 'qdrant-client>=1.20'",
+    ]
+
+
+def test_problems_are_shown_one_after_the_other() -> None:
+    error = ProblemsError(iter([ConfigError("a", "b", "c"), DataError("d", "e", "f")]))
+    assert str(error) == "a: b\n  → c\nd: e\n  → f"
+    assert [problem.where for problem in error.problems] == ["a", "d"]
+    assert isinstance(error, UserError)
+
+
+@pytest.mark.parametrize("error", SOME, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("travel", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
+def test_errors_travel(error: UserError, travel: object) -> None:
+    arrived = travel(error)  # type: ignore[operator]
+    assert type(arrived) is type(error)
+    assert str(arrived) == str(error)
+    assert (arrived.where, arrived.what, arrived.remedy) == (error.where, error.what, error.remedy)
+
+
+def test_every_error_of_ours_is_one_that_a_user_can_act_on() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert all(issubclass(kind, UserError) for kind in kinds)
+    assert {type(error) for error in SOME} == set(kinds)
+
+
+def test_extras_that_are_named_exist() -> None:
+    root = Path(__file__).parents[2]
+    extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = []
+    for path in (root / "rag").rglob("*.py"):
+        for part in path.read_text("utf-8").split("MissingExtraError(")[1:]:
+            arguments = part.split(")")[0].split(",")
+            if len(arguments) >= 3 and arguments[2].strip().startswith('"'):
+                named.append(arguments[2].strip().strip('"'))
+    assert set(named) <= set(extras)
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "said"),
+    [
+        ("fixd", ["recursive", "fixed"], "did you mean 'fixed'? There is: fixed, recursive"),
+        ("xyz", ["b", "a"], "there is: a, b"),
+        ("", ["a"], "there is: a"),
+        ("x", [], "there is: nothing"),
+        ("b", {"a": 1, "b": 2}, "did you mean 'b'? There is: a, b"),
+    ],
+)
+def test_closest(word: str, known: list[str], said: str) -> None:
+    assert closest(word, known) == said

@@ -1,0 +1,327 @@
+"""From ratings to a set: what is written can be read, what cannot be read is never written, nothing is asked twice."""
+
+import json
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.command_line import Verb, verb
+from support.ratings import BAD, FERRY, context, opinion, told
+from support.small_set import write_golden
+
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core.errors import DataError, UserError
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.review.drafts import Opinion
+from rag.evaluation.data.review.question_file import QuestionFile
+from rag.evaluation.data.review.reviewing import Review
+from rag.serve.conversations import Conversations
+from rag.serve.opinions import Opinions
+
+RIGHT = {"id": "new", "text": "Who may bring a dog?", "split": "tune", "evidence": [{"any": [{"doc": "ferry.md"}]}]}
+
+
+def opened(golden: Path) -> QuestionFile:
+    return QuestionFile(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+
+
+def ids(golden: Path) -> list[str]:
+    loaded = golden_sets.load(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+    return [example.query.query_id for example in loaded.examples]
+
+
+def test_a_question_is_added_behind_the_others(golden: Path) -> None:
+    before = (golden / "questions.jsonl").read_bytes()
+    opened(golden).add(RIGHT)
+    after = (golden / "questions.jsonl").read_bytes()
+    assert after.startswith(before)
+    assert after[len(before) :].count(b"\n") == 1
+    assert ids(golden)[-1] == "new"
+
+
+def test_a_file_without_a_last_line_end_and_one_that_is_not_there(golden: Path) -> None:
+    path = golden / "questions.jsonl"
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    opened(golden).add(RIGHT)
+    assert ids(golden)[-2:] == ["q6", "new"]
+    path.unlink()
+    opened(golden).add(RIGHT)
+    assert ids(golden) == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (RIGHT | {"id": "q1"}, "stands at"),
+        (RIGHT | {"split": ""}, "1 of 7 questions have no split"),
+        (RIGHT | {"split": "train"}, "'split' is 'train'"),
+        (RIGHT | {"text": " "}, "'text' is"),
+        (RIGHT | {"txt": "?"}, "unknown key 'txt'"),
+        (RIGHT | {"evidence": [{"any": []}]}, "names no place"),
+        (RIGHT | {"evidence": [{"any": [{"doc": "ferry.md", "quote": "at eleven"}]}]}, "does not stand in"),
+        (RIGHT | {"evidence": [{"any": [{"doc": "ferry.md", "quote": "e"}]}]}, "more than once"),
+        (RIGHT | {"evidence": [{"any": [{"doc": "plane.md"}]}]}, "no document 'plane.md'"),
+        (RIGHT | {"answers": "seven"}, "'answers' is"),
+        (RIGHT | {"text": "half \ud800"}, "cannot be written"),
+        (RIGHT | {"grade": float("nan")}, "cannot be written"),
+        ([RIGHT], "not a JSON object"),
+    ],
+)
+def test_what_would_break_a_set_is_refused_with_its_place(golden: Path, row: Any, said: str) -> None:
+    path = golden / "questions.jsonl"
+    before = path.read_bytes()
+    file = opened(golden)
+    with pytest.raises(UserError, match=said) as caught:
+        file.add(row)
+    assert str(file.refusal(row)) == str(caught.value)
+    assert ".review" not in str(caught.value)
+    assert path.read_bytes() == before
+    assert sorted(entry.name for entry in golden.iterdir()) == ["documents", "questions.jsonl"]
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["ferry.md", "tune", "q1", "seven"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["any", "doc", "quote", "grade"]), inner),
+    max_leaves=6,
+)
+ROWS = st.fixed_dictionaries(
+    {}, optional={name: PLAIN for name in ("text", "split", "answers", "evidence", "history", "kind", "cluster", "turn")}
+)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_golden(tmp_path_factory.mktemp("kept") / "golden")
+
+
+@given(ROWS)
+def test_whatever_a_reviewer_writes_the_set_can_be_read(kept: Path, row: dict[str, Any]) -> None:
+    path = kept / "questions.jsonl"
+    before, number = path.read_bytes(), len(ids(kept))
+    try:
+        opened(kept).add({"id": "new", "text": "?", "split": "tune"} | row)
+    except UserError:
+        assert path.read_bytes() == before
+    else:
+        assert len(ids(kept)) == number + 1
+        path.write_bytes(before)
+
+
+def test_somebody_who_writes_at_the_same_time_loses_nothing(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, file = golden / "questions.jsonl", opened(golden)
+    checked, times = QuestionFile._checked, iter(range(10))
+
+    def meanwhile(self: QuestionFile, row: Any) -> str:
+        after = checked(self, row)
+        if next(times) == 0:
+            path.write_text(path.read_text("utf-8") + json.dumps(RIGHT | {"id": "other"}) + "\n", "utf-8")
+        return after
+
+    monkeypatch.setattr(QuestionFile, "_checked", meanwhile)
+    file.add(RIGHT)
+    assert ids(golden)[-2:] == ["other", "new"]
+
+
+def test_of_two_reviews_that_write_at_once_both_are_kept(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, both = QuestionFile._write, threading.Barrier(2, timeout=1)
+
+    def together(self: QuestionFile, path: Path, text: str) -> None:
+        if path == self.path:
+            with suppress(threading.BrokenBarrierError):
+                both.wait()
+        write(self, path, text)
+
+    monkeypatch.setattr(QuestionFile, "_write", together)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda name: opened(golden).add(RIGHT | {"id": name}), ["one", "two"]))
+    assert sorted(ids(golden)[-2:]) == ["one", "two"]
+    assert sorted(entry.name for entry in golden.iterdir()) == ["documents", "questions.jsonl"]
+
+
+@pytest.mark.parametrize("broken", ["not JSON\n", '{"id": "q1", "text": "?"}\n' * 2, "\xff"])
+def test_a_set_that_is_broken_is_not_reviewed(golden: Path, broken: str) -> None:
+    (golden / "questions.jsonl").write_bytes(broken.encode("latin-1"))
+    with pytest.raises(DataError):
+        opened(golden).golden()
+
+
+def review(golden: Path, *opinions: Opinion) -> tuple[Review, list[str]]:
+    settled: list[str] = []
+    return Review(opened(golden), opinions, settled.extend), settled
+
+
+def test_a_rating_is_settled_when_it_is_written_and_not_before(golden: Path) -> None:
+    good, bad = opinion(FERRY), opinion(BAD, -1)
+    going, settled = review(golden, good, bad)
+    with pytest.raises(DataError, match="rated as a bad answer"):
+        going.accept(bad.answer)
+    assert settled == []
+    going.accept(good.answer)
+    assert settled == [good.answer]
+    going.drop(bad.answer)
+    assert settled == [good.answer, bad.answer]
+    assert (going.accepted, going.dropped, going.waiting) == ([good.answer], [bad.answer], {})
+    assert len(ids(golden)) == 7
+    with pytest.raises(DataError, match="no rating of"):
+        going.drop(bad.answer)
+
+
+def test_what_was_written_before_a_crash_is_not_asked_again(golden: Path) -> None:
+    good = opinion(FERRY)
+    review(golden, good)[0].accept(good.answer)
+    going, settled = review(golden, good)
+    assert (going.waiting, settled) == ({}, [good.answer])
+    assert len(ids(golden)) == 7
+
+
+def test_what_waits_is_drafted_after_what_was_written(golden: Path) -> None:
+    free = [context(1, "ferry.md", "Dogs travel free of charge.")]
+    answers = [told(f"May my dog number {n} come?", "Dogs travel free of charge [1].", free) for n in range(2)]
+    (golden / "questions.jsonl").unlink()
+    first, second = map(opinion, answers)
+    going, _ = review(golden, first, second)
+    assert going.waiting[first.answer].row["cluster"] != going.waiting[second.answer].row["cluster"]
+    cluster = going.waiting[first.answer].row["cluster"]
+    going.accept(first.answer)
+    assert going.waiting[second.answer].row["cluster"] == cluster
+
+
+@pytest.fixture
+def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    return verb(capsys, monkeypatch)
+
+
+@pytest.fixture
+def kept_by_server(here: Path) -> Opinions:
+    talks = Conversations("sqlite:///.rag/serve.db")
+    opinions = Opinions(talks.database)
+    for answer, rating, comment in ((FERRY, 1, ""), (BAD, -1, "Nobody [red]may[/red]. \x1b[31m")):
+        opinions.keep("ann", answer)
+        opinions.add("ann", answer["id"], rating, comment)
+    return opinions
+
+
+@pytest.fixture
+def asked(rag: Verb, golden: Path, kept_by_server: Opinions) -> Verb:
+    return lambda *more: rag("dataset", "review", "native", f"dataset.path={golden}", *more)
+
+
+def typing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lines: str) -> None:
+    """What comes through a pipe."""
+    path = tmp_path / "typed"
+    path.write_text(lines, "utf-8")
+    monkeypatch.setattr(sys, "stdin", path.open(encoding="utf-8"))
+
+
+def test_candidates_are_told_as_json(asked: Verb, kept_by_server: Opinions) -> None:
+    said = asked("--json")
+    assert said.code == 0
+    first, second = said.json["candidates"]
+    assert (first["answer"], first["rating"], first["open"]) == (FERRY["id"], 1, [])
+    assert first["row"]["evidence"][0]["any"][0]["quote"] == "The ferry to Holm leaves at seven."
+    assert "the model's own sentence" in first["notes"][-1]
+    assert (second["rating"], len(second["open"])) == (-1, 1)
+    assert len(kept_by_server.candidates()) == 2
+
+
+def test_candidates_are_taken_without_being_asked(asked: Verb, golden: Path, kept_by_server: Opinions, tmp_path: Path) -> None:
+    row = asked("--json").json["candidates"][1]["row"]
+    lines = tmp_path / "edited.jsonl"
+    lines.write_text(json.dumps(row | {"text": "Who may bring a mule?"}) + "\n", "utf-8")
+    said = asked("--edited", str(lines), "--accept", FERRY["id"])
+    assert said.code == 0
+    assert "2 written" in said.out
+    assert kept_by_server.candidates() == []
+    assert len(ids(golden)) == 8
+    written = (golden / "questions.jsonl").read_text("utf-8")
+    assert "mule" in written
+    assert "unconfirmed" not in written, "who accepts it confirms it"
+
+
+def test_a_person_goes_through_them(
+    asked: Verb, golden: Path, kept_by_server: Opinions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    typing(monkeypatch, tmp_path, "x\na\na\ns\n")
+    said = asked()
+    assert said.code == 0
+    assert "rated as a bad answer" in said.err
+    # Nothing that somebody wrote steers the terminal or its colours.
+    assert "Nobody [red]may[/red]. [31m" in said.out
+    assert "\x1b[31m" not in said.out
+    assert "1 written" in said.out
+    assert "1 waiting" in said.out
+    assert ids(golden)[-1].startswith("asked-")
+    assert [one.answer for one in kept_by_server.candidates()] == [BAD["id"]]
+
+
+EDITOR = """
+import json, sys
+path = sys.argv[1]
+row = json.load(open(path, encoding="utf-8"))
+row["text"] = "Who may bring a mule?"
+row["evidence"] = [{"any": [{"doc": "ferry.md", "quote": QUOTE}]}]
+json.dump(row, open(path, "w", encoding="utf-8"))
+"""
+
+
+def test_one_is_edited_until_it_fits(
+    asked: Verb, golden: Path, kept_by_server: Opinions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "an editor.py"
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f"{sys.executable} '{script}'")
+    script.write_text(EDITOR.replace("QUOTE", "'Mules travel free'"), "utf-8")
+    typing(monkeypatch, tmp_path, "d\ne\na\n")
+    said = asked()
+    assert said.err.count("does not stand in 'ferry.md'") == 2
+    assert [one.answer for one in kept_by_server.candidates()] == [BAD["id"]]
+    script.write_text(EDITOR.replace("QUOTE", "'Dogs travel free'"), "utf-8")
+    typing(monkeypatch, tmp_path, "e\na\n")
+    assert "1 written" in asked().out
+    assert kept_by_server.candidates() == []
+    assert len(ids(golden)) == 7
+    written = (golden / "questions.jsonl").read_text("utf-8")
+    assert "mule" in written
+    assert "unconfirmed" not in written, "who accepts it confirms it"
+
+
+def test_an_editor_that_does_not_run_is_told(
+    asked: Verb, kept_by_server: Opinions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("VISUAL", "no-such-editor")
+    typing(monkeypatch, tmp_path, "e\nq\n")
+    said = asked()
+    assert (said.code, "'no-such-editor' cannot be used" in said.err) == (0, True)
+    assert len(kept_by_server.candidates()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["native", "dataset.path=GOLDEN", "--accept", "ans_0"], "no rating of 'ans_0' waits"),
+        (["native", "dataset.path=GOLDEN", "--accept", BAD["id"]], "rated as a bad answer"),
+        (["native", "dataset.path=GOLDEN", "--edited", "QUESTIONS"], "no rating waits to become 'q1'"),
+        (["native", "dataset.path=GOLDEN", "--edited", "none.jsonl"], "no such file"),
+        (["native", "dataset.path=GOLDEN", "--sessions", "sqlite:///elsewhere.db"], "rate an answer on the page"),
+        (["native", "dataset.path=GOLDEN", "--sessions", "mysql://x"], "is a database of 'mysql'"),
+        (["squad", "dataset.path=GOLDEN/none.json"], "nothing is written to"),
+        (["native", "dataset.path=GOLDEN/documents"], "no such folder"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    rag: Verb, golden: Path, kept_by_server: Opinions, arguments: list[str], said: str
+) -> None:
+    before = (golden / "questions.jsonl").read_bytes()
+    given = [word.replace("GOLDEN", str(golden)).replace("QUESTIONS", str(golden / "questions.jsonl")) for word in arguments]
+    told = rag("dataset", "review", *given)
+    assert told.code == 2
+    assert said in told.err
+    assert (golden / "questions.jsonl").read_bytes() == before
+    assert len(kept_by_server.candidates()) == 2
+    assert not Path("elsewhere.db").exists()

@@ -1,0 +1,288 @@
+"""Every function of ours that a stage runs is code of its key: what ran is traced, then edited, and the key must change."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from support.small_set import write_experiment, write_golden
+
+import rag
+from rag.bundle.presets import components_in
+from rag.config import identity
+from rag.config.build import Components
+from rag.config.experiment import Experiment, load
+from rag.config.identity import closure, code_identity
+from rag.config.space import Trial
+from rag.core import redaction
+from rag.core.errors import ConfigError
+from rag.execution.graph import plan
+from rag.execution.graph.engine import Runner
+from rag.execution.graph.graph import CODE, Graph
+from rag.execution.graph.runners import RUNNERS
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
+from rag.execution.sweep.answering import config_of
+from rag.pipeline import steps
+
+TRUSTED = ("support",)
+TALK = [
+    {"id": "t-1", "text": "Do dogs travel to Holm?", "turn": 1, "history": [], "doc": "ferry.md", "quote": "Dogs travel free"},
+    {"id": "t-2", "text": "What of bicycles?", "turn": 2, "doc": "bus.md", "quote": "Bicycles need a ticket"},
+]
+GIVEN = ("dataset=native", "dataset.path=golden", "dataset.questions=talk.jsonl", "embedder=hashing", "latency=0", "k=2")
+EVERYTHING = (
+    "index=[bm25,bm25s,dense,faiss_flat,faiss_hnsw,faiss_ivf]",
+    "reranker=mmr",
+    "selector=neighbours",
+    "queries=concatenate",
+    "memory=two_layer",
+    "guard=[scan,rules,spotlight,output]",
+    "guard.scan.stranger=null",
+    "~guard.scan.embedder.runtime",
+    "guard.scan.embedder._target_=rag.components.embedders.hashing.HashingEmbedder",
+    "check=[citations,grounded,numbers,quotes,retrieval_floor]",
+    "judge=local",
+    "~judge.encoder.runtime",
+    "judge.encoder._target_=support.judge_texts.WordEncoder",
+    "metrics=[recall@5,ndcg@10,iou@5,token_f1,citation_recall,declined,faithfulness,answer_relevance,citation_support]",
+    "generator=extractive",
+)
+COSTLY = ("generator=none", "generator._target_=support.scripted_generator.Costly")
+TRIALS = (
+    (*EVERYTHING, "history=live", "latency=1"),
+    (*COSTLY, "chunker=sentence", "metrics=[recall@k,token_f1]", "latency=1"),
+    ("generator=extractive", "control=closed_book"),
+    ("generator=extractive", "control=shuffled_contexts"),
+    ("generator=extractive", "control=gold_contexts"),
+    ("generator=extractive", "control=perfect_chunker"),
+)
+Ran = dict[str, set[str]]
+"""Stage key → the modules whose functions ran in it."""
+
+
+@pytest.fixture(autouse=True)
+def _talk(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A golden set with a conversation."""
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: TRUSTED)
+    folder, history = write_golden(here / "golden"), list[Mapping[str, str]]()
+    with (folder / "talk.jsonl").open("w", encoding="utf-8") as file:
+        for turn in TALK:
+            row = {name: value for name, value in turn.items() if name not in ("doc", "quote")}
+            evidence = [{"any": [{"doc": turn["doc"], "quote": turn["quote"]}]}]
+            row |= {"dialogue": "talk", "history": history, "answers": ["free"], "split": "tune", "evidence": evidence}
+            file.write(json.dumps(row) + "\n")
+            history = [*history, {"role": "user", "text": str(turn["text"])}, {"role": "assistant", "text": "Free."}]
+
+
+def planned(*trials: Sequence[str]) -> plan.Plan:
+    made = [Trial(str(number), {}, config_of([*GIVEN, *overrides])) for number, overrides in enumerate(trials)]
+    return plan.assemble(Experiment("test", "", ()), made, Store("store"))
+
+
+def ours(module: str) -> bool:
+    return module.partition(".")[0] in ("rag", *TRUSTED)
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
+    """What runs between the inputs of a stage and its stored result, in any thread."""
+    found: Ran = {}
+    complete = Runner.complete
+
+    def traced(self: Runner, key: str) -> object:
+        modules = found.setdefault(key, set())
+
+        def look(frame: FrameType, event: str, _: object) -> None:
+            if event == "call" and ours(module := str(frame.f_globals.get("__name__"))):
+                modules.add(module)
+
+        before = sys.getprofile()
+        threading.setprofile(look)
+        sys.setprofile(look)
+        try:
+            return complete(self, key)
+        finally:
+            sys.setprofile(before)
+            threading.setprofile(None)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Runner, "complete", traced)
+    return found
+
+
+def run(made: plan.Plan) -> None:
+    done = sweep.run(made, Store("store"), {"mode": "inline"}, lambda key, outcome: None)
+    assert [row.error for row in done.board.rows] == [""] * len(made.trials)
+
+
+def keys(graph: Graph) -> list[str]:
+    """The keys that all stages have with the code of now, given the inputs that they have."""
+    again = Graph(Components(TRUSTED))
+    again.components._built = graph.components.plain._built
+    return [again.add(stage.name, stage.nodes, stage.values, stage.inputs) for stage in graph.stages.values()]
+
+
+def edited(graph: Graph, module: str) -> set[str]:
+    """The stages whose keys change with the code of a module."""
+    known = identity._source
+
+    def changed(name: str) -> identity.Source | None:
+        found = known(name)
+        return replace(found, code="edited") if found and name == module else found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identity, "_source", changed)
+        code_identity.cache_clear()
+        now = keys(graph)
+    code_identity.cache_clear()
+    return {old for old, new in zip(graph.stages, now, strict=True) if old != new}
+
+
+def unkeyed(graph: Graph, ran: Ran) -> set[tuple[str, str]]:
+    """Stages with the modules that ran in them and may be edited while their keys stay."""
+    modules = sorted(set().union(*ran.values()))
+    bound = {module: edited(graph, module) for module in modules}
+    return {(graph.stages[key].name, module) for key in ran for module in ran[key] if key not in bound[module]}
+
+
+def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
+    made = planned(*TRIALS)
+    assert keys(made.graph) == list(made.graph.stages)
+    run(made)
+    assert {made.stages[key].name for key in ran} == set(RUNNERS)
+    assert {
+        "rag.execution.graph.jobs",
+        "rag.execution.store.kept",
+        "rag.execution.store.items",
+        "rag.execution.store.replies",
+        "support.scripted_generator",
+    } <= set().union(*ran.values())
+    assert unkeyed(made.graph, ran) == set()
+
+
+def test_code_outside_of_a_key_is_noticed(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = planned(("generator=none",))
+    fuse: Callable[..., object] = steps.fuse
+
+    def detour(*parts: object) -> object:
+        redaction.plain("")
+        return fuse(*parts)
+
+    monkeypatch.setattr(steps, "fuse", detour)
+    run(made)
+    assert unkeyed(made.graph, ran) == {("fuse", "rag.core.redaction")}
+
+
+ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})\n'
+ROLLED = f"    import numpy as np\n{ENTRY.replace('rankings.positions', 'np.roll(rankings.positions, 5, axis=1)')}"
+
+
+def test_an_installation_with_other_code_reuses_nothing(tmp_path: Path) -> None:
+    """As an attacker changed it: every ranking is rolled by five, in a function that no step of the pipeline calls."""
+    axes = "  index: index=[bm25s]"
+    study = write_experiment(tmp_path / "study.yaml", tmp_path / "here" / "golden", axes, ", fusion=single")
+    store = Store(str(tmp_path / "store"))
+    sweep.run(plan.make(load(str(study), ()), store), store, {"mode": "inline"}, lambda key, outcome: None)
+    assert plan.make(load(str(study), ()), store).to_run == ()
+    place = Path(rag.__file__).parent
+    shutil.copytree(place, tmp_path / "other" / "rag", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(place.parent / "conf", tmp_path / "other" / "conf")
+    jobs = tmp_path / "other" / "rag/execution/graph/jobs.py"
+    text = jobs.read_text("utf-8")
+    assert ENTRY in text
+    jobs.write_text(text.replace(ENTRY, ROLLED), "utf-8")
+    command = [sys.executable, "-m", "rag", "plan", str(study), f"store={tmp_path / 'store'}", "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "other")}
+    told = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    found = json.loads(told.stdout)["stages"]
+    assert (found["cached"], found["to_run"]) == (0, found["distinct"])
+
+
+def shared() -> frozenset[str]:
+    return frozenset().union(*map(closure, CODE))
+
+
+def targets() -> Sequence[str]:
+    """The modules of all components in `conf/`."""
+    import yaml
+
+    files = (Path(rag.__file__).parent.parent / "conf").glob("*/*.yaml")
+    nodes = [node for path in files for node in components_in(yaml.safe_load(path.read_text("utf-8")))]
+    return sorted({node["_target_"].rpartition(".")[0] for node in nodes})
+
+
+def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
+    components = set(targets())
+    assert not components & shared()
+    needed = {
+        "rag.components.chunkers.recursive": {"rag.components.chunkers.fixed"},
+        "rag.components.chunkers.sentence": {"rag.components.chunkers.fixed"},
+        "rag.components.embedders.static": {"rag.components.embedders.minilm"},
+        "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
+        "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
+    }
+    for module in components:
+        assert (closure(module) & components) - {module} == needed.get(module, set()), module
+
+
+def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_package() -> None:
+    """An import by a name in a string, and a data file, are in no key; a component names its files in `fingerprint()`."""
+    known = shared() | set().union(*map(closure, targets()))
+    for module in known:
+        source = Path(str(sys.modules[module].__file__ if module in sys.modules else _place(module)))
+        if module not in (
+            "rag.config.build",
+            "rag.config.identity",
+        ):  # these find classes, whose own code is keyed, and this hash
+            assert not any(word in source.read_text("utf-8") for word in ("import_module", "__import__(", "runpy")), module
+        others = [path.name for path in source.parent.iterdir() if path.is_file() and path.suffix != ".py"]
+        assert source.parent == Path(rag.__file__).parent or not others, f"{module}: {others}"
+
+
+def _place(module: str) -> str:
+    found = identity._found(module)
+    return str(found.origin if found else "")
+
+
+def test_a_stage_whose_code_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.execution.graph.graph.CODE", ("rag.engines",))
+    with pytest.raises(ConfigError, match=r"imports 'rag\.engines', and there is no such module"):
+        Graph(Components()).add("chunk", {}, {}, {})
+
+
+def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None:
+    from rag.components.embedders.hashing import HashingEmbedder
+    from rag.components.rerankers.mmr import MmrReranker
+    from rag.execution.store.items import StoredEmbedder, StoredReranker
+    from rag.execution.store.judgements import StoredJudge
+
+    def spaces() -> list[str]:
+        embedder, store = HashingEmbedder(), Store("store")
+        stored, judge = StoredEmbedder(embedder, store, "one"), StoredJudge(None, store, "one")  # type: ignore[arg-type]
+        pairs = StoredReranker(MmrReranker(embedder), store, "one").pairs  # type: ignore[arg-type]
+        return [stored.documents.space, stored.queries.space, pairs.space, judge.space]
+
+    before, known = spaces(), identity._source
+
+    def changed(name: str) -> identity.Source | None:
+        found = known(name)
+        return (
+            replace(found, code="edited")
+            if found and name in ("rag.execution.store.items", "rag.evaluation.attribution")
+            else found
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identity, "_source", changed)
+        code_identity.cache_clear()
+        after = spaces()
+    code_identity.cache_clear()
+    assert spaces() == before
+    assert not set(before) & set(after)

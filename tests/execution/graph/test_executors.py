@@ -1,0 +1,214 @@
+"""A sweep runs every distinct stage once, survives kills and failures, and says the same in any order and number."""
+
+import json
+import random
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.small_set import AXES, write_experiment, write_golden
+
+from rag.config.experiment import load
+from rag.execution.graph import plan, workers
+from rag.execution.graph.engine import Outcome
+from rag.execution.graph.execute import InlineExecutor, executor_of
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import sweep
+
+
+def made(tmp_path: Path, store: Store, axes: str = AXES, fixed: str = "", *overrides: str) -> Plan:
+    golden = tmp_path / "golden"
+    if not golden.exists():
+        write_golden(golden)
+    return plan.make(load(str(write_experiment(tmp_path / "study.yaml", golden, axes, fixed)), overrides), store)
+
+
+def swept(planned: Plan, store: Store, mode: str = "inline") -> sweep.Sweep:
+    return sweep.run(planned, store, {"mode": mode, "workers": 2}, lambda key, outcome: None)
+
+
+def board(done: sweep.Sweep) -> str:
+    return json.dumps(done.board.to_json())
+
+
+def store_at(path: Path) -> Store:
+    return Store(str(path))
+
+
+def test_every_distinct_stage_runs_once_and_a_second_sweep_runs_none(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    first = swept(made(tmp_path, store), store)
+    # 3 chunkers, each: 1 chunk, 1 embed, 2 indexes, 2 searches, 3 fusions, 1 gold, 3 judgements, 3 scores (no metric has @k),
+    # and the questions embedded once for all.
+    assert first.counts() == {"distinct": 3 * 16 + 1, "ran": 49, "failed": 0, "blocked": 0, "reused": 0}
+    again = made(tmp_path, store)
+    assert again.to_run == ()
+    second = swept(again, store)
+    assert second.counts()["ran"] == 0
+    assert board(second) == board(first)
+    assert second.board.measured() == first.board.measured()
+
+
+def test_the_cut_k_makes_new_scores_and_nothing_else(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    swept(made(tmp_path, store), store)
+    more = made(tmp_path, store, AXES, ', "metrics=[recall@k]"')
+    assert {more.stages[key].name for key in more.to_run} == {"score"}
+    assert len(more.to_run) == 3 * 3 * 2
+
+
+def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Path) -> None:
+    inline = store_at(tmp_path / "inline")
+    expected = board(swept(made(tmp_path, inline), inline))
+    two = store_at(tmp_path / "two")
+    assert board(swept(made(tmp_path, two), two, "processes")) == expected
+    for seed in range(3):
+        shuffled = store_at(tmp_path / f"shuffled{seed}")
+        planned = made(tmp_path, shuffled)
+        keys = list(planned.to_run)
+        random.Random(seed).shuffle(keys)
+        reordered = replace(planned, to_run=tuple(keys))
+        assert board(swept(reordered, shuffled)) == expected
+
+
+def test_two_clusters_of_processes_do_not_get_in_each_others_way() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with workers.processes(1) as one, workers.processes(1) as other:
+            assert one.submit(sum, [1, 2]).result() + other.submit(sum, [3]).result() == 6
+
+
+def test_a_cluster_that_runs_already_says_the_same(tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    inline, shared = store_at(tmp_path / "inline"), store_at(tmp_path / "shared")
+    expected = board(swept(made(tmp_path, inline), inline))
+    planned = made(tmp_path, shared)
+    with LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
+        place = {"mode": "cluster", "address": cluster.scheduler_address}
+        done = sweep.run(planned, shared, place, lambda key, outcome: None)
+    assert done.counts()["ran"] == 49
+    assert board(done) == expected
+
+
+def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    dead = "generator=openai generator.model=none generator.base_url=http://127.0.0.1:9/v1 generator.runtime.retries=0"
+    done = swept(made(tmp_path, store, f'  generator: {{quoting: generator=extractive, dead: "{dead}"}}'), store)
+    assert [(row.name, row.status) for row in done.board.rows] == [("quoting", "done"), ("dead", "failed")]
+    counts = done.counts()
+    assert (counts["failed"], counts["blocked"]) == (1, 2)  # generate; check and score
+    assert "127.0.0.1:9" in done.board.rows[1].error
+    json.dumps(done.to_json(), allow_nan=False)
+
+
+def test_a_damaged_entry_is_told_and_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = store_at(tmp_path / "store")
+    expected = board(swept(made(tmp_path, store), store))
+    planned = made(tmp_path, store)
+    chunks = next(stage for stage in planned.stages.values() if stage.name == "chunk")
+    scores = [stage for stage in planned.stages.values() if stage.name in ("score", "judge", "gold")]
+    for stage in scores:
+        store.remove(stage.entry)
+    path = Path(store.path(chunks.entry))
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.write_bytes(bytes(data))
+    with caplog.at_level("WARNING"):
+        done = swept(made(tmp_path, store), store)
+    assert "damaged" in caplog.text
+    assert done.counts()["failed"] == 0
+    assert board(done) == expected
+
+
+def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    planned = made(tmp_path, store)
+    seen: list[str] = []
+
+    def stop(key: str, outcome: Outcome | None) -> None:
+        seen.append(key)
+        if outcome is not None and planned.stages[key].name == "score":
+            raise KeyboardInterrupt
+
+    stopped = sweep.run(planned, store, {"mode": "inline"}, stop)
+    assert stopped.interrupted
+    assert sorted({row.status for row in stopped.board.rows}) == ["done", "not run"]
+    rest = made(tmp_path, store)
+    assert 0 < len(rest.to_run) < len(planned.to_run)
+    assert board(swept(rest, store)) == board(swept(made(tmp_path, fresh := store_at(tmp_path / "fresh")), fresh))
+
+
+def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    golden = write_golden(tmp_path / "golden")
+    write_experiment(tmp_path / "study.yaml", golden, AXES)
+    command = [sys.executable, "-m", "rag", "sweep", "study.yaml", "store=store", "--json", "--no-track"]
+    running = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+    told = [json.loads(process.communicate(timeout=120)[0]) for process in running]
+    assert sum(each["stages"]["ran"] for each in told) == 49
+    assert len({json.dumps(each["trials"]) for each in told}) == 1
+    assert store.clear_orphans() == 0
+
+
+KILLER = """
+# Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
+import os, random, signal, sys
+from rag.execution.graph import engine, execute, plan
+from rag.execution.store import entries, store as storing, sweep
+from rag.config.experiment import load
+
+kills, steps, rng = int(sys.argv[1]), int(sys.argv[2]), random.Random(7)
+store = storing.Store("store")
+made = plan.make(load("study.yaml"), store)
+places = {module.__file__ for module in (entries, engine, execute, storing)}
+
+def swept(left, begun):
+    def step(frame, event, argument):
+        nonlocal left, begun
+        begun = begun or frame.f_code.co_name == "_write_local"
+        left -= begun and frame.f_code.co_filename in places
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def listen(key, outcome):
+        if outcome is None and not store.has(made.stages[key].entry):
+            sys.setprofile(step)
+
+    sweep.run(made, store, {"mode": "inline"}, listen)
+
+for number in range(kills):
+    # Every second one while it writes its first result: that takes some thirty steps.
+    begun = number % 2 == 0
+    left = rng.randrange(steps if begun else 30)
+    if not (child := os.fork()):
+        swept(left, begun)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL, "it ended before it was killed"
+"""
+
+
+def test_fifty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path) -> None:
+    golden = write_golden(tmp_path / "golden")
+    write_experiment(tmp_path / "study.yaml", golden, AXES)
+    subprocess.run([sys.executable, "-c", KILLER, "50", "800"], cwd=tmp_path, check=True, timeout=600)
+    store = store_at(tmp_path / "store")
+    assert 10 < len(store.keys("stages")) < 49, "the kills must hit a sweep on its way"
+    assert [key for key in store.keys("stages") if store.read(key) is None] == []
+    assert list(Path(store.base).rglob("*.tmp")), "and some of them a write"
+    store.clear_orphans()
+    assert not list(Path(store.base).rglob("*.tmp"))
+    done = swept(made(tmp_path, store), store)
+    fresh = store_at(tmp_path / "fresh")
+    assert board(done) == board(swept(made(tmp_path, fresh), fresh))
+
+
+def test_an_executor_must_be_one_that_there_is() -> None:
+    assert isinstance(executor_of({"mode": "inline"}), InlineExecutor)
+    for settings in ({"mode": "cloud"}, {}, {"mode": "cluster"}, {"mode": "processes", "workers": 0}):
+        with pytest.raises(Exception, match="execute"):
+            executor_of(settings)

@@ -1,0 +1,129 @@
+"""Chunks beyond MiniLM's window, from the plan to the report: the same share everywhere, and none where all is read."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.command_line import Verb, verb
+
+from rag.components.embedders.minilm import MiniLmEmbedder
+from rag.config.experiment import load
+from rag.execution.graph import unread
+from rag.execution.sweep import sweep
+from rag.reporting.report import markdown, wording
+from rag.reporting.report.gather import gather
+from rag.tracking import runs
+
+LONG = "The ferry to Holm leaves at seven. " * 60 + "Lost property is kept for thirty days at the harbour."
+SHORT = "Dogs travel free of charge."
+QUESTIONS = [
+    ("q1", "How long is lost property kept?", "long.md", "kept for thirty days"),
+    ("q2", "Do dogs pay?", "short.md", "Dogs"),
+]
+AXES = """\
+  search:
+    words: index=[bm25s] embedder=hashing
+    minilm: index=[dense] embedder=minilm
+    windows: index=[dense] embedder=minilm_windows
+  reranker: reranker=none,maxsim"""
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Write an experiment with some axes over two documents, one of them longer than MiniLM's window; its path."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "golden" / "documents").mkdir(parents=True)
+    for name, text in (("long.md", LONG), ("short.md", SHORT)):
+        (tmp_path / "golden" / "documents" / name).write_text(text, "utf-8")
+    lines = [
+        {"id": name, "text": text, "kind": "factoid", "evidence": [{"any": [{"doc": doc, "quote": quote}]}]}
+        for name, text, doc, quote in QUESTIONS
+    ]
+    (tmp_path / "golden" / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+    def write(axes: str) -> str:
+        fixed = "[dataset.path=golden, chunker=whole, generator=none, latency=0, store=store, fusion=single]"
+        text = f"question: Is all of it read?\ndataset: native\nsplit: all\nfixed: {fixed}\naxes:\n{axes}\n"
+        (tmp_path / "study.yaml").write_text(text, "utf-8")
+        return "study.yaml"
+
+    return write
+
+
+@pytest.fixture
+def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    return verb(capsys, monkeypatch)
+
+
+def beyond() -> int:
+    """The characters of the long document from the first word piece that MiniLM does not read."""
+    return len(LONG) - MiniLmEmbedder().token_offsets(LONG)[254][0]
+
+
+def test_the_share_is_the_same_in_plan_leaderboard_mlflow_and_report(study: Callable[[str], str], rag: Verb) -> None:
+    path, share = study(AXES), beyond() / len(LONG + SHORT)
+    assert 0.3 < share < 0.7
+    told = rag("sweep", path, "--no-track", "--json").json
+    names = {trial["trial"]: trial["name"] for trial in told["trials"]}
+    found = {names[trial_id]: measured for trial_id, measured in told["measured"].items()}
+    assert {name.partition(" ")[0]: measured.get("unread") for name, measured in found.items() if "none" in name} == {
+        "words": None,
+        "minilm": pytest.approx(share),
+        "windows": 0,
+    }
+    # A reranker reads every chunk here: all are among its candidates.
+    assert [measured.get("reranker_unread") for name, measured in found.items() if "maxsim" in name] == [
+        pytest.approx(share)
+    ] * 3
+    assert not any("reranker_unread" in measured for name, measured in found.items() if "none" in name)
+    ready = sweep.prepare(load(path, ()))
+    assert sorted(set(unread.of(ready.plan, ready.store).values())) == [0.0, pytest.approx(share)]
+    sent = {trial.trial_id: trial.metrics for trial in runs.record(runs.recall(ready.plan, ready.store), ready.store).trials}
+    for trial_id, measured in told["measured"].items():
+        for column in ("unread", "reranker_unread"):
+            assert sent[trial_id].get(column) == measured.get(column)
+    percent = f"{100 * share:.1f} %"
+    assert told["unread"].startswith(f"In 4 of 6 trials chunks are longer than a model's window: up to {percent} of their")
+    assert json.loads(Path("reports/study/verdict.json").read_text("utf-8"))["unread"] == told["unread"]
+    material = gather(ready.plan, ready.store)
+    assert told["unread"] in wording.headline(material).sure
+    assert percent in markdown.render(material)
+
+
+def test_a_plan_says_it_before_anything_ran_and_without_a_model(
+    study: Callable[[str], str], rag: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, share = study(AXES), beyond() / len(LONG + SHORT)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    told = rag("plan", path, "--json").json
+    assert told["stages"]["cached"] == 0
+    assert sorted(told["unread"].values()) == [0.0, 0.0, pytest.approx(share), pytest.approx(share)]
+    shown = rag("plan", path).out
+    assert f"0.0 % – {100 * share:.1f} %" in shown
+    assert "In 2 of 6 trials chunks are longer than a model's window" in shown
+
+
+def test_the_leaderboard_has_a_column_and_a_remark_only_where_something_is_not_read(
+    study: Callable[[str], str], rag: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rag.reporting.terminal.output import out
+
+    monkeypatch.setattr(out, "_width", 160)
+    cut = rag("sweep", study('  embedder: ["embedder=minilm index=[dense]"]'), "--no-track").out
+    assert f"{100 * beyond() / len(LONG + SHORT):.1f} %" in cut.partition("Brackets")[0]
+    assert "unread" in cut
+    assert "longer than a model's window" in cut
+    whole = rag("sweep", study('  embedder: ["embedder=minilm_windows index=[dense]"]'), "--no-track").out
+    assert "unread" not in whole
+    assert "longer than a model's window" not in whole
+
+
+def test_what_a_model_reads_that_is_not_fetched_yet_is_not_known(
+    study: Callable[[str], str], rag: Verb, tmp_path: Path
+) -> None:
+    named = f"embedder.model=tiny/bert embedder.revision={'0' * 40} embedder.runtime.cache={tmp_path}"
+    path = study(f'  embedder: ["embedder=sentence_transformer index=[dense] {named}"]')
+    assert list(rag("plan", path, "--json").json["unread"].values()) == [None]
+    assert "unread" in rag("plan", path).out

@@ -1,0 +1,94 @@
+"""Two judges about the same answers, against scipy, and in a sweep that asks both."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, spearmanr
+from support.command_line import Verb, verb
+
+from rag.evaluation.statistics.agreement import Decisions, RankCorrelation, Resampled
+
+rag = pytest.fixture(verb)
+ONCE = np.ones((1, 60))
+FIXED = (
+    'fixed: ["dataset.path={golden}", "index=[bm25s]", fusion=single, embedder=hashing, generator=extractive, latency=0, '
+    '"metrics=[ndcg@10,faithfulness]", "~judge.encoder.runtime",'
+    ' "judge.encoder._target_=support.judge_texts.WordEncoder"{more}]'
+)
+STUDY = """\
+question: Do two judges agree?
+dataset: native
+{fixed}
+axes:
+  judge:
+    trusting: judge.weights.bias=3.0
+    doubting: judge.weights.bias=-6.0
+"""
+
+
+@pytest.fixture
+def scores() -> tuple[Any, Any]:
+    random = np.random.default_rng(2)
+    first = np.round(random.random(60), 1)
+    return first, np.round(0.5 * first + 0.5 * random.random(60), 1)
+
+
+def test_rank_correlations_are_those_of_scipy(scores: tuple[Any, Any]) -> None:
+    assert RankCorrelation(*scores, "spearman")(ONCE) == pytest.approx([spearmanr(*scores).statistic])
+    assert RankCorrelation(*scores, "kendall")(ONCE) == pytest.approx([kendalltau(*scores).statistic])
+
+
+def test_weights_are_repetitions(scores: tuple[Any, Any]) -> None:
+    weights = np.random.default_rng(3).integers(0, 3, (4, 60)).astype(np.float64)
+    repeated = [[np.repeat(values, row.astype(int)) for values in scores] for row in weights]
+    found = RankCorrelation(*scores, "spearman")(weights)
+    assert found == pytest.approx([spearmanr(*pair).statistic for pair in repeated])
+    assert RankCorrelation(*scores, "kendall")(weights) == pytest.approx([kendalltau(*pair).statistic for pair in repeated])
+
+
+def test_pairs_may_be_counted_by_cluster(scores: tuple[Any, Any]) -> None:
+    clusters = [str(number % 7) for number in range(60)]
+    drawn = Resampled(clusters, 200)
+    plain, grouped = (drawn.values(RankCorrelation(*scores, "kendall", by)) for by in (None, clusters))
+    assert grouped == pytest.approx(plain)
+
+
+def test_one_value_for_all_orders_nothing(scores: tuple[Any, Any]) -> None:
+    for name in ("spearman", "kendall"):
+        assert math.isnan(RankCorrelation(scores[0], np.ones(60), name)(ONCE)[0])
+
+
+def test_the_same_score_agrees_with_itself(scores: tuple[Any, Any]) -> None:
+    drawn = Resampled([str(number % 20) for number in range(60)], 200)
+    for statistic in (RankCorrelation(scores[0], scores[0], "kendall"), Decisions(scores[0] > 0.5, scores[0] > 0.5, "kappa")):
+        found = drawn.estimate(drawn.values(statistic))
+        assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1))
+
+
+def write(golden: Path, more: str = "") -> None:
+    Path("study.yaml").write_text(STUDY.format(fixed=FIXED.format(golden=golden, more=more)), "utf-8")
+
+
+def test_a_sweep_says_how_far_its_judges_agree(rag: Verb, here: Path, golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+    write(golden)
+    swept = rag("sweep", "study.yaml", "--no-track")
+    assert swept.code == 0
+    assert "trusting and doubting on faithfulness of 2 answers: Spearman" in swept.out.replace("\n", " ")
+    assert "LocalJudge has no calibration card" in swept.out.replace("\n", " ")
+    (found,) = rag("judge", "agree", "study.yaml", "--json").json["agreement"]
+    assert found["judges"] == ["trusting", "doubting"]
+    assert found["kappa"].keys() == {"value", "low", "high"}
+    assert rag("report", "study.yaml").code == 0
+    text = Path("reports/study/report.md").read_text("utf-8")
+    assert "trusting and doubting agree on the faithfulness of 2 answers by Spearman" in text
+
+
+def test_without_two_judges_nothing_agrees(rag: Verb, here: Path, golden: Path) -> None:
+    write(golden)
+    alone = rag("judge", "agree", "study.yaml", "metrics=[ndcg@10]")
+    assert alone.code == 2
+    assert "no two judges judged the same answers" in alone.err

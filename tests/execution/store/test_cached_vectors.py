@@ -1,0 +1,331 @@
+"""Every item is computed once, by whoever needs it first, and what is stored is what would have been computed."""
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.core.errors import ConfigError
+from rag.core.records import Vectors
+from rag.core.roles import Embedder, Reranker, fingerprint
+from rag.execution.store.items import BLOCK, ItemStore, StoredEmbedder, StoredReranker, item_id
+from rag.execution.store.store import Store
+
+
+class CountingEmbedder:
+    """Vectors that depend on their own text only; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.asked.append(list(texts))
+        return np.array([[len(text), sum(map(ord, text)), 0.1] for text in texts], np.float32)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return -self.embed_documents(texts)
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        return [(0, len(text))]
+
+    def fingerprint(self) -> str:
+        return "counting@1"
+
+
+class CountingReranker:
+    """Scores with all the digits of a float64; remembers what it was asked."""
+
+    pairwise: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def score(
+        self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
+    ) -> list[list[float]]:
+        assert [len(texts) for texts in passages] == [len(values) for values in scores]
+        self.asked += [(query, text) for query, texts in zip(queries, passages, strict=True) for text in texts]
+        return [
+            [1 / (3 + len(query) + sum(map(ord, text))) for text in texts]
+            for query, texts in zip(queries, passages, strict=True)
+        ]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path / "store"))
+
+
+def embedding(store: Store) -> tuple[StoredEmbedder, CountingEmbedder]:
+    inner = CountingEmbedder()
+    return StoredEmbedder(inner, store, "one"), inner
+
+
+# Names of items
+
+
+@given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
+def test_no_two_sequences_of_texts_share_a_name(one: list[str], other: list[str]) -> None:
+    assert (item_id(*one) == item_id(*other)) == (one == other)
+    assert len(item_id(*one)) == 16
+
+
+def test_texts_do_not_run_together_and_any_text_has_a_name() -> None:
+    found = [item_id("ab", "c"), item_id("a", "bc"), item_id("abc"), item_id("abc", ""), item_id("", "abc"), item_id("\ud800")]
+    assert len(set(found)) == len(found)
+
+
+# Embedders
+
+
+def test_it_is_an_embedder_and_can_what_its_embedder_can(store: Store) -> None:
+    @runtime_checkable
+    class Tokenizer(Protocol):
+        def token_offsets(self, text: str) -> Sequence[tuple[int, int]]: ...
+
+    stored, _ = embedding(store)
+    assert isinstance(stored, Embedder)
+    assert isinstance(stored, Tokenizer)
+    assert "token_offsets" in vars(stored), "a Protocol of Python 3.12 sees attributes only"
+    assert stored.token_offsets("abc") == [(0, 3)]
+    assert fingerprint(stored) == "counting@1"
+    assert not hasattr(stored, "embed_tokens")
+
+
+def test_each_distinct_text_is_embedded_once(store: Store) -> None:
+    stored, inner = embedding(store)
+    vectors = stored.embed_documents(["a", "b", "a", "c", "b"])
+    assert inner.asked == [["a", "b", "c"]]
+    np.testing.assert_array_equal(vectors, CountingEmbedder().embed_documents(["a", "b", "a", "c", "b"]))
+    stored.embed_documents(["c", "d", "d", "a"])
+    assert inner.asked[1:] == [["d"]]
+    again, other = embedding(store)
+    again.embed_documents(["d", "c", "b", "a"])
+    assert other.asked == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=5))
+def test_stored_vectors_are_the_raw_ones(batches: list[list[str]]) -> None:
+    store = Store("memory://items-property")
+    store.files.store.clear()
+    inner = CountingEmbedder()
+    for batch in batches:
+        for method in ("embed_documents", "embed_queries"):
+            found = getattr(StoredEmbedder(inner, store, "one"), method)(batch)
+            assert found.dtype == np.float32
+            assert len(found) == len(batch)
+            if batch:
+                np.testing.assert_array_equal(found, getattr(CountingEmbedder(), method)(batch))
+    asked = Counter(text for texts in inner.asked for text in texts)
+    # Once as a document and once as a query.
+    assert set(asked.values()) <= {2}
+    assert set(asked) == {text for batch in batches for text in batch}
+
+
+def test_queries_and_documents_do_not_share_vectors_nor_do_models(store: Store) -> None:
+    stored, inner = embedding(store)
+    assert (stored.embed_documents(["a"]) == -stored.embed_queries(["a"])).all()
+    other = CountingEmbedder()
+    StoredEmbedder(other, store, "two").embed_documents(["a"])
+    assert len(inner.asked) == 2
+    assert len(other.asked) == 1
+
+
+def test_no_texts_need_no_model(store: Store) -> None:
+    stored, inner = embedding(store)
+    assert len(stored.embed_documents([])) == 0
+    assert len(stored.embed_queries([])) == 0
+    assert inner.asked == []
+
+
+def test_work_is_stored_block_by_block_and_goes_on_after_a_failure(store: Store) -> None:
+    texts = [f"text {number}" for number in range(2 * BLOCK + 10)]
+
+    class FailsInThirdBlock(CountingEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            if len(self.asked) == 2:
+                raise RuntimeError("killed")
+            return super().embed_documents(texts)
+
+    failing = FailsInThirdBlock()
+    with pytest.raises(RuntimeError, match="killed"):
+        StoredEmbedder(failing, store, "one").embed_documents(texts)
+    assert [len(block) for block in failing.asked] == [BLOCK, BLOCK]
+    stored, inner = embedding(store)
+    vectors = stored.embed_documents(texts)
+    assert inner.asked == [texts[2 * BLOCK :]]
+    np.testing.assert_array_equal(vectors, CountingEmbedder().embed_documents(texts))
+
+
+def test_the_order_of_texts_changes_nothing(tmp_path: Path) -> None:
+    texts = [f"text {number}" for number in range(300)]
+    rng = random.Random(5)
+    found = []
+    for number in range(3):
+        stored, _ = embedding(Store(str(tmp_path / str(number))))
+        order = rng.sample(range(300), 300)
+        for start in range(0, 300, 77):
+            stored.embed_documents([texts[place] for place in order[start : start + 77]])
+        found.append(stored.embed_documents(texts))
+    assert all((each == found[0]).all() for each in found)
+
+
+def test_a_damaged_segment_is_computed_again_and_nothing_else_is(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    stored, _ = embedding(store)
+    stored.embed_documents(["a", "b"])
+    (first,) = store.keys("vectors")
+    stored.embed_documents(["c"])
+    path = Path(store.path(first))
+    data = bytearray(path.read_bytes())
+    data[-300] ^= 1
+    path.write_bytes(data)
+    again, inner = embedding(store)
+    vectors = again.embed_documents(["c", "b", "a"])
+    assert sorted(inner.asked[0]) == ["a", "b"]
+    assert len(inner.asked) == 1
+    assert "damaged" in caplog.text
+    np.testing.assert_array_equal(vectors, CountingEmbedder().embed_documents(["c", "b", "a"]))
+    third, other = embedding(store)
+    third.embed_documents(["a", "b", "c"])
+    assert other.asked == []
+
+
+def test_what_another_process_adds_meanwhile_is_found(store: Store) -> None:
+    one, first = embedding(store)
+    two, second = embedding(store)
+    one.embed_documents(["a"])
+    two.embed_documents(["a", "b"])
+    one.embed_documents(["b", "a"])
+    assert (first.asked, second.asked) == ([["a"]], [["b"]])
+
+
+PROCESS = """
+import random, sys
+import numpy as np
+from test_cached_vectors import CountingEmbedder
+from rag.execution.store.items import StoredEmbedder
+from rag.execution.store.store import Store
+texts = [f"text {number}" for number in range(700)]
+rng = random.Random(sys.argv[2])
+stored = StoredEmbedder(CountingEmbedder(), Store(sys.argv[1]), "one")
+for _ in range(8):
+    some = rng.sample(texts, 60)
+    assert (stored.embed_documents(some) == CountingEmbedder().embed_documents(some)).all()
+"""
+
+
+def test_processes_that_add_at_once_lose_nothing(store: Store) -> None:
+    where = {"PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", PROCESS, store.root]
+    running = [subprocess.Popen([*command, str(seed)], env=where, stderr=subprocess.PIPE) for seed in range(3)]
+    told = [process.communicate(timeout=100)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], told
+    stored, inner = embedding(store)
+    texts = [f"text {number}" for number in range(700)]
+    np.testing.assert_array_equal(stored.embed_documents(texts), CountingEmbedder().embed_documents(texts))
+    rngs = [random.Random(str(seed)) for seed in range(3)]
+    added = {text for rng in rngs for _ in range(8) for text in rng.sample(texts, 60)}
+    assert {text for asked in inner.asked for text in asked} == set(texts) - added
+    assert 0 < len(added) < 700
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros((1, 3), np.float32),
+        np.zeros((3, 3), np.float32),
+        np.zeros(2, np.float32),
+        np.zeros((2, 2, 2), np.float32),
+        np.array([[0, 0], [np.nan, 1]], np.float32),
+        np.array([[0, np.inf], [0, 0]], np.float32),
+    ],
+)
+def test_vectors_that_are_none_are_refused_and_not_stored(store: Store, wrong: Vectors) -> None:
+    class Wrong(CountingEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            return wrong
+
+        def embed_queries(self, texts: Sequence[str]) -> Vectors:
+            return wrong
+
+    stored = StoredEmbedder(Wrong(), store, "one")
+    for method in (stored.embed_documents, stored.embed_queries):
+        with pytest.raises(ConfigError, match="embedder: gave"):
+            method(["a", "b"])
+    assert store.keys("vectors") == []
+    fresh, inner = embedding(store)
+    fresh.embed_documents(["a", "b"])
+    assert inner.asked == [["a", "b"]]
+
+
+def test_float64_vectors_are_rounded_alike_when_they_are_new_and_when_they_are_read(store: Store) -> None:
+    class Precise(CountingEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> Any:
+            return np.array([[1 / (3 + len(text))] for text in texts])
+
+    new = StoredEmbedder(Precise(), store, "one").embed_documents(["a", "bb"])
+    read = StoredEmbedder(Precise(), store, "one").embed_documents(["a", "bb"])
+    assert new.dtype == read.dtype == np.float32
+    np.testing.assert_array_equal(new, read)
+
+
+# Rerankers
+
+
+def test_it_is_a_reranker(store: Store) -> None:
+    assert isinstance(StoredReranker(CountingReranker(), store, "one"), Reranker)
+
+
+def test_each_distinct_pair_is_scored_once(store: Store) -> None:
+    inner = CountingReranker()
+    stored = StoredReranker(inner, store, "one")
+    queries, passages = ["q", "p", "q"], [["x", "y", "x"], ["x"], ["y", "z"]]
+    scores = [[0.0] * len(texts) for texts in passages]
+    assert stored.score(queries, passages, scores) == CountingReranker().score(queries, passages, scores)
+    assert sorted(inner.asked) == [("p", "x"), ("q", "x"), ("q", "y"), ("q", "z")]
+    other = CountingReranker()
+    assert StoredReranker(other, store, "one").score(["p"], [["x", "y"]], [[1.0, 2.0]]) == CountingReranker().score(
+        ["p"], [["x", "y"]], [[1.0, 2.0]]
+    )
+    assert other.asked == [("p", "y")]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=2), st.lists(st.text(max_size=2), max_size=4)), max_size=5))
+def test_stored_scores_are_the_raw_ones_to_the_last_bit(rows: list[tuple[str, list[str]]]) -> None:
+    store = Store("memory://items-pairs")
+    store.files.store.clear()
+    inner = CountingReranker()
+    arguments = [query for query, _ in rows], [texts for _, texts in rows], [[0.0] * len(texts) for _, texts in rows]
+    expected = CountingReranker().score(*arguments)
+    assert StoredReranker(inner, store, "one").score(*arguments) == expected
+    assert StoredReranker(CountingReranker(), store, "one").score(*arguments) == expected
+    assert len(inner.asked) == len(set(inner.asked)) == len({(query, text) for query, texts in rows for text in texts})
+
+
+@pytest.mark.parametrize("wrong", [[[1.0]], [[1.0, 2.0], [3.0]], [[]], [], [[1.0, np.nan]], [[np.inf, 1.0]]])
+def test_scores_that_are_none_are_refused_and_not_stored(store: Store, wrong: list[list[float]]) -> None:
+    class Wrong(CountingReranker):
+        def score(self, *_: object) -> list[list[float]]:
+            return wrong
+
+    with pytest.raises(ConfigError, match="reranker: gave"):
+        StoredReranker(Wrong(), store, "one").score(["q"], [["x", "y"]], [[0.0, 0.0]])
+    assert store.keys("pairs") == []
+
+
+def test_rows_of_any_width_are_kept(store: Store) -> None:
+    items = ItemStore(store, "pairs/wide")
+    rows = items.resolve([item_id("a"), item_id("b")], lambda numbers: np.arange(len(numbers) * 4.0).reshape(-1, 4))
+    np.testing.assert_array_equal(rows, [[0, 1, 2, 3], [4, 5, 6, 7]])
+    read = ItemStore(store, "pairs/wide").resolve([item_id("b")], lambda numbers: np.zeros((0, 0)))
+    np.testing.assert_array_equal(read, [[4, 5, 6, 7]])

@@ -1,0 +1,163 @@
+"""Locks as on network drives: refused, never given, or given to all at once. Each is told in a line, nothing is spent twice."""
+
+import errno
+import fcntl
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from execution.store.test_budget import ENTERING
+from support.command_line import Verb, verb
+from support.small_set import write_experiment, write_golden
+
+from rag.components.embedders.static import StaticEmbedder
+from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.core import files
+from rag.core.claims import Spent
+from rag.core.errors import BudgetError, ConfigError, DataError, ServiceError, StoreError
+from rag.evaluation.data.review.question_file import QuestionFile
+from rag.execution.store.budget import Ledger, Terms
+from rag.execution.store.store import Store
+from rag.tracking import tracking
+
+rag = pytest.fixture(verb)
+AXES = '  search: ["index=[bm25s] fusion=single"]\n  k: k=1,2'
+REFUSED = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, number: int, times: int = sys.maxsize) -> list[int]:
+    """Let the system refuse so many locks with an error."""
+    flock, asked = fcntl.flock, list[int]()
+
+    def refused(file: int, operation: int) -> None:
+        asked.append(operation)
+        if len(asked) <= times:
+            raise OSError(number, os.strerror(number))
+        flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    return asked
+
+
+@pytest.mark.parametrize("number", REFUSED)
+def test_a_claim_on_a_drive_without_locks_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    answer(monkeypatch, number)
+    with pytest.raises(StoreError, match="this drive has no file locks"), Store(str(tmp_path)).claim("stages/ab"):
+        pass
+
+
+def test_a_sweep_on_a_drive_without_locks_says_so(rag: Verb, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = write_experiment(here / "study.yaml", write_golden(here / "golden"), AXES)
+    answer(monkeypatch, errno.ENOLCK)
+    said = rag("sweep", str(study), "--no-track")
+    assert said.code == 2
+    assert "cannot be locked (No locks available): this drive has no file locks\n  → set store=<folder on" in said.err
+    assert "Traceback" not in said.err + said.out
+    assert "Warning" not in said.err
+    monkeypatch.undo()
+    done = rag("sweep", str(study), "--no-track", "--json")
+    assert (done.code, len(done.json["trials"])) == (0, 2)
+
+
+@pytest.mark.parametrize("number", REFUSED)
+def test_models_runs_and_questions_on_a_drive_without_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    answer(monkeypatch, number)
+    with pytest.raises(ConfigError, match=r"embedder\.runtime\.cache: .* cannot be written or locked"):
+        StaticEmbedder(cache=str(tmp_path / "models")).embed_queries(["a"])
+    with pytest.raises(ServiceError, match=r"MLflow cannot be used: .*\n.*the results are safe"):
+        tracking.reap(f"sqlite:///{tmp_path}/mlflow.db", "study")
+    with pytest.raises(ServiceError, match="MLflow cannot be used"):
+        tracking.prepare(None, tmp_path)
+    assert not list((tmp_path / "models").glob("*[!k]"))
+
+
+def test_a_question_file_on_a_drive_without_locks(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (golden / "questions.jsonl").read_bytes()
+    answer(monkeypatch, errno.ENOLCK)
+    questions = QuestionFile(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+    with pytest.raises(DataError, match="cannot be written \\(No locks available\\)"):
+        questions.write(questions.fixes())
+    assert (golden / "questions.jsonl").read_bytes() == before
+
+
+def test_a_lock_that_seems_held_is_waited_for_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Some drives answer EACCES, as if another process held every lock."""
+    monkeypatch.setattr(files, "PATIENCE", 0.05)
+    asked = answer(monkeypatch, errno.EACCES, times=4)
+    with caplog.at_level(logging.WARNING), Store(str(tmp_path)).claim("stages/ab"):
+        assert len(asked) == 5
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "waiting for a lock: another process holds it, or this drive has no locks"
+    ]
+
+
+def test_a_lock_that_is_not_given_back_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flock = fcntl.flock
+
+    def kept(file: int, operation: int) -> None:
+        if operation == fcntl.LOCK_UN:
+            raise OSError(errno.ENOLCK, "No locks available")
+        flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", kept)
+    with Store(str(tmp_path)).claim("stages/ab"):
+        pass
+
+
+# Locks that every process gets at once
+
+PATCH = "import fcntl\nfcntl.flock = lambda *_: None\n"
+
+
+def test_two_who_write_at_once_both_look_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both look before either has written: without a second look both would enter what fits one."""
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    store, meeting = Store(str(tmp_path)), threading.Barrier(2)
+    told: list[str] = []
+
+    def enter() -> None:
+        ledger = Ledger(store, Terms(tokens=100))
+        ledger.space = "ledger/shared"
+        fitting: Callable[..., int] = ledger._fitting
+
+        def together(expected: list[Spent]) -> int:
+            count = fitting(expected)
+            meeting.wait(10)
+            return count
+
+        ledger._fitting = together  # type: ignore[method-assign]
+        try:
+            with ledger.entered([Spent(60)]) as (_, settle):
+                settle(Spent(60))
+            told.append("entered")
+        except BudgetError as error:
+            told.append(error.what)
+
+    threads = [threading.Thread(target=enter) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(told) == 2
+    assert told.count("entered") <= 1
+    left = [meta for key in store.keys("ledger/shared") if (meta := store.read_meta(key))]
+    assert sum(meta["tokens"] for meta in left) <= 100
+
+
+def test_processes_whose_locks_hold_nothing_spend_no_more_than_the_budget(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PATCH + ENTERING, str(tmp_path)]
+    others = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for other in others:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+    told = [other.communicate("go\n", timeout=60)[0] for other in others]
+    assert 0 < sum(int(found) for found in told) <= 33, "3 tokens each, 100 in all"

@@ -1,0 +1,247 @@
+"""What a trial's answers owe to its contexts, on a set that is small enough to know."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from support.command_line import verb
+from support.small_set import write_experiment
+
+from rag.config.experiment import ad_hoc, load
+from rag.config.wiring import OF_READING
+from rag.core.errors import ConfigError, DataError, StoreError
+from rag.core.records import Example, Query
+from rag.evaluation.evaluate import Scores
+from rag.evaluation.statistics.summary import interval
+from rag.execution.graph.engine import Outcome
+from rag.execution.graph.plan import Plan
+from rag.execution.store.store import Store
+from rag.execution.sweep import controls, results, sweep
+from rag.execution.sweep.conclusion import Conclusion
+from rag.execution.sweep.controls import RETRIEVED, Controlled, ControlResult
+from rag.reporting import terminal
+
+FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=60")
+
+
+@pytest.fixture
+def prepare(here: Path, golden: Path) -> Callable[..., sweep.Prepared]:
+    def made(*overrides: str) -> sweep.Prepared:
+        ready = sweep.prepare(ad_hoc([*FIXED, f"dataset.path={golden}", *overrides]))
+        return replace(ready, plan=replace(ready.plan, experiment=replace(ready.plan.experiment, controls=True)))
+
+    return made
+
+
+def quiet(key: str, outcome: Outcome | None) -> None:
+    """Hear nothing."""
+
+
+def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
+    done = sweep.run(ready.plan, ready.store, ready.settings, quiet)
+    assert all(row.status == "done" for row in done.board.rows)
+    return ready.plan, ready.store, ready.settings
+
+
+def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
+    made, store, settings = run(prepare("generator=extractive"))
+    found = controls.of(made.trials[0], made, store, settings, quiet).results
+    f1 = {row.name: row for row in found if row.column == "token_f1"}
+    assert list(f1) == [RETRIEVED, *OF_READING]
+    own = results.of(made.trials[0], made, store).scores.column("token_f1")
+    assert f1[RETRIEVED].mean == pytest.approx(np.nanmean(own))
+    assert f1["closed_book"].mean == 0
+    assert f1["closed_book"].difference == pytest.approx(-f1[RETRIEVED].mean)
+    assert f1["gold_contexts"].mean >= f1[RETRIEVED].mean > f1["shuffled_contexts"].mean
+    for name in OF_READING:
+        assert f1[name].difference == pytest.approx(f1[name].mean - f1[RETRIEVED].mean)
+        assert f1[name].low <= f1[name].difference <= f1[name].high
+        assert f1[name].n == int((~np.isnan(own)).sum()) == 4  # questions with an answer to compare with
+    assert {row.column for row in found} == {"exact_match", "token_f1"}
+
+
+def test_the_second_time_nothing_runs(prepare: Any) -> None:
+    made, store, settings = run(prepare("generator=extractive"))
+    heard: list[str] = []
+    first = controls.of(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key))
+    assert heard
+    heard.clear()
+    assert controls.of(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key)) == first
+    assert not heard
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [["generator=none"], ["generator=extractive", "metrics=[recall@5]"], ["generator=extractive", "control=closed_book"]],
+)
+def test_where_there_is_nothing_to_control(prepare: Any, overrides: list[str]) -> None:
+    made, store, settings = run(prepare(*overrides))
+    assert controls.of(made.trials[0], made, store, settings, quiet) == Controlled()
+
+
+def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
+    questions = golden / "questions.jsonl"
+    questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    made, store, settings = run(prepare("generator=extractive"))
+    found = controls.of(made.trials[0], made, store, settings, quiet).results
+    assert {row.name for row in found} == {RETRIEVED, "closed_book", "gold_contexts"}
+    assert all(row.low != row.low for row in found)
+    assert found[0].to_json()["low"] is None
+
+
+def test_a_trial_that_did_not_run_has_no_controls(prepare: Any) -> None:
+    ready = prepare("generator=extractive")
+    with pytest.raises(DataError, match="no scores"):
+        controls.of(ready.plan.trials[0], ready.plan, ready.store, ready.settings, quiet)
+
+
+def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    from rag.execution.graph import standins
+
+    made, store, settings = run(prepare("generator=extractive"))
+    monkeypatch.setattr(standins, "gold_contexts", lambda *given: 1 / 0)
+    found = controls.of(made.trials[0], made, store, settings, quiet).results
+    failed = [row for row in found if row.error]
+    assert {row.name for row in failed} == {"gold_contexts"}
+    assert failed[0].error == "ZeroDivisionError: division by zero"
+    assert failed[0].mean != failed[0].mean
+    terminal.controls(found)
+    said = capsys.readouterr()
+    assert "failed" in said.out
+    assert "gold: ZeroDivisionError" in said.err
+
+
+def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> None:
+    def scores(*values: float) -> Scores:
+        return Scores(tuple("abcdef"), ("f",), np.array(values)[:, None], np.zeros(6, np.bool_))
+
+    nan = float("nan")
+    own = scores(1, 1, 1, 1, 1, nan)
+    others = {"x": scores(0, 0, 0, 0, 1, 1), "y": scores(1, 1, 1, 1, 1, 1), "silent": scores(*[nan] * 6)}
+    examples = [Example(Query(name, name)) for name in "abcdef"]
+    found = controls._compared({"none": own, **others}, ["f"], examples)
+    assert [(row.name, row.n) for row in found] == [(RETRIEVED, 5), ("x", 5), ("y", 5), ("silent", 0)]
+    assert found[1].difference == pytest.approx(-0.8)
+    assert found[1].p_adjusted == 0.125  # four signs; a column without differences costs nothing
+    assert (found[2].difference, found[2].p_adjusted) == (0, 1)
+    assert all(math.isnan(figure) for figure in (found[3].mean, found[3].difference, found[3].p_adjusted))
+
+
+def test_means_have_the_intervals_of_a_summary() -> None:
+    values = np.array([0.0, 0.5, 1.0, 1.0, float("nan")])
+    own = Scores(tuple("abcde"), ("f",), values[:, None], np.zeros(5, np.bool_))
+    (row,) = controls._compared({"none": own}, ["f"], [Example(Query(name, name)) for name in "abcde"])
+    low, high = interval(np.array([0.625]), np.array([stats.sem(values[:4])]), np.array([4.0]))
+    assert (row.name, row.n, row.mean) == (RETRIEVED, 4, 0.625)
+    assert (row.mean_low, row.mean_high) == pytest.approx((float(low[0]), float(high[0])))
+
+
+def test_a_trial_that_could_not_be_judged_says_why() -> None:
+    control = Scores(("a",), ("f",), np.array([[1.0]]), np.zeros(1, np.bool_))
+    found = controls._compared({"none": "the judge is out", "x": control}, ["f"], [Example(Query("a", "a"))])
+    assert [(row.name, row.error) for row in found] == [(RETRIEVED, "the judge is out"), ("x", "")]
+    assert math.isnan(found[1].difference)
+
+
+def test_what_people_see(capsys: Any) -> None:
+    rows = (ControlResult(RETRIEVED, "f", 0.5, n=9), ControlResult("closed_book", "f", 0.25, -0.25, -0.5, -0.125, 0.01, 9))
+    terminal.controls(rows)
+    said = capsys.readouterr().out
+    assert "none" in said
+    assert "-.250 [-.500, -.125]" in said
+
+
+# Beside a sweep
+
+
+@contextmanager
+def watched(made: Plan) -> Iterator[Any]:
+    yield quiet
+
+
+def test_without_anybody_watching_nothing_runs(prepare: Any) -> None:
+    made, store, settings = run(prepare("generator=extractive"))
+    (trial,) = made.trials
+    assert controls.measured(trial, made, store, settings, None) == Controlled()
+    ran = controls.measured(trial, made, store, settings, watched)
+    assert {row.name for row in ran.results} == {RETRIEVED, *OF_READING}
+    assert controls.measured(trial, made, store, settings, None) == ran
+
+
+@pytest.mark.parametrize(
+    ("raised", "left"),
+    [(KeyboardInterrupt(), Controlled(interrupted=True)), (error := StoreError("a", "b", "c"), Controlled(stopped=error))],
+)
+def test_what_ends_them_is_told(prepare: Any, raised: BaseException, left: Controlled) -> None:
+    made, store, settings = run(prepare("generator=extractive"))
+
+    @contextmanager
+    def breaking(ahead: Plan) -> Iterator[Any]:
+        def listen(key: str, outcome: Outcome | None) -> None:
+            raise raised
+
+        yield listen
+
+    assert controls.measured(made.trials[0], made, store, settings, breaking) == left
+    told = Conclusion(controls=left)
+    assert (told.interrupted, told.stopped) == (left.interrupted, left.stopped)
+
+
+@pytest.fixture
+def study(here: Path, golden: Path) -> Callable[..., str]:
+    def write(name: str, more: str = "", generator: str = "extractive") -> str:
+        path = write_experiment(here / f"{name}.yaml", golden, f"  k: k=1,3\n{more}")
+        path.write_text(path.read_text("utf-8").replace("generator=none", f"generator={generator}"), "utf-8")
+        return str(path)
+
+    return write
+
+
+def test_a_sweep_shows_the_controls_of_its_recommendation(
+    study: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rag = verb(capsys, monkeypatch)
+    path = study("told")
+    assert "answers three times more" in " ".join(rag("plan", path).out.split())
+    said = rag("sweep", path, "--no-track", "--json").json
+    found = {(row["name"], row["column"]): row for row in said["controls"]}
+    assert found["closed_book", "token_f1"]["mean"] == 0
+    recommended = next(row for row in said["trials"] if row["trial"] == said["winner"]["recommended"])
+    assert found[RETRIEVED, "token_f1"]["mean"] == pytest.approx(recommended["metrics"]["token_f1"]["mean"])
+    shown = rag("sweep", path, "--no-track").out
+    assert "what they owe to the contexts" in shown
+    assert "another question's" in shown
+    verdict = json.loads(Path("reports/told/verdict.json").read_text("utf-8"))
+    assert verdict["controls"] == said["controls"]
+
+
+@pytest.mark.parametrize(("more", "generator"), [("controls: false\n", "extractive"), ("", "none")])
+def test_a_sweep_without_controls(
+    study: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, more: str, generator: str
+) -> None:
+    rag = verb(capsys, monkeypatch)
+    path = study("silent", more, generator)
+    assert "three times" not in rag("plan", path).out
+    assert rag("sweep", path, "--no-track", "--json").json["controls"] == []
+    assert "owe to the contexts" not in rag("sweep", path, "--no-track").out
+
+
+def test_one_run_by_itself_has_no_controls(
+    here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rag = verb(capsys, monkeypatch)
+    said = rag("run", *FIXED, f"dataset.path={golden}", "generator=extractive", "--no-track", "--json")
+    assert said.json["controls"] == []
+
+
+@pytest.mark.parametrize("value", ["often", "0", "[closed_book]"])
+def test_controls_are_on_or_off(study: Any, value: str) -> None:
+    with pytest.raises(ConfigError, match=r"(?s)controls: is .*true or false is needed"):
+        load(study("wrong", f"controls: {value}\n"))

@@ -1,0 +1,203 @@
+"""Metrics of answers that are measured of the recommended trial alone: who is judged, and where the figures are shown."""
+
+import contextlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import Verb, verb
+from support.gate_experiment import AXES, write_gated, write_many
+
+from rag.config.experiment import load
+from rag.config.wiring import OF_READING
+from rag.core.errors import ConfigError
+from rag.execution.graph.execute import Outcome
+from rag.execution.store.store import Store
+from rag.execution.sweep import conclusion, controls, sweep
+from rag.execution.sweep.conclusion import Conclusion
+from rag.execution.sweep.controls import RETRIEVED
+from rag.execution.sweep.sweep import Sweep
+from rag.reporting import report
+from rag.tracking import runs
+
+rag = pytest.fixture(verb)
+WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
+SPEECHLESS = ("judge=llm", "~judge.generator", "+judge.generator._target_=support.judge_texts.SayingNothing")
+ANSWERS = "answers: [faithfulness, evidence_cited]\n"
+QUESTIONS = 4
+"""Those of `tune` in ten documents."""
+
+
+def write(folder: Path, more: str = ANSWERS, fixed: tuple[str, ...] = WORDS) -> str:
+    """Write an experiment of two trials; `more` are keys of it, `fixed` overrides."""
+    write_many(folder / "golden", 10)
+    held = "".join(f', "{part}"' for part in ("generator=extractive", "metrics=[ndcg@10,token_f1]", *fixed))
+    write_gated(folder / "study.yaml", Path("golden"), AXES, more, held)
+    return "study.yaml"
+
+
+@pytest.fixture(autouse=True)
+def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the experiment ran."""
+    folder = tmp_path_factory.mktemp("ran")
+    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
+        patch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+        ready = sweep.prepare(load(write(folder)))
+        conclude(sweep.run(ready.plan, ready.store, ready.settings, quiet), ready.store, ready.settings)
+    return folder
+
+
+@pytest.fixture
+def there(ran: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sweep, Store, Conclusion]:
+    """What the sweep left in the store, and what follows from it; the test works in its folder, and nothing runs."""
+    monkeypatch.chdir(ran)
+    ready = sweep.prepare(load("study.yaml"))
+    done = runs.recall(ready.plan, ready.store)
+    return done, ready.store, conclusion.reach(done, ready.store, ready.settings, None)
+
+
+def conclude(done: Sweep, store: Store, settings: Any) -> Conclusion:
+    return conclusion.reach(done, store, settings, lambda made: contextlib.nullcontext(quiet))
+
+
+def quiet(key: str, outcome: Outcome | None) -> None:
+    """Hear nothing."""
+
+
+def rows_of(told: Conclusion) -> dict[tuple[str, str], Any]:
+    return {(row["name"], row["column"]): row for row in told.to_json()["controls"]}
+
+
+def test_the_recommended_trial_and_its_controls_are_judged_and_no_other(there: tuple[Sweep, Store, Conclusion]) -> None:
+    done, store, told = there
+    assert all(set(row.metrics) == {"ndcg@10", "token_f1"} for row in done.board.rows)
+    rows = rows_of(told)
+    assert list(rows) == [(n, c) for c in ("token_f1", "faithfulness", "evidence_cited") for n in (RETRIEVED, *OF_READING)]
+    own = rows[RETRIEVED, "faithfulness"]
+    assert (own["mean"], own["n"], own["difference"]) == (1.0, QUESTIONS, None)  # quoted sentences
+    assert 0 < own["mean_low"] < own["mean_high"] == 1.0  # few questions: Wilson's interval is wide
+    assert (rows["closed_book", "faithfulness"]["mean"], rows["closed_book", "faithfulness"]["n"]) == (None, 0)
+    assert rows["gold_contexts", "evidence_cited"]["mean"] > rows["closed_book", "evidence_cited"]["mean"] == 0
+    (judge,) = told.to_json()["judges"]
+    assert (judge["judge"], judge["columns"], judge["failed"]) == ("LocalJudge", ["faithfulness"], 0)
+    assert judge["remarks"][0].startswith("LocalJudge has no calibration card")
+    assert told.controls.plan
+    assert all(trial.ends.assess is None for trial in done.plan.trials)
+    judged = {trial.ends.assess for trial in told.controls.plan.trials}
+    stored = [key for key in store.keys("stages") if "assessments" in (store.read_meta(key) or {})]
+    assert len(stored) == len(judged) == len(OF_READING) + 1
+    entries = [store.read_meta(told.controls.plan.stages[key].entry) or {} for key in judged if key]
+    assert judge["asked"] == sum(entry["asked"] for entry in entries) >= QUESTIONS
+
+
+def test_a_terminal_json_and_a_report_show_it(there: tuple[Sweep, Store, Conclusion], rag: Verb) -> None:
+    done, store, told = there
+    planned = " ".join(rag("plan", "study.yaml").out.split())
+    assert "Its answers alone are measured by faithfulness, evidence_cited." in planned
+    shown = " ".join(rag("sweep", "study.yaml", "--no-track").out.split())
+    own = rows_of(told)[RETRIEVED, "faithfulness"]
+    brackets = f"1.000 [{own['mean_low']:.3f}, 1.000]".replace("[0.", "[.")
+    assert f"faithfulness retrieved {brackets}" in shown
+    assert f"faithfulness {QUESTIONS}, evidence_cited {QUESTIONS}." in shown
+    assert shown.count("LocalJudge has no calibration card") == 1
+    said = rag("sweep", "study.yaml", "--no-track", "--json").json
+    assert said["stages"]["ran"] == 0
+    written = json.loads(Path("reports/study/verdict.json").read_text("utf-8"))
+    for key in ("controls", "judges"):
+        assert said[key] == written[key] == told.to_json()[key]
+    page = report.gather(done.plan, store)
+    assert page.controls is not None
+    assert page.controls.columns == ("token_f1", "faithfulness", "evidence_cited")
+    assert page.controls.lines[0].cells[1] == brackets
+    assert page.judges is not None
+    assert [line.name for line in page.judges.lines] == ["LocalJudge"]
+
+
+def test_mlflow_gets_it_on_the_run_of_the_trial_and_on_the_parent(there: tuple[Sweep, Store, Conclusion]) -> None:
+    done, store, told = there
+    assert told.winner
+    sent = runs.record(done, store, told.controls)
+    plain = {trial.trial_id: trial for trial in runs.record(done, store).trials}
+    for trial in sent.trials:
+        before = plain[trial.trial_id]
+        if trial.trial_id != told.winner.recommended:
+            assert trial == before
+            continue
+        assert trial.metrics["faithfulness"] == trial.metrics["faithfulness_high"] == 1.0
+        assert 0 < trial.metrics["faithfulness_low"] < 1
+        assert before.metrics.items() <= trial.metrics.items()
+        assert (trial.config, trial.params, trial.name) == (before.config, before.params, before.name)
+        assert trial.tags["judge"] == "LocalJudge"
+        assert before.tags.items() <= trial.tags.items()
+        assert json.loads(trial.files["judge.json"])["asked"] >= QUESTIONS
+        assert trial.table
+        assert {"faithfulness", "evidence_cited"} <= set(trial.table.columns)
+    assert sent.metrics["faithfulness"] == 1.0
+    assert "faithfulness" not in runs.record(done, store).metrics
+
+
+@pytest.mark.parametrize(
+    ("more", "overrides", "columns", "names"),
+    [
+        (f"{ANSWERS}controls: false\n", [], ["token_f1", "faithfulness", "evidence_cited"], [RETRIEVED]),
+        ("controls: true\n", [], ["token_f1"], [RETRIEVED, *OF_READING]),
+        (ANSWERS, ["generator=none", "metrics=[ndcg@10]"], [], []),
+    ],
+)
+def test_what_is_measured_is_what_was_declared(
+    here: Path, more: str, overrides: list[str], columns: list[str], names: list[str]
+) -> None:
+    ready = sweep.prepare(load(write(here, more), overrides))
+    done = sweep.run(ready.plan, ready.store, ready.settings, quiet)
+    trial = done.plan.trials[0]
+    found = controls.of(trial, ready.plan, ready.store, ready.settings, quiet)
+    assert [(row.name, row.column) for row in found.results] == [(name, column) for column in columns for name in names]
+    assert [judge.columns for judge in found.judges] == ([("faithfulness",)] if "faithfulness" in columns else [])
+
+
+def test_what_could_not_be_judged_is_counted(here: Path) -> None:
+    ready = sweep.prepare(load(write(here, fixed=SPEECHLESS)))
+    done = sweep.run(ready.plan, ready.store, ready.settings, quiet)
+    told = conclude(done, ready.store, ready.settings)
+    (judge,) = told.controls.judges
+    assert judge.failed == judge.asked > 0
+    assert judge.lost in judge.remarks
+    own = rows_of(told)[RETRIEVED, "faithfulness"]
+    assert (own["mean"], own["n"]) == (None, 0)
+
+
+def test_a_key_that_is_no_list_and_a_metric_that_is_none_are_refused_before_anything_runs(here: Path) -> None:
+    with pytest.raises(ConfigError, match=r"(?s)answers: is 'faithfulness'.* a list is needed"):
+        load(write(here, "answers: faithfulness\n"))
+    text = (here / "study.yaml").read_text("utf-8")
+    (here / "study.yaml").write_text(text.replace("answers: faithfulness", "answers: [faithfullness]"), "utf-8")
+    with pytest.raises(ConfigError, match=r"(?s)names no metric .*faithfulness"):
+        sweep.prepare(load("study.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ("recall@5", "answers: 'recall@5' measures rankings, which all trials are measured by"),
+        ("recall", "measures rankings and has no cut-off"),
+        ("faithfulness@5", "measures answers, which have no ranks"),
+    ],
+)
+def test_what_measures_no_answer_is_refused(there: tuple[Sweep, Store, Conclusion], answers: str, said: str) -> None:
+    made = there[0].plan
+    with pytest.raises(ConfigError, match=said):
+        controls.check(replace(made, experiment=replace(made.experiment, answers=(answers,))))
+
+
+def test_the_study_of_make_sweep_measures_faithfulness_of_one_trial() -> None:
+    found = load("quickstart")
+    assert "faithfulness" in found.answers
+    assert found.controls
+    assert not any(override.startswith("metrics=") for override in found.fixed)

@@ -1,0 +1,175 @@
+"""What a model is given, as it is shown, stored and served: budget, pinned documents, turns, what was left out."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import Verb, verb
+
+from rag.analysis.blame import STAGES
+from rag.analysis.blame.reader import Reader
+from rag.config.experiment import ad_hoc
+from rag.core.text.tokens import count
+from rag.execution.graph.jobs import answers_of, corpus_of
+from rag.execution.sweep import sweep
+from rag.execution.sweep.answering import open_config
+
+GIVEN = [
+    "dataset=native",
+    "dataset.path=../golden",
+    "embedder=hashing",
+    "chunker=sentence",
+    "chunker.sentences=1",
+    "chunker.step=1",
+    "index=[bm25s]",
+    "fusion=single",
+    "latency=0",
+]
+FERRY = "When does the ferry to Holm leave?"
+TARGET = "rag.components.prompts.sections.SectionPrompt"
+
+
+@pytest.fixture
+def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    return verb(capsys, monkeypatch)
+
+
+def shown(rag: Verb, *overrides: str, question: str = FERRY) -> Any:
+    said = rag("prompt", "show", question, *GIVEN, "loader.path=../golden/documents", *overrides, "--json")
+    assert said.code == 0, said.err
+    return said.json
+
+
+def test_the_exact_messages_of_a_question(rag: Verb) -> None:
+    told = shown(rag, "k=1", "prompt.instruction='Go.'", "prompt.role=''")
+    assert told["messages"] == [
+        {"role": "system", "content": "Go.", "tokens": 2},
+        {
+            "role": "user",
+            "content": f"Sources:\n\n[1] The ferry to Holm leaves at seven.\n\nQuestion: {FERRY}",
+            "tokens": told["messages"][1]["tokens"],
+        },
+    ]
+    assert told["tokens"] == 2 + count(told["messages"][1]["content"])
+    assert told["searched"] == [FERRY]
+    (context,) = told["contexts"]
+    assert (context["number"], context["rank"], context["chunk"]) == (1, 1, "ferry.md:9-43")
+    assert context["tokens"] == context["of"] == 8
+    assert told["left_out"] == told["findings"] == []
+
+
+def test_what_has_no_room_is_left_out_and_said(rag: Verb) -> None:
+    told = shown(rag, "k=3", "context_tokens=8")
+    assert [context["number"] for context in told["contexts"]] == [1]
+    assert [(row["rank"], row["why"]) for row in told["left_out"]] == [(2, "no room"), (3, "no room")]
+    said = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "k=3", "context_tokens=4")
+    assert "4 of 8 tokens" in said.out
+    assert "no room" in said.out
+    assert "[1] The ferry to Holm\n" in said.out
+    assert "at most 4" in said.out
+
+
+def test_a_conversation_before_the_question(rag: Verb) -> None:
+    said = ("--said", "Is there a bus?", "--said", "Yes, at eight. [1]")
+    told = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", *said, "--json").json
+    assert [(message["role"], message["content"]) for message in told["messages"][1:3]] == [
+        ("user", "Is there a bus?"),
+        ("assistant", "Yes, at eight. [1]"),
+    ]
+
+
+def test_pinned_documents_go_in_whole(rag: Verb) -> None:
+    told = shown(rag, "pinned=[rules.txt]", "context_tokens=1")
+    assert "Pinned document rules.txt:\nChildren under six" in told["messages"][-1]["content"]
+    assert "thirty days at the harbour." in told["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("override", "where", "what", "remedy"),
+    [
+        ("pinned=[rule.txt]", "pinned", "'rule.txt'", "rules.txt"),
+        ("pinned=rules.txt", "pinned", "'rules.txt'", "pinned=["),
+        ("context_tokens=0", "context_tokens", "is 0", "from 1, or null"),
+        ("context_tokens=many", "context_tokens", "'many'", "from 1, or null"),
+        ("prompt=plan", "prompt", "'plan'", "did you mean 'plain'"),
+        ("prompt.reasoning=cot", "prompt.reasoning", "'cot'", "chain_of_thought"),
+        ("prompt.goal='{gaol}'", "prompt.goal", "{gaol}", "{{gaol}} writes {gaol}"),
+    ],
+)
+@pytest.mark.parametrize("said", [("prompt", "show", FERRY), ("run", "--no-track")])
+def test_mistakes_are_told_before_anything_runs(
+    rag: Verb, said: tuple[str, ...], override: str, where: str, what: str, remedy: str
+) -> None:
+    told = rag(*said, *GIVEN, "loader.path=../golden/documents", override)
+    assert told.code == 2
+    assert told.err.startswith(f"{where}: ")
+    assert what in told.err
+    assert remedy in told.err
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize("tokens", [4, 8, 20])
+def test_what_was_left_out_is_stored_as_it_is_served(here: Path, golden: Path, tokens: int) -> None:
+    ready = sweep.prepare(ad_hoc([*GIVEN, "k=4", f"context_tokens={tokens}", "generator=extractive", "pinned=[rules.txt]"]))
+    done = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
+    assert [row.error for row in done.board.rows] == [""]
+    (trial,) = ready.plan.trials
+    opened = open_config(trial.trial.config)
+    entries = {key: ready.store.read(ready.plan.stages[key].entry) for key in (trial.ends.check, trial.ends.corpus) if key}
+    check, corpus = entries[str(trial.ends.check)], entries[trial.ends.corpus]
+    assert check is not None
+    assert corpus is not None
+    queries = [example.query for example in trial.golden.examples]
+    kept = answers_of(check, corpus_of(corpus, trial.golden), queries)
+    for example, stored in zip(trial.golden.examples, kept, strict=True):
+        served = opened.answer(example.query)
+        assert stored is not None
+        assert served.contexts == stored.contexts
+        assert served.left_out == stored.left_out
+        assert sum(count(hit.chunk.text) for hit in served.contexts) <= tokens
+        assert len(served.contexts) + len(served.left_out) == min(4, len(opened.trace(example.query).selected.row(0)))
+    assert any(stored and stored.left_out for stored in kept)
+
+
+def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Path) -> None:
+    ready = sweep.prepare(ad_hoc([*GIVEN, "k=4", "context_tokens=9", "generator=extractive"]))
+    sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
+    (trial,) = ready.plan.trials
+    stages = Reader(ready.plan, ready.store).stages(trial)
+    assert stages is not None
+    assert STAGES.index("left out of the prompt") in set(stages.ravel().tolist())
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("Be brief.\n", "mine.yaml:1", "holds text, not a mapping"),
+        ("\n- a\n- b\n", "mine.yaml:2", "holds a list, not a mapping"),
+        ("# to be written\n", "mine.yaml:1", "holds nothing, not a mapping"),
+        ("instruction: a\n  role: b\n", "mine.yaml:2", "is no YAML (mapping values"),
+        ("instruction: a\n\tgoal: b\n", "mine.yaml:2", "is no YAML (found character"),
+        ("goal: a\ngoal: b\n", "mine.yaml:2", "found duplicate key goal"),
+        ("instruction: {question}\n", "prompt", "not a component"),
+        (f"_target_: {TARGET}\ninstruction: {{question}}\n", "prompt.instruction", "is {'question': None}"),
+        (f"_target_: {TARGET}\ninstruction: a\nexamples: 5\n", "prompt.examples", "is 5"),
+        (f"_target_: {TARGET}\ninstruktion: a\n", "prompt.instruktion", "no parameter 'instruktion'"),
+        (f"_target_: {TARGET}\nrole: a\n", "prompt.instruction", "needs it and it is not given"),
+        (f'_target_: {TARGET}\ninstruction: "${{amount}}"\n', "prompt.instruction", "'amount' not found"),
+    ],
+)
+def test_a_malformed_prompt_is_told_with_its_place(rag: Verb, conf: Any, text: str, where: str, what: str) -> None:
+    conf("prompt/mine.yaml", text)
+    told = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "prompt=mine")
+    assert told.code == 2
+    first, remedy = told.err.splitlines()
+    assert f"{where}: " in first
+    assert what in first
+    assert remedy.startswith("  → ")
+
+
+def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) -> None:
+    conf("prompt/mine.yaml", f"defaults: [/prompting@_here_, _self_]\n_target_: {TARGET}\ninstruction: Go.\n")
+    conf("prompt/child.yaml", "defaults: [mine, _self_]\ngoal: Win.\n")
+    told = shown(rag, "prompt=child", "prompt.reasoning=grounded", "prompt.refusal='No.'", "k=1")
+    assert told["messages"][0]["content"] == "Go.\n\nWin."
+    assert "read it again" in told["messages"][1]["content"]

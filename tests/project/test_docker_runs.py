@@ -1,0 +1,145 @@
+"""What the containers run, run here as it is written: commands, healthchecks, settings."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.container_files import composed, filled, said
+from support.databases import postgres
+from support.ports import free_port
+from support.small_set import write_golden
+
+from rag.bundle.seal import seal
+from rag.execution.sweep.answering import config_of
+from rag.serve.keys import hashed, new_key
+from rag.serve.settings import Settings
+
+PATIENCE = 180.0
+"""Seconds that a process has to start on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    """The compose file."""
+    return composed()
+
+
+@contextmanager
+def running(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Iterator[Path]:
+    """A process in a folder of its own; where it writes what it says. It is told to end, and must."""
+    log = folder / "log"
+    # Entry points stand beside the interpreter, as they do in the image.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAG_", "MLFLOW_"))}
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            command, cwd=folder, env={**kept, **environment, "PATH": path}, stdout=file, stderr=file, start_new_session=True
+        )
+    try:
+        yield log
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) in (0, -signal.SIGTERM), log.read_text("utf-8")
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def healthy(test: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether a healthcheck, run as it is written, says so."""
+    command = [sys.executable if part == "python" else part for part in test]
+    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, check=False).returncode == 0
+
+
+def wait(test: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    """Wait until a healthcheck says that all is well."""
+    deadline = time.monotonic() + PATIENCE
+    while not healthy(test, environment):
+        if time.monotonic() > deadline:
+            pytest.fail(log.read_text("utf-8"))
+        time.sleep(0.2)
+
+
+def at(port: int, test: Sequence[str], usual: int) -> list[str]:
+    """A healthcheck of the compose file for another port: tests run beside each other."""
+    return [part.replace(f":{usual}/", f":{port}/") for part in test if part != "CMD"]
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Any]:
+    """A PostgreSQL server."""
+    with postgres() as server:
+        yield server
+
+
+def test_the_server_of_the_compose_file(compose: dict[str, Any], database: Any, here: Path, tmp_path: Path) -> None:
+    """Its command and healthchecks as written, over PostgreSQL, behind a link that leads to a bundle."""
+    write_golden(here / "golden")
+    chosen = ["dataset=native", "dataset.path=golden", "index=[bm25s]", "fusion=single", "embedder=hashing"]
+    digest = seal(config_of([*chosen, "generator=extractive"]), here / "bundles" / "small")
+    (here / "bundles/current").symlink_to("small")
+    service, port, key = compose["services"]["server"], free_port(), new_key()
+    told = {name: value for name, value in service["environment"].items() if name.startswith("RAG_") and value is not None}
+    environment = {name: filled(value, {"RAG_API_KEYS": f"me:{hashed(key)}"}) for name, value in told.items()}
+    environment |= dict(part.split("=", 1) for part in said("ENV")[-1].split() if part.startswith("RAG_"))
+    sessions = database.fresh().replace("postgresql://", f"{told['RAG_SESSIONS'].partition('://')[0]}://", 1)
+    environment |= {"RAG_SESSIONS": sessions, "RAG_PORT": str(port)}
+    command = [*json.loads(said("ENTRYPOINT")[0]), *service["command"]]
+    command = [part.replace("/bundles/", f"{here}/bundles/") for part in command]
+    with running(command, environment, tmp_path) as log:
+        wait(at(port, service["healthcheck"]["test"], Settings.port), environment, log)
+        assert healthy(json.loads(said("HEALTHCHECK")[0].partition("CMD ")[2]), environment)
+        assert not healthy(at(free_port(), service["healthcheck"]["test"], Settings.port), environment)
+        url, body = f"http://127.0.0.1:{port}/chat", json.dumps({"question": "What does a bus ticket cost?"}).encode()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=PATIENCE) as reply:
+            found = json.load(reply)
+        assert "four crowns" in found["answer"]
+        assert (found["bundle"], found["turn"]) == (digest, 1)
+    assert key not in log.read_text("utf-8")
+
+
+def test_a_container_without_keys_does_not_start(here: Path, tmp_path: Path) -> None:
+    environment = dict(part.split("=", 1) for part in said("ENV")[-1].split() if part.startswith("RAG_"))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAG_")}
+    command = [sys.executable, "-m", "rag", *json.loads(said("CMD")[0])]
+    found = subprocess.run(command, cwd=here, env={**kept, **environment}, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert "RAG_API_KEYS" in found.stderr
+
+
+def test_mlflow_of_the_compose_file(compose: dict[str, Any], database: Any, tmp_path: Path) -> None:
+    """Its command and healthcheck as written, over PostgreSQL; it is reached by the name that the server knows it by."""
+    service, port = compose["services"]["mlflow"], free_port()
+    environment = {name: filled(value, {"POSTGRES_PASSWORD": "x"}) for name, value in service["environment"].items()}
+    driver = environment["MLFLOW_BACKEND_STORE_URI"].partition("://")[0]
+    environment["MLFLOW_BACKEND_STORE_URI"] = database.fresh().replace("postgresql://", f"{driver}://", 1)
+    environment["MLFLOW_ARTIFACTS_DESTINATION"] = str(tmp_path / "artifacts")
+    command = [str(port) if part == "5000" else part for part in (*service["entrypoint"], *service["command"])]
+    folder = tmp_path / "srv"
+    folder.mkdir()
+    with running(command, environment, folder) as log:
+        wait(at(port, service["healthcheck"]["test"], 5000), environment, log)
+        for host, allowed in {"mlflow:5000": True, "evil.example": False}.items():
+            asked = urllib.request.Request(f"http://127.0.0.1:{port}/api/2.0/mlflow/experiments/search?max_results=1")
+            asked.add_header("Host", host)
+            assert _answers(asked) is allowed
+    assert sorted(path.name for path in folder.iterdir()) == ["log"], "a root that cannot be written to will do"
+
+
+def _answers(asked: urllib.request.Request) -> bool:
+    try:
+        with urllib.request.urlopen(asked, timeout=PATIENCE) as reply:
+            return bool(reply.status == 200)
+    except urllib.error.HTTPError:
+        return False

@@ -1,0 +1,255 @@
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from support import synthetic_reports
+from support.chromium import CONTRAST
+
+from rag.reporting.report import page
+from rag.reporting.report.material import Data, Material, Mean, Reuse, TrialRow
+
+Open = Callable[..., "object"]
+
+
+def asks(found: "object") -> list[str]:
+    return [url for url in found.requests if not url.startswith(("file:", "data:"))]  # type: ignore[attr-defined]
+
+
+def test_a_report_opens_from_disk_without_errors_and_asks_for_nothing(three: Path, opened: Open) -> None:
+    found = opened(three)
+    assert found.errors == []
+    assert [url for url in found.requests if not url.startswith("data:")] == [three.as_uri()]
+    assert found.page.title() == "synthetic – Assay report"
+
+
+def test_the_policy_lets_nothing_out(three: Path, opened: Open) -> None:
+    found = opened(three)
+    with listening() as (address, heard):
+        found.page.evaluate(
+            """async address => {
+              const image = new Image(); image.src = address + "/x.png"; document.body.append(image);
+              const script = document.createElement("script"); script.textContent = "window.pwned = 1";
+              document.body.append(script);
+              document.body.setAttribute("style", "color: red");
+              await fetch(address + "/y").catch(() => {});
+            }""",
+            address,
+        )
+        until = time.monotonic() + 60
+        while len(found.errors) < 4 and time.monotonic() < until:
+            found.page.wait_for_timeout(100)  # Refusals are told when the browser gets to it.
+    assert heard == []
+    assert found.page.evaluate("window.pwned") is None
+    assert len(found.errors) >= 4
+
+
+@contextmanager
+def listening() -> Iterator[tuple[str, list[str]]]:
+    """A server on this machine that notes what it is asked for."""
+    heard: list[str] = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", heard
+        server.shutdown()
+
+
+def test_the_first_lines_say_what_to_do(three: Path, opened: Open) -> None:
+    text = opened(three).page.inner_text(".verdict")
+    material = synthetic_reports.material(3, 20)
+    assert material.chosen is not None
+    assert text.splitlines()[0] == "What to do"
+    assert f"Take {material.chosen.name}." in text
+    assert text.index("How sure") < text.index("What it costs")
+
+
+def test_what_comes_from_data_stays_text(tmp_path: Path, opened: Open) -> None:
+    material = synthetic_reports.material(3, 20)
+    rows = tuple(
+        replace(row, name=synthetic_reports.HOSTILE + "$x$ " + row.name, error=synthetic_reports.HOSTILE)
+        for row in material.trials
+    )
+    hostile = replace(
+        material, trials=rows, question=synthetic_reports.HOSTILE, experiment=synthetic_reports.HOSTILE, objective="\"'><b>"
+    )
+    path = tmp_path / "index.html"
+    path.write_text(page.render(hostile), "utf-8")
+    found = opened(path)
+    assert found.errors == []
+    assert asks(found) == []
+    assert found.page.evaluate("window.pwned") is None
+    assert found.page.locator("script").count() == synthetic_scripts(path)
+    assert found.page.locator("img").count() == 0
+    detail = found.page.locator("#detail")
+    assert synthetic_reports.HOSTILE in detail.inner_text()
+    assert found.page.locator("h1").inner_text() == synthetic_reports.HOSTILE
+    detail.locator("xpath=.//*[contains(., 'hostile.md')]").first.wait_for()
+
+
+def synthetic_scripts(path: Path) -> int:
+    """Data blocks and the explorer itself, as the template writes them."""
+    text = path.read_text("utf-8")
+    return text.count('<script type="application/json"') + text.count("<script>\n")
+
+
+def test_questions_are_filtered_by_kind_outcome_stage_and_words(three: Path, opened: Open) -> None:
+    found = opened(three).page
+    explorer = synthetic_reports.material(3, 20).explorer
+    assert explorer is not None
+    first = explorer.trials[0]
+
+    def count() -> int:
+        return int(found.inner_text("#count").split()[0])
+
+    assert count() == 20
+    found.select_option("#kind", label="table")
+    assert count() == sum(question.kind == "table" for question in explorer.questions) == found.locator("#list li").count()
+    found.select_option("#kind", "")
+    found.select_option("#outcome", label="A: solved")
+    assert count() == sum(outcome == 0 for outcome in first.outcomes)
+    found.select_option("#outcome", label="A: not fully solved")
+    assert count() == sum(outcome in (1, 2, 4) for outcome in first.outcomes)
+    found.select_option("#outcome", "")
+    found.select_option("#stage", label=synthetic_reports.STAGES[2])
+    assert count() == sum(stage == 3 for stage in first.stages)
+    found.select_option("#stage", "")
+    found.fill("#words", "q13")
+    assert count() == 1
+    found.fill("#words", "nothing has this")
+    assert count() == 0
+    assert found.locator("#list li").count() == 0
+
+
+def test_two_trials_stand_side_by_side(three: Path, opened: Open) -> None:
+    found = opened(three).page
+    explorer = synthetic_reports.material(3, 20).explorer
+    assert explorer is not None
+    names = found.locator("#first option").all_inner_texts()
+    found.select_option("#first", "2")
+    found.select_option("#second", "0")
+    found.locator("#list button").nth(5).click()
+    sides = found.locator(".sides > section")
+    assert [sides.nth(place).locator("h4").inner_text() for place in (0, 1)] == [f"A {names[2]}", f"B {names[0]}"]
+    wanted = explorer.rankings[explorer.trials[2].ranking].passages[5]
+    where = sides.nth(0).locator("li:not(.cut) .where").all_inner_texts()
+    assert [text.split(" · ")[0] for text in where] == [
+        f"{rank} {doc} {start}–{end}" for rank, (doc, start, end) in enumerate(wanted, 1)
+    ]
+    assert sides.nth(0).locator(".cut").inner_text() == "Below the cut: k = 5"
+
+
+def test_passages_show_what_stands_in_the_document_with_the_gold_marked(three: Path, opened: Open) -> None:
+    found = opened(three).page
+    explorer = synthetic_reports.material(3, 20).explorer
+    assert explorer is not None
+    (doc, start, end), *_ = explorer.questions[1].gold[0]
+    found.locator("#list button").nth(1).click()
+    assert found.locator(".gold mark").first.text_content() == explorer.documents[doc][start:end]
+    text = explorer.rankings[explorer.trials[0].ranking].passages[1][0]
+    shown = found.locator(".sides section").first.locator("li .text").first.text_content()
+    assert shown == explorer.documents[text[0]][text[1] : text[2]]
+
+
+def test_offsets_count_characters_beyond_the_basic_plane(tmp_path: Path, opened: Open) -> None:
+    material = synthetic_reports.material(3, 20)
+    assert material.explorer is not None
+    documents = {name: "𝔘🜚" * 10 + text for name, text in material.explorer.documents.items()}
+    path = tmp_path / "index.html"
+    path.write_text(page.render(replace(material, explorer=replace(material.explorer, documents=documents))), "utf-8")
+    found = opened(path).page
+    (doc, start, end), *_ = material.explorer.questions[1].gold[0]
+    found.locator("#list button").nth(1).click()
+    assert found.locator(".gold mark").first.text_content() == documents[doc][start:end]
+
+
+def test_everything_can_be_reached_with_keys_and_the_focus_shows(three: Path, opened: Open) -> None:
+    found = opened(three).page
+    found.keyboard.press("Tab")
+    assert found.evaluate("document.activeElement.className") == "skip"
+    reached = []
+    for _ in range(80):
+        found.keyboard.press("Tab")
+        reached.append(found.evaluate("document.activeElement.id || document.activeElement.tagName"))
+        outline = found.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none" or reached[-1] in ("BODY", "main")
+        if reached[-1] == "words":
+            break
+    assert {"first", "second", "words"} <= set(reached)
+    for _ in range(5):
+        found.keyboard.press("Tab")
+    assert found.evaluate("document.activeElement.dataset.row") == "0"
+    for key, row in (("ArrowDown", "1"), ("End", "19"), ("ArrowUp", "18"), ("Home", "0"), ("ArrowDown", "1")):
+        found.keyboard.press(key)
+        assert found.evaluate("document.activeElement.dataset.row") == row
+    found.keyboard.press("Enter")
+    found.locator("#list button[aria-current=true][data-row='1']").wait_for()
+    assert found.evaluate("document.activeElement.id") == "detail"
+
+
+def test_everything_has_a_name_for_those_who_listen(three: Path, opened: Open) -> None:
+    found = opened(three).page
+    unnamed = found.evaluate("""() => [
+      ...[...document.querySelectorAll("svg")].filter(svg => svg.getAttribute("role") !== "img"),
+      ...[...document.querySelectorAll("svg > title, svg > desc")].filter(told => !told.textContent),
+      ...[...document.querySelectorAll("table")].filter(table => !table.caption && !table.closest("#detail")),
+      ...[...document.querySelectorAll("th")].filter(head => !head.scope),
+      ...[...document.querySelectorAll("select, input")].filter(field => !field.labels.length),
+      ...[...document.querySelectorAll("[tabindex='0'].scroll")].filter(region => !region.getAttribute("aria-label")),
+    ].map(element => element.outerHTML.slice(0, 200))""")
+    assert unnamed == []
+    twice = found.evaluate("""() => { const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+      return ids.filter((id, place) => ids.indexOf(id) !== place); }""")
+    assert twice == []
+    assert [int(tag[1]) for tag in found.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => h.tagName)")][:2] == [
+        1,
+        2,
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_by_day_and_by_night(three: Path, opened: Open, scheme: str) -> None:
+    found = opened(three, color_scheme=scheme).page
+    ground = found.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert (sum(int(part) for part in ground[4:-1].split(",")) < 150) == (scheme == "dark")
+    assert found.evaluate(CONTRAST) == []
+
+
+def test_a_narrow_screen_scrolls_inside_tables_not_sideways(three: Path, opened: Open) -> None:
+    found = opened(three, viewport={"width": 360, "height": 740}).page
+    assert found.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_it_prints_dark_on_light_and_without_the_explorer(three: Path, opened: Open) -> None:
+    found = opened(three, color_scheme="dark").page
+    found.emulate_media(media="print", color_scheme="dark")
+    assert found.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ink')").strip() == "#1d1c1a"
+    assert not found.locator("#filters").is_visible()
+    assert found.locator("table th").first.is_visible()
+
+
+def test_a_report_with_nothing_in_it_opens_and_says_what_is_missing(tmp_path: Path, opened: Open) -> None:
+    row = TrialRow("a" * 10, "only", {}, "done", Mean(float("nan")), {}, {})
+    bare = Material("bare", "Is there anything?", "maximize ndcg@10", "ndcg@10", True, ("ndcg@10",), *_nothing(), trials=(row,))
+    path = tmp_path / "index.html"
+    path.write_text(page.render(bare), "utf-8")
+    found = opened(path, wait=False)
+    assert found.errors == []
+    assert found.page.locator(".missing").count() == 11
+    assert "nan" not in found.page.inner_text("main").lower()
+
+
+def _nothing() -> tuple[Data, Reuse]:
+    return Data("none", 0, 0, 0, 0, "", ""), Reuse(1, 0, 0, 0.0)

@@ -1,0 +1,206 @@
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import Verb, verb
+from support.small_set import AXES, write_experiment, write_golden
+
+from rag.config.experiment import load
+from rag.core.errors import DataError, StoreError
+from rag.evaluation.evaluate import Judged
+from rag.execution.graph.jobs import corpus_of, rankings_of
+from rag.execution.graph.plan import Plan
+from rag.execution.store import upkeep
+from rag.execution.store.store import Store
+from rag.execution.sweep import conclusion, sweep
+from rag.reporting import report
+from rag.reporting.report.asked import outcomes
+from rag.reporting.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
+
+rag = pytest.fixture(verb)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Store, Path]]:
+    """A small sweep that ran and was written down."""
+    folder = tmp_path_factory.mktemp("ran")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield _swept(folder, folder)
+    finally:
+        os.chdir(before)
+
+
+def _swept(folder: Path, place: Path, axes: str = AXES) -> tuple[Plan, Store, Path]:
+    write_experiment(place / "toy.yaml", write_golden(place / "golden"), axes)
+    ready = sweep.prepare(load(str(place / "toy.yaml"), ["store=" + str(place / "store")]))
+    done = sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None)
+    sweep.write(done, folder / "reports")
+    conclusion.write(done, conclusion.reach(done, ready.store, ready.settings, None), folder / "reports")
+    return ready.plan, ready.store, folder / "reports"
+
+
+def material(ran: tuple[Plan, Store, Path]) -> Material:
+    return report.gather(*ran)
+
+
+def test_a_report_holds_what_the_sweep_showed(ran: tuple[Plan, Store, Path]) -> None:
+    found, written = material(ran), json.loads((ran[2] / "toy" / "verdict.json").read_text("utf-8"))
+    board = json.loads((ran[2] / "toy" / "leaderboard.json").read_text("utf-8"))
+    assert [row.trial_id for row in found.trials] == [trial["trial"] for trial in board["trials"]]
+    assert [row.score.mean for row in found.trials] == [trial["metrics"]["ndcg@10"]["mean"] for trial in board["trials"]]
+    assert found.verdict is not None
+    assert found.verdict.recommended == written["winner"]["recommended"]
+    assert {row.trial_id for row in found.trials if row.front} == set(written["winner"]["front"])
+    assert [factor.effect.mean for factor in found.effects] == [one["mean"] for one in written["effects"]["effects"]]
+    assert found.data.questions == 6
+    assert found.reuse.trials == len(found.trials) == 18
+    assert found.reuse.distinct == len(ran[0].stages) < found.reuse.one_by_one
+    assert sum(distinct for _, distinct, _ in found.reuse.kinds) == found.reuse.distinct
+    assert sum(every for _, _, every in found.reuse.kinds) == found.reuse.one_by_one
+
+
+def test_passages_are_those_of_the_stored_rankings(ran: tuple[Plan, Store, Path]) -> None:
+    plan, store, _ = ran
+    explorer = material(ran).explorer
+    assert explorer is not None
+    trial = plan.trials[-1]
+    shown = next(shown for shown in explorer.trials if shown.trial_id == trial.trial_id)
+    entries = [store.read(plan.stages[key].entry) for key in (trial.ends.corpus, trial.ends.ranking)]
+    assert entries[0] is not None
+    assert entries[1] is not None
+    corpus, rankings = corpus_of(entries[0], trial.golden), rankings_of(entries[1])
+    for row, passages in enumerate(explorer.rankings[shown.ranking].passages):
+        chunks = [corpus.chunk(position).span for position, _ in rankings.row(row)[:10]]
+        assert passages == [(span.doc_id, span.start, span.end) for span in chunks]
+
+
+def test_the_recommended_trial_is_shown_first(ran: tuple[Plan, Store, Path]) -> None:
+    found = material(ran)
+    assert found.explorer is not None
+    assert found.verdict is not None
+    assert found.explorer.trials[0].trial_id == found.verdict.recommended
+    assert {trial.trial_id for trial in found.explorer.trials} == {row.trial_id for row in found.trials}
+
+
+def test_blame_and_outcomes_agree(ran: tuple[Plan, Store, Path]) -> None:
+    found = material(ran)
+    assert found.explorer is not None
+    assert found.blame is not None
+    for trial in found.explorer.trials:
+        lost = [outcome in (LOST, PARTLY) for outcome in trial.outcomes]
+        assert lost == [stage > 0 for stage in trial.stages]
+        counts = found.blame.counts[found.blame.trials.index(trial.trial_id)]
+        assert list(counts) == [list(trial.stages).count(stage) for stage in range(1, 10)]
+
+
+def test_without_a_verdict_on_file_the_store_gives_one(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
+    found = report.gather(ran[0], ran[1], tmp_path)
+    assert found.verdict is not None
+    assert found.verdict.recommended == getattr(material(ran).verdict, "recommended", "")
+
+
+@pytest.mark.parametrize("wrong", ["not json", "[]", '{"winner": null}', "other trials", "other scores"])
+def test_a_verdict_that_is_not_about_this_is_not_believed(ran: tuple[Plan, Store, Path], tmp_path: Path, wrong: str) -> None:
+    path = tmp_path / "toy" / "verdict.json"
+    path.parent.mkdir()
+    told = json.loads((ran[2] / "toy" / "verdict.json").read_text("utf-8"))
+    told["winner"]["why"] = "believed"
+    if wrong == "other trials":
+        told["winner"]["standings"].pop()
+    elif wrong == "other scores":
+        told["winner"]["standings"][0]["tune"]["mean"] = 0.123
+    path.write_text(json.dumps(told) if wrong.startswith("other") else wrong, "utf-8")
+    found = report.gather(ran[0], ran[1], tmp_path)
+    assert found.verdict is not None
+    assert found.verdict.why != "believed"
+
+
+def test_what_is_not_there_is_named_with_the_reason(ran: tuple[Plan, Store, Path]) -> None:
+    found = material(ran)
+    assert set(found.missing) >= {"controls", "audit", "holdout"}
+    assert all(sentence.endswith(".") for sentence in found.missing.values())
+    assert found.latency == {}
+
+
+def test_an_experiment_that_never_ran_says_what_to_do(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="none of its 18 trials has scores") as caught:
+        report.write(ran[0], upkeep.at(str(tmp_path / "empty")), tmp_path)
+    assert caught.value.remedy == "rag sweep toy"
+    assert not list((tmp_path / "toy").glob("*.html"))
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_work(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
+    (tmp_path / "toy").write_text("a file where the folder should be", "utf-8")
+    with pytest.raises(StoreError, match="cannot be written"):
+        report.write(ran[0], ran[1], tmp_path)
+
+
+def test_trials_that_failed_are_named_and_the_rest_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan, store, folder = _swept(tmp_path, tmp_path, '  chunker: ["chunker=fixed chunker.size=60", chunker=whole]\n  k: k=1,3')
+    lost = plan.trials[0]
+    store.remove(plan.stages[lost.ends.score].entry)
+    path = folder / "toy" / "leaderboard.json"
+    board = json.loads(path.read_text("utf-8"))
+    for trial in board["trials"]:
+        trial["status"] = "failed" if trial["trial"] == lost.trial_id else trial["status"]
+    path.write_text(json.dumps(board), "utf-8")
+    made = report.write(plan, store, folder)
+    assert [row.trial_id for row in made.material.trials if row.status == "failed"] == [lost.trial_id]
+    assert lost.trial.name in made.text.read_text("utf-8").replace("\\", "")
+    assert "failed" in made.page.read_text("utf-8")
+
+
+def test_outcomes() -> None:
+    ranks = np.array([[1, 4], [2, 9], [0, 0], [-1, -1], [1, 2], [3, -1]], np.int32)
+    nothing = np.zeros((6, 1), np.int64)
+    judged = Judged(ranks, ranks * 0.0, *[nothing] * 5, np.zeros(6, np.int64), np.zeros(6, np.int64), ranks[:, 0] >= 0)
+    failed = np.array([False, False, False, False, True, False])
+    lost = np.array([0, 5, 3, 0, 0, 9])
+    assert outcomes(judged, 5, failed, lost).tolist() == [SOLVED, PARTLY, LOST, NO_GOLD, FAILED, LOST]
+
+
+def test_the_verb_writes_both_files_and_says_what_to_do(
+    ran: tuple[Plan, Store, Path], rag: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ran[2].parent)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    override = f"store={ran[2].parent / 'store'}"
+    said = rag("report", "toy.yaml", override, "--json")
+    assert said.code == 0
+    assert Path(said.json["page"]).is_file()
+    assert Path(said.json["text"]).is_file()
+    assert said.json["sure"]
+    spoken = rag("report", "toy.yaml", override)
+    assert spoken.out.startswith(f"Take {said.json['name']} ({said.json['recommended']}).")
+    assert spoken.out.splitlines()[-2:] == [said.json["page"], said.json["text"]]
+
+
+def test_the_verb_puts_the_report_beside_its_sweep_in_mlflow(
+    ran: tuple[Plan, Store, Path], rag: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ran[2].parent)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    override = f"store={ran[2].parent / 'store'}"
+    assert rag("report", "toy.yaml", override).code == 0
+    assert not Path(".rag/mlflow.db").exists()
+    assert rag("track", "toy.yaml", override).code == 0
+    assert rag("report", "toy.yaml", override, "--no-track").code == 0
+    assert _attached() == []
+    assert rag("report", "toy.yaml", override).code == 0
+    assert _attached() == ["report.html", "report.md", "verdict.json"]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    broken = rag("report", "toy.yaml", override)
+    assert broken.code == 0
+    assert "The report is written, but not in MLflow" in broken.err
+
+
+def _attached() -> list[str]:
+    found: list[Any] = list(Path(".rag/mlartifacts").rglob("report.*")) + list(Path(".rag/mlartifacts").rglob("verdict.json"))
+    return sorted(path.name for path in found)

@@ -1,0 +1,65 @@
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import synthetic_reports
+
+from rag.reporting.report import markdown
+
+UNESCAPED = re.compile(r"(?<!\\)(?:\\\\)*[`*_|~$\[\]]")
+
+
+@given(st.text())
+def test_text_stays_text_on_one_line(text: str) -> None:
+    said = markdown.plain(text)
+    assert "\n" not in said
+    assert "<" not in said
+    assert ">" not in said
+    assert not UNESCAPED.search(said)
+    assert not re.match(r"([#+\-=>]|\d+[.)])", said)
+
+
+@pytest.mark.parametrize("text", ["recursive-800 · dense · k 5", "ndcg@10", ".712 [.68, .74]"])
+def test_ordinary_names_stay_readable(text: str) -> None:
+    assert markdown.plain(text).replace("\\", "") == text
+
+
+@given(st.text(min_size=1))
+def test_a_code_span_ends_where_it_should(text: str) -> None:
+    said = markdown.code(text)
+    if text.split():
+        fence = re.match(r"`+", said)
+        assert fence is not None
+        assert said.endswith(fence[0])
+        assert fence[0] not in said[len(fence[0]) : -len(fence[0])].split("`" * (len(fence[0]) + 1))[0]
+
+
+def test_a_report_says_first_what_to_do_and_has_every_section() -> None:
+    material = synthetic_reports.material(3, 20)
+    lines = markdown.render(material).splitlines()
+    assert material.chosen is not None
+    assert lines[0] == f"# {material.question}"
+    assert lines[2].startswith(f"**Take** **{markdown.plain(material.chosen.name)}**")
+    assert [line[3:] for line in lines if line.startswith("## ")] == [
+        *("Leaderboard", "Trade-offs", "What matters", "Slices", "Losses", "Headroom", "Checks", "Latency", "How to read this")
+    ]
+
+
+def test_hostile_names_break_no_table() -> None:
+    material = synthetic_reports.material(3, 20)
+    hostile = "a|b `c` <script>x</script>\n# d [e](javascript:f) $g$"
+    rows = tuple(replace(row, name=f"{hostile} {row.trial_id}") for row in material.trials)
+    text = markdown.render(replace(material, trials=rows, question=hostile))
+    assert "<script" not in text
+    tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
+    assert len(tables) >= 5
+    for table in tables:
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(widths) == 1
+
+
+def test_every_trial_stands_in_the_table() -> None:
+    text = markdown.render(synthetic_reports.material(40, 20))
+    assert all(f"{number:010x} |" in text for number in range(40))

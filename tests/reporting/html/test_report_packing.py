@@ -1,0 +1,136 @@
+import base64
+import gzip
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support import synthetic_reports
+
+from rag.reporting.report import page
+from rag.reporting.report.material import Explorer
+from rag.reporting.report.packing import PLAIN, Packed, block, pack
+
+
+def unpacked(text: str) -> Any:
+    return json.loads(text if text[0] in "[{" else gzip.decompress(base64.b64decode(text)))
+
+
+def explorer(trials: int = 6, questions: int = 60) -> Explorer:
+    found = synthetic_reports.material(trials, questions).explorer
+    assert found is not None
+    return found
+
+
+def question(packed: Packed, row: int) -> Any:
+    size = unpacked(packed.index)["shard"]
+    return unpacked(packed.shards[row // size])[row % size]
+
+
+def test_a_block_holds_nothing_that_ends_a_script() -> None:
+    content = {"text": "</script><!--<script>&\u2028\u2029", "more": ["é", "𝔘", None]}
+    text = block(content)
+    assert not set(text) & set("<>&\u2028\u2029")
+    assert "\\u003c/script\\u003e" in text
+    assert json.loads(text) == content
+
+
+def test_a_long_block_is_compressed_and_the_same_every_time() -> None:
+    content = {"text": "a</script>" * PLAIN}
+    assert unpacked(block(content)) == content
+    assert block(content) == block(content)
+    assert len(block(content)) < PLAIN
+    assert "<" not in block(content)
+
+
+def test_half_a_character_does_not_stop_a_report() -> None:
+    assert unpacked(block({"text": "\ud800" + "a" * PLAIN}))["text"] == "?" + "a" * PLAIN
+
+
+def test_every_passage_can_be_read_back() -> None:
+    given = explorer()
+    packed = pack(given)
+    index, texts = unpacked(packed.index), unpacked(packed.texts)
+    assert index["ids"] == [question.query_id for question in given.questions]
+    for row in (0, 1, 30, 59):
+        shown = question(packed, row)
+        for trial, place in zip(given.trials, index["ranking"], strict=True):
+            numbers = shown["ranked"][place]
+            passages = [shown["passages"][3 * number : 3 * number + 3] for number in numbers]
+            assert [(texts["names"][doc], start, end) for doc, start, end in passages] == given.rankings[
+                trial.ranking
+            ].passages[row]
+        for doc, start, end in zip(*[iter(shown["passages"])] * 3, strict=True):
+            pieces = texts["pieces"][doc]
+            read = [
+                text[start - offset : end - offset]
+                for offset, text in zip(pieces[::2], pieces[1::2], strict=True)
+                if offset <= start and end <= offset + len(text)
+            ]
+            assert read == [given.documents[texts["names"][doc]][start:end]]
+
+
+def test_only_what_is_shown_of_a_document_is_there() -> None:
+    given = explorer(2, 20)
+    long = {name: text + "never shown " * 1000 for name, text in given.documents.items()}
+    given = replace(given, documents=long | {"nobody.md": "found by nobody"})
+    texts = unpacked(pack(given).texts)
+    assert "nobody.md" not in texts["names"]
+    assert not any("never shown" in str(piece) for pieces in texts["pieces"] for piece in pieces)
+
+
+def test_outcomes_and_scores_are_those_of_the_trials() -> None:
+    given = explorer()
+    index = unpacked(pack(given).index)
+    for place, trial in enumerate(given.trials):
+        assert [int(digit) for digit in index["outcomes"][place]] == list(trial.outcomes)
+        wanted = [None if value != value else round(1000 * value) for value in trial.scores["ndcg@10"]]
+        assert index["scores"][place] == wanted
+
+
+def test_trials_that_share_rankings_are_packed_once() -> None:
+    given = explorer(8)
+    index = unpacked(pack(given).index)
+    assert len(set(index["ranking"])) == len(given.rankings) == 6
+
+
+def test_what_the_budget_does_not_hold_loses_passages_from_the_end() -> None:
+    given = explorer(8)
+    whole = pack(given)
+    assert (whole.kept, whole.trials) == (8, 8)
+    part = pack(given, budget=whole.size - 1)
+    index = unpacked(part.index)
+    assert part.kept == 4
+    assert part.size < whole.size
+    assert [place >= 0 for place in index["ranking"]] == [True] * 4 + [False] * 4
+    assert all(len(digits) == 60 for digits in index["outcomes"])
+    assert pack(given, budget=1).kept == 0
+
+
+def test_a_page_says_that_passages_were_left_out() -> None:
+    material = synthetic_reports.material(8, 60)
+    assert "Passages and answers are here" not in page.render(material)
+    whole = pack(material.explorer).size if material.explorer else 0
+    assert "here for the 4 trials that matter most of 8" in page.render(material, budget=whole - 1)
+    assert "Passages and answers are left out" in page.render(material, budget=1)
+
+
+def test_three_hundred_trials_with_five_hundred_questions_fit() -> None:
+    assert len(page.render(synthetic_reports.material(300, 500)).encode("utf-8")) < 15_000_000
+
+
+@pytest.mark.parametrize("questions", [1, 25, 26])
+def test_shards_hold_every_question_once(questions: int) -> None:
+    packed = pack(explorer(2, questions))
+    assert sum(len(unpacked(shard)) for shard in packed.shards) == questions
+
+
+def test_a_hit_within_a_passage_above_has_no_number() -> None:
+    given = explorer(1, 2)
+    (name,) = given.rankings
+    first, *rest = given.rankings[name].passages
+    hidden = replace(given.rankings[name], passages=[[first[0], None, *first[2:]], *rest])
+    packed = pack(replace(given, rankings={name: hidden}))
+    (numbers,) = question(packed, 0)["ranked"]
+    assert numbers[1] == -1
+    assert -1 not in [numbers[0], *numbers[2:]]

@@ -1,0 +1,265 @@
+"""People see the characters of the data: no emoji for `:100:`, no markup, no cut; one module holds all consoles."""
+
+import ast
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from reporting.terminal.test_comparisons_shown import PLAIN
+from rich.console import Console
+from support.command_line import verb
+
+import rag
+from rag import cli
+from rag.analysis.compare import Table as Differences
+from rag.analysis.compare.verdicts import Compared
+from rag.analysis.health import Finding as Look
+from rag.analysis.why import Account, Why
+from rag.components.generators.extractive import ExtractiveGenerator
+from rag.components.loaders.tree import Skipped
+from rag.core.errors import DataError
+from rag.core.records import Answer, Chunk, Finding, Hit, Query, Reply, Span
+from rag.evaluation.data.dataset_check import DatasetCheck, SplitSize, Stray, Twins
+from rag.evaluation.evaluate import Scores
+from rag.execution.sweep.leaderboard import Leaderboard, Row
+from rag.execution.sweep.objective import Objective
+from rag.execution.sweep.results import Result
+from rag.reporting import terminal
+from rag.reporting.terminal import holdings, output
+from rag.reporting.terminal.answers import answered, sources
+from rag.reporting.terminal.boards import leaderboard
+from rag.reporting.terminal.health import _listed
+from rag.reporting.terminal.output import Plain, Table, escape, out, visible
+
+PIECES = (
+    *("10:100:1", ":smile:", "[bold]", "[/bold]", "[/]", "[link=file:///etc/passwd]x[/link]", "[@click=f()]", "[ ]", "[1, 2]"),
+    *("\\", "\\[", "\\\\[1]", "[b", "c]", "[", "]", "[2](x)", "http://x.y/[z]", "true 3.14 None 'a'", "{}", "%s", "…", "–"),
+    *("\x1b[2J", "\u202e", "\x9b", "\x07", "\r", "\t", "\n", "\u3000", "日本", "👩‍🚀", "שלום", "é", "ﬁ", "٣", "\u200b", "🇩🇪"),
+)
+"""What Rich would show as something else, what a terminal would obey, and what takes more or less room than one cell."""
+TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), min_size=1, max_size=6).map("".join)
+WIDE = 100_000
+
+
+def bare(text: str) -> str:
+    """A text as it is shown, without white space: lines may break anywhere."""
+    return "".join(visible(text).split())
+
+
+@contextmanager
+def showing(width: int = WIDE) -> Iterator[list[str]]:
+    """What is printed meanwhile, white space left out."""
+    said: list[str] = []
+    with pytest.MonkeyPatch.context() as patched, out.capture() as captured:
+        patched.setattr(out, "_width", width)
+        yield said
+    said.append("".join(captured.get().split()))
+
+
+def assert_shown(said: list[str], *texts: str) -> None:
+    assert [text for text in texts if bare(text) not in said[0]] == []
+
+
+@given(TEXTS, TEXTS)
+@example("\\", "x")
+@example("[b", "c]")
+@example("\\[", "\\")
+@example("[1]\\[1]", "\\\\[a]")
+def test_a_text_in_markup_is_the_text(one: str, other: str) -> None:
+    shown = out.render_str(f"[bold]{escape(one)}[/bold] {escape(other)}[dim]: {escape(one)}[/dim]")
+    assert bare(shown.plain) == bare(f"{one} {other}: {one}")
+
+
+@given(TEXTS, st.integers(2, 40))
+def test_no_width_loses_a_character(text: str, width: int) -> None:
+    with showing(width) as said:
+        out.print(escape(text))
+    assert said == [bare(text)]
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row(escape(text))
+    with showing(width) as said:
+        out.print(table)
+    assert said == [bare(text)]
+
+
+def test_a_column_of_names_is_broken_and_not_cut() -> None:
+    name = "chunker=recursive,embedder=minilm,reranker=none,fusion=rrf"
+    table = Table("trial", "id", box=None, pad_edge=False)
+    table.add_row(name, "0123456789")
+    with showing(40) as said:
+        out.print(table)
+    lines = said[0].removeprefix("trialid").replace("0123456789", "")
+    assert lines == name
+
+
+@given(st.lists(TEXTS, max_size=5), st.booleans())
+def test_pieces_of_an_answer(pieces: list[str], on_a_terminal: bool) -> None:
+    text = "".join(pieces)
+    with pytest.MonkeyPatch.context() as patched, showing() as said:
+        patched.setattr(Console, "is_terminal", property(lambda console: on_a_terminal and console is out))
+        with terminal.Waiting() as hear:
+            for piece in pieces:
+                hear(piece)
+        answered(answer(text), ExtractiveGenerator(), hear.heard)
+    assert said[0].startswith(bare(text))
+
+
+def answer(text: str, where: str = "d", section: str = "", found: str = "") -> Answer:
+    """An answer from one passage."""
+    chunk = Chunk(Span(where, 0, 1), "x")
+    findings = (Finding(section, found, "flag"),) if found else ()
+    return Answer(Query("q", "?"), (Hit(chunk, 1.0),), Reply(text, (1,)), findings)
+
+
+@given(TEXTS, TEXTS, TEXTS, TEXTS)
+def test_ask(text: str, name: str, section: str, found: str) -> None:
+    about = {"number": 1, "chunk": name, "section": section, "text": text, "steps": {found: {"rank": 1, "score": 0.5}}}
+    with showing() as said:
+        terminal.passages([about])
+        sources(answer("x", name))
+        answered(answer(text, name, section, found), ExtractiveGenerator(), "")
+    assert_shown(said, text, name, section, found, f"{name}:0-1")
+
+
+@given(TEXTS, TEXTS, TEXTS, TEXTS, st.booleans())
+def test_why(text: str, name: str, reply: str, stage: str, two: bool) -> None:
+    gold = {"any": [{"document": name, "start": 0, "end": 3, "quote": text}], "grade": 1}
+    question = {"id": name, "text": text, "kind": stage, "split": "", "history": [{"role": "user", "text": reply}]}
+    passage = {"rank": 1, "chunk": name, "section": stage, "text": text, "steps": {}}
+    told = {"reply": reply, "scores": {stage: 0.5}}
+    account = Account("t1", name, 5, stage, text, (stage,), (text,), "passage", {stage: (1,)}, (True,), (passage,), told)
+    with showing() as said:
+        terminal.why(Why(question | {"evidence": [gold]}, (account,) * (1 + two)))
+    assert_shown(said, text, name, reply, stage)
+
+
+@given(TEXTS, TEXTS)
+def test_leaderboard_names(name: str, column: str) -> None:
+    mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 3}
+    row = Row("t1", name, {}, "done", {"ndcg@10": mean, column: mean}, {}, {})
+    board = Leaderboard("e", "?", Objective.parse("ndcg@10", ["ndcg@10"]), ("ndcg@10", column), (row,))
+    with showing() as said:
+        out.print(leaderboard(board))
+    assert_shown(said, name, column)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_compare(name: str, column: str, part: str) -> None:
+    empty = Scores((), (), np.zeros((0, 0)), np.zeros(0, np.bool_))
+    results = tuple(Result(mark * 10, named, {}, {}, empty, {}, {}) for mark, named in (("b", name), ("c", f"{name}2")))
+    rows = (replace(PLAIN, column=column), replace(PLAIN, column=column, slice=f"kind={part}"))
+    with showing() as said:
+        terminal.comparisons(Compared(results, Differences(rows, 2, (part,), (), ())))
+    assert_shown(said, name, column, part)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_dataset(name: str, kind: str, file: str) -> None:
+    found = DatasetCheck(
+        documents=1,
+        empty_documents=0,
+        characters=1,
+        questions=1,
+        unanswerable=0,
+        evidence_groups=1,
+        clusters=1,
+        dealing="",
+        kinds={kind: {file: 1}},
+        splits={"all": SplitSize(1, 1, 1, None), file: SplitSize(1, 1, 1, None)},
+        twins=(Twins(name, file, 0.9, True),),
+        strays=(Stray(name, kind, "", (file,)),),
+        clusters_across_splits=(kind,),
+        skipped=(Skipped(file, kind),),
+        without_evidence=(name,),
+    )
+    with showing() as said:
+        terminal.dataset(name, found)
+        terminal.skipped([Skipped(file, kind)])
+        _listed("Suspects", [Look(name, kind, file)])
+    assert_shown(said, name, kind, file, f"not read: {file}: {kind}", f"{name} ~ {file}")
+
+
+@given(TEXTS)
+def test_dataset_fix(line: str) -> None:
+    class No:
+        def read(self) -> str:
+            return "n"
+
+    with pytest.MonkeyPatch.context() as patched, showing() as said:
+        patched.setattr(holdings, "Typed", No)
+        assert not terminal.accepted(f"-{line}\n+{line}.\n", 1)
+    assert_shown(said, f"-{line}\n+{line}.\n")
+
+
+@settings(max_examples=20)
+@given(TEXTS)
+def test_the_terminal_shows_what_json_holds(text: str) -> None:
+    written = json.loads(json.dumps({"answer": text}))["answer"]
+    with showing() as said:
+        terminal.stream(text)
+    assert said == [bare(written)]
+
+
+def test_a_pipe_gets_tabs_and_long_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    output.stream("all:\n\tmake [bold]x[/bold]\t# " + "x" * 500)
+    assert capsys.readouterr().out == "all:\n\tmake [bold]x[/bold]\t# " + "x" * 500
+
+
+BARS = ("BarColumn", "MofNCompleteColumn", "Progress", "SpinnerColumn", "TextColumn", "TimeElapsedColumn")
+ALLOWED = {
+    *("rich.padding.Padding", "rich.console.Group", "rich.cells.cell_len", "rich.text.Text"),
+    *(f"rich.progress.{name}" for name in BARS),
+}
+"""What of Rich needs no console: it is printed by `out` and `err`."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The full names of what a module imports."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+
+
+def calls(path: Path) -> Iterator[str]:
+    """The names of what a module calls."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def test_one_module_makes_consoles_and_all_others_print_through_it() -> None:
+    modules = sorted(Path(rag.__file__).parent.rglob("*.py"))
+    others = [path for path in modules if path.name != "output.py" or path.parent.name != "terminal"]
+    assert len(others) == len(modules) - 1
+    found = {
+        (path.name, name) for path in others for name in imported(path) if name.split(".")[0] == "rich" and name not in ALLOWED
+    }
+    assert found == set()
+    raw = ("print", "Text.from_markup", "typer.echo")
+    printing = {(path.name, name) for path in others for name in calls(path) if name in raw}
+    assert printing == set()
+    assert all(type(console) in (Plain, output.Output) for console in vars(output).values() if isinstance(console, Console))
+
+
+def test_every_bar_is_drawn_by_the_shared_console() -> None:
+    source = (Path(rag.__file__).parent / "progress.py").read_text("utf-8")
+    made = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    (bar,) = [node for node in made if ast.unparse(node.func) == "Progress"]
+    assert {one.arg: ast.unparse(one.value) for one in bar.keywords}["console"] == "err"
+
+
+def test_an_error_does_not_play_what_it_quotes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: object) -> None:
+        raise DataError("[/]\x1b[2J\u202e:100:", "is\x07 wrong", "mend\x9b it")
+
+    monkeypatch.setattr(cli, "app", fail)
+    said = verb(capsys, monkeypatch)("list")
+    assert (said.code, said.err) == (2, "[/][2J:100:: is wrong\n  → mend it\n")

@@ -1,0 +1,28 @@
+"""Bundles that change under a server: measured again, replaced at their path."""
+
+from pathlib import Path
+from shutil import copytree
+
+from support.forged_bundles import resealed
+from support.small_server import QUESTION
+
+from rag.bundle.opened import open_bundle
+from rag.bundle.proof import Case, lines_of
+from rag.core.records import Query
+
+
+def measured(bundle: Path, *retrieved: str) -> Path:
+    """Seal into a bundle a golden question, and what is said to have been found for it."""
+    (bundle / "golden.jsonl").write_bytes(lines_of([Case(Query("q1", QUESTION), retrieved)]))
+    return resealed(bundle)
+
+
+def replaced(bundle: Path, by: Path) -> None:
+    """Put another bundle at a path, as somebody who deploys does."""
+    bundle.rename(bundle.with_name("old"))
+    copytree(by, bundle)
+
+
+def digest(bundle: Path) -> str:
+    """Its hash."""
+    return open_bundle(bundle).digest

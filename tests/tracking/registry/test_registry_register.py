@@ -1,0 +1,154 @@
+"""Bundles that are registered: once each, checked before and after, whatever they are packed in."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import verb
+from support.scripted_server import say, serving
+from support.small_server import small_bundle
+
+from rag.bundle.archive import pack
+from rag.bundle.opened import open_bundle
+from rag.bundle.parity import Mismatch
+from rag.core.errors import ConfigError, DataError, ServiceError, UserError
+from rag.tracking.registry import opening
+from rag.tracking.registry.promote import promote
+from rag.tracking.registry.register import Registered, register
+
+Place = Callable[[str], Path]
+QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]
+
+
+def asking(*texts: str) -> dict[str, Any]:
+    """A request: a conversation whose last message is the question."""
+    turns = [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(texts)]
+    return {"input": turns}
+
+
+def _beside(client: Any, found: Registered) -> Path:
+    """The bundle in the folder that MLflow keeps it in."""
+    source = client.get_model_version_download_uri(found.model, str(found.version))
+    (manifest,) = Path(source.removeprefix("file://")).rglob("manifest.json")
+    return manifest.parent
+
+
+def test_a_changed_bundle_is_not_loaded(at_home: Place, mlflow_here: Any) -> None:
+    found = register(at_home("notes-wide"), "notes")
+    place = _beside(mlflow_here.MlflowClient(), found)
+    documents = place / "documents.jsonl"
+    documents.write_bytes(documents.read_bytes().replace(b"crowns", b"pounds"))
+    with pytest.raises(UserError, match=r"documents\.jsonl"):
+        mlflow_here.pyfunc.load_model(found.uri)
+    shutil.rmtree(place)
+    shutil.copytree(at_home("notes-narrow"), place)
+    with pytest.raises(DataError, match="was registered"):
+        mlflow_here.pyfunc.load_model(found.uri)
+
+
+def test_a_model_stands_below_the_run_of_its_trial(at_home: Place, mlflow_here: Any) -> None:
+    client, bundle = mlflow_here.MlflowClient(), open_bundle(at_home("notes-wide"))
+    experiment = client.create_experiment("notes", f"{Path.cwd().as_uri()}/kept")
+    run = client.create_run(experiment, tags={"assay.trial": bundle.manifest.trial})
+    client.log_metric(run.info.run_id, "ndcg_at_10", 0.9)
+    client.set_terminated(run.info.run_id, end_time=run.info.start_time + 1)
+    register(bundle.path, "notes")
+    version = client.get_model_version("notes", "1")
+    assert version.run_id == run.info.run_id
+    model = client.get_logged_model(version.source.rpartition("/")[2])
+    assert (model.experiment_id, {metric.key for metric in model.metrics}) == (experiment, {"ndcg_at_10"})
+    after = client.get_run(run.info.run_id).info
+    assert (after.status, after.end_time) == ("FINISHED", run.info.start_time + 1), "a trial took as long as it took"
+
+
+def test_what_is_said_can_be_run(at_home: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    rag, uri = verb(capsys, monkeypatch), os.environ["MLFLOW_TRACKING_URI"]
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "of a server that sends traces")
+    said = rag("register", str(at_home("notes-wide")), "notes")
+    assert (said.code, said.err) == (0, "")
+    assert f"MLFLOW_TRACKING_URI={uri} mlflow models serve -m models:/notes/1 --env-manager local" in said.out
+    assert "rag promote notes" in said.out
+    told = rag("register", str(at_home("notes-wide")), "notes", "--json").json
+    assert (told["version"], told["new"], told["tracking"], told["aliases"]) == (1, False, uri, ["challenger"])
+    assert "is what a gate decides on" in rag("register", str(at_home("notes-wide")), "notes", "--alias", "champion").err
+
+
+def test_what_answers_otherwise_is_not_registered(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    differs = [Mismatch("q1", "answer", "seven", "eight")]
+    monkeypatch.setattr(opening, "replay", lambda bundle: differs)
+    with pytest.raises(DataError, match="does not answer as it was measured"):
+        register(at_home("answers"), "otherwise")
+
+
+def test_a_bundle_is_one_version(at_home: Place) -> None:
+    first = register(at_home("notes-wide"), "notes")
+    assert (first.version, first.new, first.aliases) == (1, True, ("challenger",))
+    again = register(at_home("notes-wide"), "notes", alias="tried")
+    assert (again.version, again.new, again.digest) == (1, False, first.digest)
+    assert set(again.aliases) == {"challenger", "tried"}
+    other = register(at_home("notes-narrow"), "notes")
+    assert (other.version, other.new, other.aliases) == (2, True, ("challenger",))
+
+
+def test_an_archive_is_the_same_bundle(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
+    archive = tmp_path / "wide.tar.zst"
+    pack(at_home("notes-wide"), archive)
+    found = register(archive, "packed")
+    assert found.new
+    assert not register(at_home("notes-wide"), "packed").new
+    (answer,) = mlflow_here.pyfunc.load_model(found.uri).predict([QUESTIONS[0]])
+    assert answer.bundle == open_bundle(at_home("notes-wide")).digest
+    assert promote("packed").promoted
+
+
+def test_a_model_behind_an_endpoint_is_asked_for_answers_alone(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
+    with serving(say("The ferry leaves at seven [1].")) as script:
+        asked = ("generator=openai", f"generator.base_url={script.url}", "generator.model=tiny")
+        found = register(small_bundle(tmp_path, *asked), "endpoint")
+        model = mlflow_here.pyfunc.load_model(found.uri)
+        assert not script.asked, "to log and to load it costs nothing"
+        reply = model.predict(asking("When does the ferry to Holm leave?"))
+        assert len(script.asked) == 1
+        assert not model.predict(asking("And the bus?") | {"custom_inputs": {"answer": False}})["custom_outputs"]["answer"]
+        assert len(script.asked) == 1
+    assert reply["output"][0]["content"][0]["text"] == "The ferry leaves at seven [1]."
+    assert reply["usage"]["total_tokens"] == 34
+
+
+def test_the_environment_stays(at_home: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    folder = tmp_path / "here"
+    (folder / ".rag").mkdir(parents=True)
+    shutil.copy(tmp_path / "mlflow.db", folder / ".rag")
+    monkeypatch.chdir(folder)
+    register(at_home("notes-narrow"), "here")
+    assert "MLFLOW_TRACKING_URI" not in os.environ
+    assert sorted(path.name for path in folder.iterdir()) == [".rag"]
+
+
+@pytest.mark.parametrize(
+    ("name", "alias"),
+    [
+        ("a/b", "challenger"),
+        ("", "challenger"),
+        ("it's", "challenger"),
+        ("notes", "champion"),
+        ("notes", "Champion"),
+        ("notes", "v1"),
+        ("notes", "Latest"),
+        ("notes", "a b"),
+    ],
+)
+def test_names_that_will_not_do(at_home: Place, name: str, alias: str) -> None:
+    with pytest.raises(ConfigError):
+        register(at_home("notes-wide"), name, alias)
+
+
+def test_nobody_answers(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(ServiceError, match="nobody answers"):
+        register(at_home("notes-wide"), "notes")

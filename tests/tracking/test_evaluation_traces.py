@@ -1,0 +1,196 @@
+"""What MLflow opens on after a sweep: columns of trials, the parent run, questions of the recommended trial as traces."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import Verb, verb
+from support.gate_experiment import write_gated, write_many
+
+from rag.tracking import runs, tracking
+
+rag = pytest.fixture(verb)
+METRICS = ["ndcg@10", "recall@5", "token_f1"]
+TUNE = 12
+"""Questions that are asked: two of each document, of every fifth document."""
+MEASURED = {"stage_seconds", "cpu_seconds", "index_bytes", "tokens", "cost_usd"}
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a sweep of two trials ran and was sent."""
+    folder = tmp_path_factory.mktemp("swept")
+    with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        write_many(folder / "golden", 30)
+        fixed = f', "generator=extractive", "metrics=[{",".join(METRICS)}]"'
+        write_gated(folder / "study.yaml", Path("golden"), gate="controls: false\n", fixed=fixed)
+        patch.setattr("sys.argv", ["rag", "sweep", "study.yaml"])
+        from rag import cli
+
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert not ended.value.code
+    return folder
+
+
+@pytest.fixture
+def there(swept: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A client of what was sent; the test works in the folder of the sweep."""
+    from mlflow import MlflowClient
+
+    monkeypatch.chdir(swept)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return MlflowClient(tracking_uri=tracking.prepare(None, runs.FOLDER))
+
+
+def all_runs(client: Any) -> tuple[Any, list[Any]]:
+    """The parent run, and those of the trials."""
+    found = client.search_runs([client.get_experiment_by_name("study").experiment_id])
+    (parent,) = (run for run in found if "assay.sweep" in run.data.tags)
+    return parent, [run for run in found if run is not parent]
+
+
+def recommended(client: Any) -> Any:
+    (run,) = (run for run in all_runs(client)[1] if run.data.tags["verdict"] == "recommended")
+    return run
+
+
+def traces_of(client: Any, run: Any) -> list[Any]:
+    return list(client.search_traces(locations=[run.info.experiment_id], run_id=run.info.run_id, max_results=500))
+
+
+def verdict() -> dict[str, Any]:
+    return dict(json.loads(Path("reports/study/verdict.json").read_text("utf-8"))["winner"])
+
+
+def artifact(run: Any, name: str) -> Any:
+    return json.loads((Path(run.info.artifact_uri.removeprefix("file://")) / name).read_text("utf-8"))
+
+
+def feedback(trace: Any) -> dict[str, Any]:
+    return {found.name: found.value for found in trace.info.assessments if found.feedback}
+
+
+def expected(trace: Any) -> dict[str, Any]:
+    return {found.name: found.value for found in trace.info.assessments if found.expectation}
+
+
+def test_a_trial_has_the_asked_metrics_with_their_intervals_and_few_params(there: Any) -> None:
+    for run in all_runs(there)[1]:
+        means = {"ndcg_10", "recall_5"}  # token_f1 has no value: the golden set has no answers
+        ends = {f"{name}_{end}" for name in means for end in ("low", "high")}
+        assert run.data.metrics.keys() == means | ends | MEASURED
+        low, high = (run.data.metrics[f"ndcg_10_{end}"] for end in ("low", "high"))
+        assert low <= run.data.metrics["ndcg_10"] <= high
+        params = {"index": "bm25s", "fusion": "single", "reranker": "none", "selector": "none", "generator": "extractive"}
+        chunker = "wide" if run.info.run_name == "wide" else "narrow"
+        assert run.data.params == params | {"chunker": chunker, "k": "5", "split": "tune"}
+        (dataset,) = run.inputs.dataset_inputs
+        assert dataset.dataset.name == "golden"
+        rest = artifact(run, "metrics.json")
+        assert rest["kinds"]["short"]["recall@5"]["n"] == TUNE / 2
+        assert rest["metrics"]["ndcg@10"]["mean"] == run.data.metrics["ndcg_10"]
+
+
+def test_the_parent_run_has_the_figures_of_the_recommended_trial_and_of_the_holdout(there: Any) -> None:
+    parent, found = all_runs(there)[0], verdict()
+    taken = recommended(there)
+    assert taken.data.metrics.items() <= parent.data.metrics.items()
+    (standing,) = (one for one in found["standings"] if one["trial_id"] == found["recommended"])
+    held = {"mean": "holdout_ndcg_10", "low": "holdout_ndcg_10_low", "high": "holdout_ndcg_10_high"}
+    assert {part: parent.data.metrics[name] for part, name in held.items()} == standing["holdout"]
+    assert (parent.data.metrics["looks"], parent.data.metrics["tied"]) == (1, len(found["tied"]))
+    tags = {name: parent.data.tags[name] for name in ("recommended", "recommended.trial", "recommended.why", "looks")}
+    assert list(tags.values()) == [found["recommended_name"], found["recommended"], found["why"], "1"]
+    assert len(parent.data.tags["tied"].split("; ")) == len(found["tied"])
+
+
+def test_every_question_of_the_recommended_trial_is_a_trace(there: Any) -> None:
+    golden = [json.loads(line) for line in Path("golden/questions.jsonl").read_text("utf-8").splitlines()]
+    tune = {line["id"]: line for line in golden if line["split"] == "tune"}
+    run = recommended(there)
+    traces = traces_of(there, run)
+    table = artifact(run, "questions.json")
+    rows = {row[0]: dict(zip(table["columns"], row, strict=True)) for row in table["data"]}
+    assert {trace.info.client_request_id for trace in traces} == tune.keys(), "questions of the holdout stay closed"
+    assert [trace.info.client_request_id for trace in traces] == [row[0] for row in table["data"]]
+    for trace in traces:
+        line, row = tune[trace.info.client_request_id], rows[trace.info.client_request_id]
+        assert feedback(trace) == {"ndcg_10": row["ndcg@10"], "recall_5": row["recall@5"]}
+        quote = line["evidence"][0]["any"][0]
+        assert expected(trace) == {"evidence": [f"{quote['doc']}: {quote['quote']}"]}
+        assert (trace.info.tags["split"], trace.info.tags["kind"]) == ("tune", line["kind"])
+        root, search, answer = trace.data.spans
+        assert (root.parent_id, search.parent_id, answer.parent_id) == (None, root.span_id, root.span_id)
+        assert (root.inputs, root.outputs["answer"]) == ({"question": line["text"]}, row["answer"])
+        assert search.span_type == "RETRIEVER"
+        for passage in search.outputs:
+            place, _, span = passage["id"].rpartition(":")
+            start, end = map(int, span.split("-"))
+            assert passage["page_content"] == (Path("golden/documents") / place).read_text("utf-8")[start:end]
+    mean = sum(feedback(trace)["ndcg_10"] for trace in traces) / TUNE
+    assert mean == pytest.approx(run.data.metrics["ndcg_10"])
+    assert sum(len(traces_of(there, other)) for other in all_runs(there)[1]) == TUNE
+
+
+def test_to_send_again_changes_nothing(there: Any, rag: Verb) -> None:
+    parent, run = all_runs(there)[0], recommended(there)
+    before = [trace.info.to_dict() for trace in traces_of(there, run)]
+    assert rag("track", "study.yaml").code == 0
+    assert [trace.info.to_dict() for trace in traces_of(there, run)] == before
+    for name in parent.data.metrics:
+        assert len(there.get_metric_history(parent.info.run_id, name)) == 1, name
+
+
+def broken_off(there: Any, monkeypatch: pytest.MonkeyPatch, name: str, fails: Callable[..., Any]) -> None:
+    """Forget which traces are there, and make a step of sending fail."""
+    from mlflow.tracing.client import TracingClient
+
+    there.set_tag(recommended(there).info.run_id, "assay.traces", "")
+    monkeypatch.setattr(TracingClient, name, fails)
+
+
+def test_a_sending_that_was_killed_goes_on(there: Any, rag: Verb) -> None:
+    from mlflow.tracing.client import TracingClient
+
+    start, begun = TracingClient.start_trace, []
+
+    def until_killed(self: Any, info: Any) -> Any:
+        begun.append(info.trace_id)
+        if len(begun) == TUNE // 2:
+            raise KeyboardInterrupt
+        return start(self, info)
+
+    with pytest.MonkeyPatch.context() as patch:
+        broken_off(there, patch, "start_trace", until_killed)
+        assert rag("track", "study.yaml").code != 0
+    experiment = [recommended(there).info.experiment_id]
+    assert len(there.search_traces(locations=experiment, include_spans=False)) == TUNE // 2 - 1
+    assert rag("track", "study.yaml").code == 0
+    traces = traces_of(there, recommended(there))
+    assert len({trace.info.client_request_id for trace in traces}) == len(traces) == TUNE
+    assert {len(trace.data.spans) for trace in traces} == {3}
+    assert {len(trace.info.assessments) for trace in traces} == {3}
+
+
+def test_a_server_without_traces_gets_the_trials_and_that_is_said(
+    there: Any, rag: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow.exceptions import MlflowException
+
+    def refuse(*_: object) -> None:
+        raise MlflowException("traces are switched off here\nand more")
+
+    with monkeypatch.context() as patch:
+        broken_off(there, patch, "start_trace", refuse)
+        said = rag("sweep", "study.yaml")
+    assert said.code == 0
+    (line,) = (line for line in said.err.splitlines() if "MLflow" in line)
+    assert line.startswith("The trials are in MLflow, the questions of the recommended one are not: sqlite:///")
+    assert "traces are switched off here; later: rag track study.yaml" in line
+    assert rag("track", "study.yaml").code == 0
+    assert len(traces_of(there, recommended(there))) == TUNE
