@@ -11,7 +11,7 @@ from rag.bundle.manifest import Model
 from rag.config.build import TARGET, Components
 from rag.config.identity import library_version
 from rag.core.errors import ConfigError
-from rag.core.models.models import PinnedModel, sha256
+from rag.core.models.pinned import PinnedModel, sha256
 from rag.core.roles import fingerprint
 
 TAKEN = (".safetensors", ".json", ".txt", ".md")

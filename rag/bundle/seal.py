@@ -27,7 +27,7 @@ from rag.config.identity import without_runtime
 from rag.config.wiring import check_typed
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, StoreError
-from rag.core.models.models import sha256
+from rag.core.models.pinned import sha256
 from rag.core.records import Arrays, Document
 from rag.execution.store.entries import Entry, encode
 from rag.execution.sweep.answering import materials, values_of

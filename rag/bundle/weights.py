@@ -14,7 +14,7 @@ from rag.bundle.references import hub_or_folder, idle, weights
 from rag.bundle.refusal import refused
 from rag.config.build import TARGET, Components
 from rag.core.errors import ConfigError, closest
-from rag.core.models.models import HUB_ID
+from rag.core.models.pinned import HUB_ID
 from rag.core.roles import fingerprint
 
 OWN_CODE = ("auto_map", "custom_pipelines")

@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from typing import Any
 
 from rag.core.errors import ConfigError
-from rag.core.once import Once
+from rag.core.memo import Once
 
 
 def digest(*parts: object) -> str:

@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from rag.config.compose import compose, resolve
 from rag.config.leaves import Composer, Raw
 from rag.core.errors import UserError
-from rag.core.once import Once
+from rag.core.memo import Once
 
 CLOSED = ("found", "oc.decode", "oc.env")
 """Resolvers that look at nothing but what they are given."""

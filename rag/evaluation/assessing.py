@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
-from rag.core.claims import Assessment, Case, Spent, Verdict
+from rag.core.assessments import Assessment, Case, Spent, Verdict
 from rag.core.records import Answer, Example
 from rag.core.roles import Judge
 from rag.core.text.citations import without_markers
@@ -13,7 +13,7 @@ from rag.evaluation.attribution import found_relevant, held, judged, related
 
 
 def assess(judge: Judge, answers: Sequence[Answer | None], needs: Collection[str]) -> list[Assessment]:
-    """One assessment per answer, of the parts in `needs` (`rag.core.claims.PARTS`).
+    """One assessment per answer, of the parts in `needs` (`rag.core.assessments.PARTS`).
 
     An answer that failed has no verdict and the relevance 0. One that abstains has a verdict without claims, and neither
     relevance nor citations: it says nothing that could be either.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from rag.core.claims import Case, Cited, Spent, Verdict
+from rag.core.assessments import Case, Cited, Spent, Verdict
 from rag.core.records import Answer
 from rag.core.roles import Judge
 from rag.core.text.citations import said, without_markers

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.core.claims import Assessment
+from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, closest
 from rag.core.rankings import Rankings

@@ -11,7 +11,7 @@ from rag.core.records import Finding, Message, Reply, Request
 from rag.core.roles import Generator, Inspection
 from rag.core.text.citations import Marker, cited, to_nothing
 from rag.core.text.edits import Cut, Edited
-from rag.core.text.finals import concluded
+from rag.core.text.final_answer import concluded
 from rag.core.text.refusals import ASSERTS, refused
 
 MARKERS = "markers"

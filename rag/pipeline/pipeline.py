@@ -8,7 +8,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Answer, Query, Ranking, Reply, Sought, Vectors
 from rag.core.roles import Embedder, Fusion, Generator, Inspection, Reranker, Rewriter, Searcher, Selector, changes_nothing
-from rag.core.text.finals import Announced, awaited
+from rag.core.text.final_answer import Announced, awaited
 from rag.pipeline import checking
 from rag.pipeline.clock import Clock, Step
 from rag.pipeline.packing import hits

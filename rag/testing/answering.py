@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.core.claims import Assessment, Case
+from rag.core.assessments import Assessment, Case
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import (

@@ -12,7 +12,7 @@ from random import Random
 
 from rag.components.judges.assertions import clauses
 from rag.components.judges.words import Word, words
-from rag.core.claims import Case
+from rag.core.assessments import Case
 from rag.core.text.sentences import blocks, sentences
 
 TWINS = (

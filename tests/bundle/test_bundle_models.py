@@ -15,7 +15,7 @@ from rag.bundle import opened as opening
 from rag.bundle.archive import pack
 from rag.bundle.opened import open_bundle
 from rag.core.errors import ConfigError, StoreError
-from rag.core.models.models import PinnedModel
+from rag.core.models.pinned import PinnedModel
 
 CROSS = "rag.components.rerankers.cross_encoder.CrossEncoderReranker"
 EMBEDDER = "rag.components.embedders.sentence_transformer.SentenceTransformerEmbedder"

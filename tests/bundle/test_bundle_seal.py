@@ -19,7 +19,7 @@ from rag.bundle.measured import named
 from rag.bundle.opened import open_bundle
 from rag.bundle.seal import Sealed, export
 from rag.core.errors import ConfigError, DataError, StoreError, UserError
-from rag.core.models.models import sha256
+from rag.core.models.pinned import sha256
 from rag.core.records import Document
 from rag.execution.sweep.answering import config_of
 

@@ -21,7 +21,7 @@ from rag.bundle.seal import export, seal
 from rag.components.embedders import minilm
 from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError
-from rag.core.models.models import PinnedModel
+from rag.core.models.pinned import PinnedModel
 from rag.core.records import Query
 from rag.execution.sweep.answering import config_of
 

@@ -10,7 +10,7 @@ from rag.components.metrics.citation_support import CitationSupport
 from rag.components.metrics.citation_support_precision import CitationSupportPrecision
 from rag.components.metrics.context_relevance import ContextRelevance
 from rag.components.metrics.faithfulness import Faithfulness
-from rag.core.claims import PARTS, Assessment, Case, Cited, Claim, Spent, Verdict
+from rag.core.assessments import PARTS, Assessment, Case, Cited, Claim, Spent, Verdict
 from rag.core.records import Answer, Chunk, Hit, Query, Reply, Sought, Span
 from rag.core.text.refusals import claims
 from rag.evaluation.assessing import Counted, assess, counted

@@ -26,7 +26,7 @@ TALKING = {
     "rag/pipeline/conversing.py",
     "rag/pipeline/session.py",
     "rag/pipeline/packing.py",
-    "rag/core/text/finals.py",
+    "rag/core/text/final_answer.py",
 }
 """Whatever else handles messages."""
 MESSAGES = {"Message", "Framed", "Material", "Recalled", "Turn"}

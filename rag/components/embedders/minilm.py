@@ -17,7 +17,7 @@ from rag.components.embedders.once import once
 from rag.components.embedders.packed import prepared, states
 from rag.components.embedders.tokens import offsets, tokenizer
 from rag.core.errors import ConfigError
-from rag.core.models.models import readable, sha256
+from rag.core.models.pinned import readable, sha256
 from rag.core.records import Vectors
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -11,7 +11,7 @@ import numpy as np
 from rag.components.embedders.limits import check_within
 from rag.components.embedders.once import once
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
-from rag.core.models.models import readable
+from rag.core.models.pinned import readable
 from rag.core.records import Vectors
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from rag.components.embedders.limits import check_within
 from rag.components.embedders.once import once
 from rag.components.embedders.tokens import limit, offsets, tokenizer
 from rag.core.errors import ConfigError
-from rag.core.models.models import PinnedModel, readable
+from rag.core.models.pinned import PinnedModel, readable
 from rag.core.records import Vectors
 
 TURN = Lock()

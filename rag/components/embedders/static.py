@@ -21,7 +21,7 @@ from rag.components.embedders.once import once
 from rag.components.embedders.tokens import offsets
 from rag.core.errors import ConfigError
 from rag.core.files import locked
-from rag.core.models.models import readable
+from rag.core.models.pinned import readable
 from rag.core.records import Vectors
 
 NEVER_TEXT = r"\[unused\d+\]"

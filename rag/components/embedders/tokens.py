@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.components.embedders.once import once
-from rag.core.models.models import readable
+from rag.core.models.pinned import readable
 
 
 @once(kept=8)

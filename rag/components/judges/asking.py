@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.records import Message, Query, Reply, Request
 from rag.core.roles import Generator
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 from rag.components.judges.asking import Asked, ask
 from rag.components.judges.assertions import claims, refusals, without_markers
 from rag.components.judges.replies import Said, majority, place, relevance, verdicts
-from rag.core.claims import Case, Claim, Passage, Spent, Verdict
+from rag.core.assessments import Case, Claim, Passage, Spent, Verdict
 from rag.core.errors import ConfigError
 from rag.core.records import Message
 from rag.core.roles import Generator, fingerprint

@@ -20,7 +20,7 @@ from rag.components.judges.measures import BY_HAND, MEASURES, QUOTED, SIGNS, Mea
 from rag.components.judges.mix import BIAS, fitted, mixed
 from rag.components.judges.passages import Known, Passages, TokenEncoder
 from rag.components.judges.relevance import NAMES, related
-from rag.core.claims import Case, Claim, Verdict
+from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import ConfigError
 
 Floats = NDArray[np.float64]

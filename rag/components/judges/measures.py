@@ -12,7 +12,7 @@ from rag.components.judges.opposites import contradicting
 from rag.components.judges.passages import Passages, TokenEncoder, following
 from rag.components.judges.substitutions import FACTS, changing, substituted
 from rag.components.judges.words import Word, words
-from rag.core.claims import Passage
+from rag.core.assessments import Passage
 
 SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "pairs": 1, "numbers": -1, "names": -1}
 """What is fitted: more of it raises support, or lowers it."""

@@ -17,10 +17,10 @@ import numpy as np
 from rag.components.judges.assertions import claims, refusals, without_markers
 from rag.components.judges.passages import WINDOW, Passages
 from rag.components.judges.words import words
-from rag.core.claims import Case, Claim, Verdict
+from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import ConfigError
 from rag.core.models.cross_encoders import opened
-from rag.core.models.models import PinnedModel, readable
+from rag.core.models.pinned import PinnedModel, readable
 
 TURN = Lock()
 """One thread at a time loads a model or is in one: its tokenizer sets padding when it is called."""

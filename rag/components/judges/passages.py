@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.judges.words import Word, words
-from rag.core.claims import Passage
+from rag.core.assessments import Passage
 from rag.core.records import Vectors
 from rag.core.text.sentences import blocks, sentences
 

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from rag.components.judges.assertions import claims, refusals, without_markers
-from rag.core.claims import Case, Claim, Spent, Verdict
+from rag.core.assessments import Case, Claim, Spent, Verdict
 from rag.core.errors import ConfigError
-from rag.core.models import ragas_models
-from rag.core.models.models import readable
-from rag.core.models.ragas_models import Encoder, Measured, Model, Vectoriser
+from rag.core.models import ragas
+from rag.core.models.pinned import readable
+from rag.core.models.ragas import Encoder, Measured, Model, Vectoriser
 from rag.core.roles import Generator, fingerprint
 
 WHERE = "judge"
@@ -50,7 +50,7 @@ class RagasJudge:
         if not self.unasked.strip():
             raise ConfigError("judge.unasked", "is empty", "any question: ragas refuses none")
         self._patterns  # noqa: B018 - checks the expressions
-        ragas_models.check_installed(WHERE)
+        ragas.check_installed(WHERE)
 
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], ...]:
@@ -96,7 +96,7 @@ class RagasJudge:
     def _faithfulness(self, cases: Sequence[Case]) -> list[Measured]:
         if not cases:
             return []
-        metric = ragas_models.metrics(WHERE).Faithfulness
+        metric = ragas.metrics(WHERE).Faithfulness
 
         async def measure(number: int, model: Model) -> Any:
             case = cases[number]
@@ -107,7 +107,7 @@ class RagasJudge:
         return self._measured(len(cases), measure)
 
     def _answer_relevancy(self, pairs: Sequence[tuple[str, str]]) -> list[Measured]:
-        metric, vectors = ragas_models.metrics(WHERE).AnswerRelevancy, Vectoriser(self.encoder)
+        metric, vectors = ragas.metrics(WHERE).AnswerRelevancy, Vectoriser(self.encoder)
 
         async def measure(number: int, model: Model) -> Any:
             question, text = pairs[number]
@@ -117,7 +117,7 @@ class RagasJudge:
         return self._measured(len(pairs), measure)
 
     def _context_relevance(self, pairs: Sequence[tuple[str, str]]) -> list[Measured]:
-        metric = ragas_models.metrics(WHERE).ContextRelevance
+        metric = ragas.metrics(WHERE).ContextRelevance
 
         async def measure(number: int, model: Model) -> Any:
             question, text = pairs[number]
@@ -131,7 +131,7 @@ class RagasJudge:
 
     def _measured(self, count: int, measure: Any) -> list[Measured]:
         models = [Model(self.generator, self.attempts, self.again) for _ in range(count)]
-        return ragas_models.measured(models, measure, self.concurrency)
+        return ragas.measured(models, measure, self.concurrency)
 
 
 def _verdict(text: str, claiming: bool, abstained: bool, made: Measured | None) -> tuple[Verdict, Spent]:

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.components.memories.statements import pieces, said
 from rag.core.errors import ConfigError
-from rag.core.models.asking import Given, ask, spent
+from rag.core.models.chat import Given, ask, spent
 from rag.core.records import Message, Query, Request, Turn
 from rag.core.roles import Generator, fingerprint
 from rag.core.text.tokens import borders, count

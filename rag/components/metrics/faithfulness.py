@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rag.core.claims import Assessment
+from rag.core.assessments import Assessment
 from rag.core.records import Answer
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from rag.core.errors import ConfigError
-from rag.core.models import ragas_models
-from rag.core.models.models import readable
-from rag.core.models.ragas_models import Model
+from rag.core.models import ragas
+from rag.core.models.pinned import readable
+from rag.core.models.ragas import Model
 from rag.core.records import Answer, Example
 from rag.core.roles import Generator, fingerprint
 
@@ -29,7 +29,7 @@ class RagasContext:
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise ConfigError(f"{self._where}.attempts", f"is {self.attempts}", "1 or more")
-        ragas_models.check_installed(self._where)
+        ragas.check_installed(self._where)
 
     @property
     def _where(self) -> str:
@@ -47,7 +47,7 @@ class RagasContext:
         """A value in [0, 1]; NaN where it does not apply, and where the model gave nothing that can be read."""
         if not self.applies(example, answer):
             return float("nan")
-        found = ragas_models.metrics(self._where)
+        found = ragas.metrics(self._where)
         metric = found.ContextPrecision if self.which == "precision" else found.ContextRecall
         contexts, question = [readable(hit.chunk.text) for hit in answer.contexts], readable(answer.query.text).strip()
         reference = readable(_references(example)[0])
@@ -55,7 +55,7 @@ class RagasContext:
         async def measure(number: int, model: Model) -> Any:
             return await metric(llm=model).ascore(user_input=question, retrieved_contexts=contexts, reference=reference)
 
-        (told,) = ragas_models.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
+        (told,) = ragas.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
         return min(1.0, told.value) if told.value == told.value else told.value
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rag.core.errors import ConfigError
-from rag.core.models.asking import Given, ask, spent
+from rag.core.models.chat import Given, ask, spent
 from rag.core.records import Message, Query, Request, Sought, Turn
 from rag.core.roles import Generator, fingerprint
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag.components.queries.asking import Asking, as_typed
 from rag.core.errors import ConfigError
-from rag.core.models.asking import Given, spent
+from rag.core.models.chat import Given, spent
 from rag.core.records import Query, Sought
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rag.core.errors import ConfigError
 from rag.core.models.cross_encoders import opened
-from rag.core.models.models import PinnedModel, readable
+from rag.core.models.pinned import PinnedModel, readable
 
 TURN = Lock()
 """One thread at a time loads a model or is in one: its tokenizer sets padding when it is called."""

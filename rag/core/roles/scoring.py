@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.core.claims import Assessment, Case, Verdict
+from rag.core.assessments import Assessment, Case, Verdict
 from rag.core.records import Answer, Example
 
 
@@ -88,7 +88,7 @@ class AnswerMetric(Protocol):
 
 @runtime_checkable
 class AssessedMetric(Protocol):
-    """Measures an answer by what a judge says of it. Its class sets `needs`: the `rag.core.claims.PARTS` that it reads."""
+    """Measures an answer by what a judge says of it. Its class sets `needs`: the `rag.core.assessments.PARTS` that it reads."""
 
     needs: ClassVar[tuple[str, ...]]
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rag.core.models.models import readable
+from rag.core.models.pinned import readable
 
 
 def count(text: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rag.config.build import Components, Inner
 from rag.config.identity import code_identity, digest
-from rag.core.once import Once
+from rag.core.memo import Once
 from rag.evaluation.data.golden import Golden
 
 CODE = ("rag.execution.graph.engine", "rag.execution.store.replies")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rag.config.build import Components
-from rag.core.claims import Assessment
+from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Answer, Query, Reply, Sought, Turn

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.rankings import NOTHING
 from rag.core.records import Answer, Sought, Vectors
-from rag.core.text.finals import awaited
+from rag.core.text.final_answer import awaited
 from rag.evaluation import evaluate
 from rag.evaluation.assessing import AskingMetric, asked_of, assess, counted
 from rag.execution.graph import standins

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.config.build import TARGET, Components
 from rag.config.identity import digest
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
 from rag.core.roles import Generator, fingerprint
 from rag.evaluation.data.golden import Golden

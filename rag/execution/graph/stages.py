@@ -11,7 +11,7 @@ from typing import Any
 
 from rag.config.build import Components
 from rag.config.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fusion, check_history, control_of, history_of
-from rag.core.claims import PARTS
+from rag.core.assessments import PARTS
 from rag.core.roles import AssessedMetric, changes_nothing
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.evaluate import check_column, parse_column

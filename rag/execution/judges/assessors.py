@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.core.claims import Assessment, first_failure
+from rag.core.assessments import Assessment, first_failure
 from rag.core.roles import AssessedMetric
 from rag.evaluation.evaluate import parse_column
 from rag.evaluation.statistics.agreement import Estimate

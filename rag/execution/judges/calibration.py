@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.config.identity import code_identity, digest
-from rag.core.claims import Case, first_failure
+from rag.core.assessments import Case, first_failure
 from rag.core.errors import DataError
 from rag.core.roles import Judge
 from rag.evaluation.statistics.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled, calibration_error

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rag.core.claims import Case
+from rag.core.assessments import Case
 from rag.core.errors import DataError
 
 Row = Mapping[str, Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.config.parameters import shown
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, closest
 from rag.execution.store.store import Entry, Store
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from rag.config.identity import code_identity, digest
-from rag.core.claims import Case, Spent, Verdict
+from rag.core.assessments import Case, Spent, Verdict
 from rag.core.roles import Judge
 from rag.evaluation.attribution import PassageJudge, found_relevant, judged, related
 from rag.execution.store.items import item_id

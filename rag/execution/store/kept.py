@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.core.claims import Assessment, Cited, Claim, Passage, Verdict
+from rag.core.assessments import Assessment, Cited, Claim, Passage, Verdict
 from rag.core.records import Finding, Reply, Sought
 from rag.pipeline.reading import Screened
 

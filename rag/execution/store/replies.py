@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rag.config.identity import digest
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
 from rag.core.records import Reply, Request
 from rag.core.roles import Embedder, Generator, fingerprint

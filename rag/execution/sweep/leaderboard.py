@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
 from rag.evaluation.evaluate import Scores, summarise
 from rag.execution.graph.engine import Outcome

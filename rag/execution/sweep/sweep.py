@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.config.experiment import Experiment, Trial
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, DataError, StoreError, closest
 from rag.core.files import replace_text
 from rag.execution.graph import plan

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
 from rich.table import Table as Columns
 
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 
 CODES = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x202D, 0x202E])
 """Characters that steer a terminal instead of being seen: control characters but for tab and newline, and the two overrides of

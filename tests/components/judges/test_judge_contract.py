@@ -12,7 +12,7 @@ import yaml
 from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 
 from rag.config.build import Components
-from rag.core.claims import Case
+from rag.core.assessments import Case
 from rag.core.roles import Judge
 
 CONF = Path(__file__).parents[3] / "conf" / "judge"

@@ -9,7 +9,7 @@ import pytest
 
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.replies import Said, majority, place, verdicts
-from rag.core.claims import Case, Passage
+from rag.core.assessments import Case, Passage
 from rag.core.errors import ConfigError
 from rag.core.records import Reply, Request
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.judge_texts import CONTEXTS, WordEncoder
 
 from rag.components.judges.local import LocalJudge
-from rag.core.claims import Case
+from rag.core.assessments import Case
 from rag.core.errors import ConfigError
 
 WEIGHTS = {"bias": -4.0, "clause": 6.0, "passage": 1.0, "pairs": 0.0, "numbers": -4.0, "names": -2.0}

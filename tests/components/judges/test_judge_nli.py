@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rag.components.judges.nli import NliJudge
-from rag.core.claims import Case
+from rag.core.assessments import Case
 from rag.core.errors import ConfigError
 
 ASKED = "This answers: {question}"

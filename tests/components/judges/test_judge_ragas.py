@@ -10,7 +10,7 @@ import pytest
 from support.judge_texts import SayingAsRagasWants, WordEncoder
 
 from rag.components.judges.ragas import RagasJudge
-from rag.core.claims import Case, Spent
+from rag.core.assessments import Case, Spent
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.records import Reply, Request
 

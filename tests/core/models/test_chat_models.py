@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag.core.errors import ReplayError, ServiceError
-from rag.core.models.asking import ask, spent
+from rag.core.models.chat import ask, spent
 from rag.core.records import Query, Reply, Request
 
 

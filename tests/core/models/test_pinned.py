@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.core.errors import ConfigError
-from rag.core.models.models import PinnedModel, readable, sha256
+from rag.core.models.pinned import PinnedModel, readable, sha256
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from rag.components.prompts.sections import SectionPrompt
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
-from rag.core.text.finals import Announced, awaited, concluded
+from rag.core.text.final_answer import Announced, awaited, concluded
 from rag.pipeline.checking import check
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.reading import Reading

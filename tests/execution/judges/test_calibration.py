@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from support.command_line import Verb, verb
 from support.judge_texts import WordEncoder
 
-from rag.core.claims import Case, Claim, Verdict
+from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import DataError, StoreError
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card, calibrate, card_of, cards, fit, keep

@@ -13,7 +13,7 @@ from support.costly_sweep import QUESTIONS, answering, planned, replies, swept, 
 from support.scripted_server import Script, say, too_long
 
 from rag.analysis.compare import verdicts
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, ProblemsError
 from rag.execution.store import upkeep
 from rag.execution.store.budget import Ledger, Terms
@@ -110,7 +110,7 @@ ENTERING = """
 import sys, time
 from pathlib import Path
 from rag.execution.store.budget import Ledger, Terms
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import BudgetError
 from rag.execution.store.store import Store
 store = Store(sys.argv[1])

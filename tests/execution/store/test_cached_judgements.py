@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.core.claims import Case, Claim, Passage, Spent, Verdict
+from rag.core.assessments import Case, Claim, Passage, Spent, Verdict
 from rag.execution.store.judgements import BLOCK, StoredJudge
 from rag.execution.store.store import Store
 

@@ -18,7 +18,7 @@ from support.small_set import write_experiment, write_golden
 from rag.components.embedders.static import StaticEmbedder
 from rag.components.loaders.folder import FolderLoader, NativeQuestions
 from rag.core import files
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, DataError, ServiceError, StoreError
 from rag.evaluation.data.review.question_file import QuestionFile
 from rag.execution.store.budget import Ledger, Terms

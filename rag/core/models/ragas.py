@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from rag.core.claims import Spent
+from rag.core.assessments import Spent
 from rag.core.errors import MissingExtraError, UserError
 from rag.core.records import Message, Query, Request, Vectors
 from rag.core.roles import Generator
