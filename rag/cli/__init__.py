@@ -110,7 +110,7 @@ def _code() -> int:
 
 def _warn(other: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Say in one line that files of a corpus were not read; all other warnings are shown as Python does."""
-    from rag.components.loaders.tree import SkippedWarning
+    from rag.components.loaders.file_tree import SkippedWarning
 
     if not issubclass(category, SkippedWarning):
         return other(message, category, *place, **more)

@@ -30,7 +30,7 @@ def review(
     Quotes must stand in the documents of the set, and a set that could not be read is never written. With --json, --accept,
     --drop or --edited nobody is asked.
     """
-    from rag.components.loaders.rows import read_rows
+    from rag.components.loaders.json_rows import read_rows
     from rag.evaluation.data.review.reviewing import Review
     from rag.reporting import terminal
 

@@ -34,7 +34,7 @@ import numpy as np
 from rag.analysis.blame.answers import is_wrong, measured, wrong
 from rag.analysis.blame.corridor import ANSWER, NOWHERE, STAGES, Ground, Steps, fallen
 from rag.analysis.blame.reader import Reader
-from rag.components.loaders.gold import closest_names
+from rag.components.loaders.quote_anchors import closest_names
 from rag.core.errors import ConfigError, DataError
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from rag.analysis.blame import Steps
-from rag.components.loaders.gold import closest_names
+from rag.components.loaders.quote_anchors import closest_names
 from rag.config.experiment import Experiment
 from rag.config.space import Trial
 from rag.config.wiring import control_of

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.components.checks.failing import action_of, texts_of
+from rag.components.checks.failure_action import action_of, texts_of
 from rag.components.checks.numerals import numbers, values
 from rag.core.errors import ConfigError
 from rag.core.records import Finding, Reply, Request

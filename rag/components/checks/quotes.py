@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.components.checks.failing import action_of, shown, texts_of
+from rag.components.checks.failure_action import action_of, shown, texts_of
 from rag.core.errors import ConfigError
 from rag.core.records import Finding, Reply, Request
 from rag.core.text.citations import unmarked

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.embedders.limits import check_within
-from rag.components.embedders.once import once
 from rag.components.embedders.packed import prepared, states
+from rag.components.embedders.shared_models import once
 from rag.components.embedders.tokens import offsets, tokenizer
 from rag.core.errors import ConfigError
 from rag.core.models.pinned import readable, sha256

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from rag.components.embedders.limits import check_within
-from rag.components.embedders.once import once
+from rag.components.embedders.shared_models import once
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
 from rag.core.models.pinned import readable
 from rag.core.records import Vectors

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rag.components.embedders.limits import check_within
-from rag.components.embedders.once import once
+from rag.components.embedders.shared_models import once
 from rag.components.embedders.tokens import limit, offsets, tokenizer
 from rag.core.errors import ConfigError
 from rag.core.models.pinned import PinnedModel, readable

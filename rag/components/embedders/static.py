@@ -17,7 +17,7 @@ import numpy as np
 
 from rag.components.embedders.limits import check_within
 from rag.components.embedders.minilm import DIMENSIONS, MiniLmEmbedder, folder, released
-from rag.components.embedders.once import once
+from rag.components.embedders.shared_models import once
 from rag.components.embedders.tokens import offsets
 from rag.core.errors import ConfigError
 from rag.core.files import locked

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rag.components.embedders.once import once
+from rag.components.embedders.shared_models import once
 from rag.core.models.pinned import readable
 
 

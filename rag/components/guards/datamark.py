@@ -7,7 +7,7 @@ so that deleting the marks gives back the text, of a context as of a reply that 
 import itertools
 from collections.abc import Sequence
 
-from rag.components.guards.words import filled, placeholders
+from rag.components.guards.prompt_texts import filled, placeholders
 from rag.core.errors import ConfigError
 from rag.core.records import Finding, Framed, Query, Reply, Request
 

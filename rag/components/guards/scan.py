@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.components.guards.encodings import decoded
+from rag.components.guards.off_topic_requests import StrangerRule
 from rag.components.guards.patterns import NO_GAP, alternatives, found
-from rag.components.guards.strangers import StrangerRule
 from rag.components.guards.views import APART, View, as_it_is, disguises, in_plain_letters, normal
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Action, Finding, Query, Ranking

@@ -5,7 +5,7 @@ import hmac
 import itertools
 from collections.abc import Sequence
 
-from rag.components.guards.words import filled, placeholders
+from rag.components.guards.prompt_texts import filled, placeholders
 from rag.core.errors import ConfigError
 from rag.core.records import Framed, Query
 

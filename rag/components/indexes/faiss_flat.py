@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rag.components.indexes.checking import vectors_of
+from rag.components.indexes.array_checks import vectors_of
 from rag.components.indexes.vectors import FlatSearcher, given
 from rag.core.records import Arrays, Vectors
 

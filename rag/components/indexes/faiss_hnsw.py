@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.indexes.checking import ensure, numbers_of, vectors_of
+from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
 from rag.components.indexes.vectors import ApproximateSearcher, given, one_thread
 from rag.core.errors import ConfigError
 from rag.core.records import Arrays, Vectors

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.indexes.checking import array, ensure, numbers_of
+from rag.components.indexes.array_checks import array, ensure, numbers_of
 from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Arrays, Vectors
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from rag.components.judges.asking import Asked, ask
 from rag.components.judges.assertions import claims, refusals, without_markers
 from rag.components.judges.replies import Said, majority, place, relevance, verdicts
+from rag.components.judges.votes import Asked, ask
 from rag.core.assessments import Case, Claim, Passage, Spent, Verdict
 from rag.core.errors import ConfigError
 from rag.core.records import Message

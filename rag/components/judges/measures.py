@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.judges.late import piece_weights, similarities, weakest_clause
+from rag.components.judges.late_interaction import piece_weights, similarities, weakest_clause
 from rag.components.judges.opposites import contradicting
 from rag.components.judges.passages import Passages, TokenEncoder, following
 from rag.components.judges.substitutions import FACTS, changing, substituted

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rag.components.loaders.disguises import WAYS, disguised
-from rag.components.loaders.rows import Row, parse_json, read_rows
+from rag.components.loaders.json_rows import Row, parse_json, read_rows
 from rag.core.errors import DataError, closest
 
 SPLITS = ("tune", "holdout")

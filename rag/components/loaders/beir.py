@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from rag.components.loaders.files import read_lines
-from rag.components.loaders.gold import closest_names, find_document
-from rag.components.loaders.rows import Row, read_rows
+from rag.components.loaders.json_rows import Row, read_rows
+from rag.components.loaders.quote_anchors import closest_names, find_document
 from rag.core.errors import DataError, closest
 from rag.core.records import Document, Evidence, Example, Query, Turn
 

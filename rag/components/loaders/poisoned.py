@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag.components.loaders.attacks import PLACES, SPLITS, Attack, bipia, own
-from rag.components.loaders.gold import anchor
-from rag.components.loaders.rows import Row, read_rows
+from rag.components.loaders.json_rows import Row, read_rows
+from rag.components.loaders.quote_anchors import anchor
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document, Evidence, Example, Query
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rag.components.loaders.files import read_text
-from rag.components.loaders.gold import anchor, find_document
-from rag.components.loaders.rows import Row, parse_row
+from rag.components.loaders.json_rows import Row, parse_row
+from rag.components.loaders.quote_anchors import anchor, find_document
 from rag.core.errors import DataError
 from rag.core.records import Document, Evidence, Example, Query, Span
 

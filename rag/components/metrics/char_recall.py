@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.metrics.prefix import ratio, reached
+from rag.components.metrics.ranking_metric import ratio, reached
 from rag.core.roles import Judgements
 
 

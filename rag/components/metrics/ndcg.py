@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.metrics.prefix import by_rank, ratio
+from rag.components.metrics.ranking_metric import by_rank, ratio
 from rag.core.roles import Judgements
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.components.queries.asking import FENCES, SHORTEST, Asking, as_typed
+from rag.components.queries.model_rewriter import FENCES, SHORTEST, Asking, as_typed
 from rag.core.models.chat import Given, spent
 from rag.core.records import Query, Sought
 

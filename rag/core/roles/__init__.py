@@ -6,7 +6,7 @@ loaded at the first call. Batches go in and come out; one question is a batch of
 Class attributes that any component may set: `changes_nothing = True` marks the choice `none` of a role, which has no stage of
 its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). An Embedder
 that several threads may ask at once sets `parallel = True`, and a server then does. A Loader may keep in `skipped` the files
-that `load` did not read (`rag.components.loaders.tree.Skipped`). A Fusion
+that `load` did not read (`rag.components.loaders.file_tree.Skipped`). A Fusion
 may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
 sets `costly = True`: they are then kept one by one. Its `spending(requests, prompt, reply)` estimates the (tokens, US dollars)
 of so many requests by the tokens of a prompt and of a reply, the longest that it allows where that is None. It may also have

@@ -9,9 +9,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from rag.components.loaders.file_tree import NOT_TEXT, Skipped, SkippedWarning
 from rag.components.loaders.files import gathered
-from rag.components.loaders.gold import WORD
-from rag.components.loaders.tree import NOT_TEXT, Skipped, SkippedWarning
+from rag.components.loaders.quote_anchors import WORD
 from rag.core.errors import DataError, UserError, problems_of
 from rag.core.records import Example, Span
 from rag.core.roles import Loader, Questions

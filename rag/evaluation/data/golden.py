@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
+from rag.components.loaders.file_tree import Skipped, SkippedWarning, tally
 from rag.components.loaders.files import gathered
-from rag.components.loaders.gold import Documents, find_document
-from rag.components.loaders.tree import Skipped, SkippedWarning, tally
+from rag.components.loaders.quote_anchors import Documents, find_document
 from rag.core.errors import DataError, UserError, closest, together
 from rag.core.records import SPLITS, Document, Evidence, Example, Span
 from rag.core.roles import Loader, Questions

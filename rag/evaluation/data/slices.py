@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.loaders.gold import WORD
+from rag.components.loaders.quote_anchors import WORD
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Document, Example, Span
 from rag.evaluation.data.golden import Golden

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rag.components.loaders.rows import parse_row
+from rag.components.loaders.json_rows import parse_row
 from rag.core.errors import ConfigError, UserError
 from rag.evaluation.data.review.drafts import Draft, Row
 from rag.evaluation.data.review.reviewing import Review

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.loaders import gold
-from rag.components.loaders.gold import anchor, closest_names, find_document, nearest, occurrences
+from rag.components.loaders import quote_anchors
+from rag.components.loaders.quote_anchors import anchor, closest_names, find_document, nearest, occurrences
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
 
@@ -86,7 +86,7 @@ def test_nearest_compares_one_window_of_one_long_line(monkeypatch: pytest.Monkey
         compared.append(text)
         return SequenceMatcher(junk, quote, text)
 
-    monkeypatch.setattr(gold, "SequenceMatcher", matcher)
+    monkeypatch.setattr(quote_anchors, "SequenceMatcher", matcher)
     assert nearest("some words without end " * 200_000, "words at the end") is not None
     assert [len(text) <= 1.2 * len("words at the end") for text in compared] == [True], "minutes instead of seconds"
 

@@ -1,6 +1,6 @@
 import pytest
 
-from rag.components.loaders.rows import Row, parse_row, shown
+from rag.components.loaders.json_rows import Row, parse_row, shown
 from rag.core.errors import DataError
 
 

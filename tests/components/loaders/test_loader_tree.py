@@ -11,8 +11,8 @@ from support.command_line import Verb, verb
 from support.small_set import write_golden
 
 from rag.components.loaders.chroma import ChromaLoader
+from rag.components.loaders.file_tree import Skipped, SkippedWarning, listed, tally
 from rag.components.loaders.folder import FolderLoader, NativeQuestions
-from rag.components.loaders.tree import Skipped, SkippedWarning, listed, tally
 from rag.core.errors import DataError
 from rag.evaluation.data import golden
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.loaders.gold import anchor
+from rag.components.loaders.quote_anchors import anchor
 from rag.components.loaders.rendered import rendered
 from rag.core.errors import DataError
 from rag.core.records import Document, Span

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.loaders.gold import WORD
+from rag.components.loaders.quote_anchors import WORD
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data.dataset_check import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
 from rag.evaluation.data.golden import Golden

@@ -22,7 +22,7 @@ from rag.analysis.compare.verdicts import Compared
 from rag.analysis.health import Finding as Look
 from rag.analysis.why import Account, Why
 from rag.components.generators.extractive import ExtractiveGenerator
-from rag.components.loaders.tree import Skipped
+from rag.components.loaders.file_tree import Skipped
 from rag.core.errors import DataError
 from rag.core.records import Answer, Chunk, Finding, Hit, Query, Reply, Span
 from rag.evaluation.data.dataset_check import DatasetCheck, SplitSize, Stray, Twins

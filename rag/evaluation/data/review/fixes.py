@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
-from rag.components.loaders.gold import occurrences, places_in, standing
-from rag.components.loaders.rows import parse_row
+from rag.components.loaders.json_rows import parse_row
+from rag.components.loaders.quote_anchors import occurrences, places_in, standing
 from rag.core.errors import DataError
 from rag.core.records import Document
 

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher, get_close_matches
 
+from rag.components.loaders.json_rows import shown
 from rag.components.loaders.rendered import rendered
-from rag.components.loaders.rows import shown
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
 from rag.core.text.sentences import blocks, sentences
