@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Example
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import ALPHA, Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph.plan import Plan, PlannedTrial

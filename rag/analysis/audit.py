@@ -15,7 +15,7 @@ from rag.core.errors import DataError
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.records import Vectors
 from rag.core.roles import RankingMetric
-from rag.evaluation.evaluate import Gold, judge, parse_column, score
+from rag.evaluation.scoring import Gold, judge, parse_column, score
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph.graph import Stage

@@ -21,7 +21,7 @@ from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
 from rag.core.redaction import plain
 from rag.core.roles import fingerprint
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import ELSEWHERE, Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep import results

@@ -25,7 +25,7 @@ from rag.core.errors import DataError
 from rag.core.records import Reply
 from rag.core.text import tokens
 from rag.evaluation.data import slices
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import summarise
 from rag.execution.graph import plan
 from rag.execution.graph.execute import Listener

@@ -17,7 +17,7 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
     from rag.config.build import Components
     from rag.config.compose import plugins
     from rag.core.errors import together
-    from rag.evaluation.data.dataset_check import look
+    from rag.evaluation.data.validation import look
     from rag.execution.sweep.answering import config_of
     from rag.reporting import terminal
 

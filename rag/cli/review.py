@@ -31,7 +31,7 @@ def review(
     --drop or --edited nobody is asked.
     """
     from rag.components.loaders.json_rows import read_rows
-    from rag.evaluation.data.review.reviewing import Review
+    from rag.evaluation.data.review.review_loop import Review
     from rag.reporting import terminal
 
     file, opinions = question_file(name, overrides or ()), _opinions(sessions)

@@ -41,7 +41,7 @@ from rag.core.roles import (
     Screen,
     changes_nothing,
 )
-from rag.evaluation.evaluate import Judged, gold_table, judge
+from rag.evaluation.scoring import Judged, gold_table, judge
 from rag.testing.laws import READABLE, TRAPS, law
 
 TALK = tuple(t for n in range(9) for t in (Turn("user", f"What does K-{n} mean?"), Turn("assistant", f"It means fault {n}.")))

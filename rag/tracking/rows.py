@@ -5,7 +5,7 @@ from typing import Any
 
 from rag.core.corpus import Corpus
 from rag.core.records import Example, Span
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.execution.graph.jobs import corpus_of, rankings_of, replies_of
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.kept import answer_parts

@@ -11,7 +11,7 @@ import pytest
 from rag.analysis import baseline
 from rag.analysis.baseline import Baseline
 from rag.core.errors import DataError, StoreError
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.execution.sweep.results import Result
 
 CONFIG = {"chunker": {"_target_": "rag.components.chunkers.fixed.FixedChunker", "size": 40}, "k": 5}

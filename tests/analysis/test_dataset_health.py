@@ -22,8 +22,8 @@ from rag.components.loaders.folder import FolderLoader, NativeQuestions
 from rag.config.experiment import load
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.dataset_check import candidates
 from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.validation import candidates
 from rag.execution.sweep import leaderboard, sweep
 
 HANDBOOK = Path(__file__).parents[2] / "datasets" / "handbook"

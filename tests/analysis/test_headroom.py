@@ -24,7 +24,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Evidence, Example, Query, Span
-from rag.evaluation.evaluate import gold_table, judge, score
+from rag.evaluation.scoring import gold_table, judge, score
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import results, sweep

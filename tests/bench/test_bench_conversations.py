@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import named
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.store.store import Store

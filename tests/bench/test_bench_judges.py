@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rag.components.judges.local import LocalJudge
 from rag.config.build import Components
-from rag.evaluation.statistics.ppi import powered_mean
+from rag.evaluation.statistics.prediction_powered import powered_mean
 from rag.execution.judges.calibration import Card, calibrate
 from rag.execution.judges.labelled import labelled
 

@@ -9,7 +9,7 @@ import pytest
 from bench.measuring import ROOT, Report, declared, median_seconds, needs_data, planned, rag, swept, timed
 
 from rag.core.records import Query
-from rag.evaluation.evaluate import Judged, score, summarise
+from rag.evaluation.scoring import Judged, score, summarise
 from rag.execution.sweep.answering import config_of, open_config
 
 pytestmark = pytest.mark.bench

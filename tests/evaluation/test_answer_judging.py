@@ -13,7 +13,7 @@ from rag.components.metrics.faithfulness import Faithfulness
 from rag.core.assessments import PARTS, Assessment, Case, Cited, Claim, Spent, Verdict
 from rag.core.records import Answer, Chunk, Hit, Query, Reply, Sought, Span
 from rag.core.text.refusals import claims
-from rag.evaluation.assessing import Counted, assess, counted
+from rag.evaluation.answer_judging import Counted, assess, counted
 from rag.execution.store.kept import assessment_of, plain
 
 CONTEXTS = ("red blue", "green", "red", "lost")

@@ -21,7 +21,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Evidence, Example, Query, Span
 from rag.core.roles import RankingMetric
-from rag.evaluation.evaluate import document_rankings, gold_table, judge, parse_column
+from rag.evaluation.scoring import document_rankings, gold_table, judge, parse_column
 
 CUTS = (1, 2, 3, 5, 10, 30)
 SEEDS = range(24)

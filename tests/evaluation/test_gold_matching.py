@@ -27,9 +27,9 @@ from rag.core.errors import ConfigError, DataError
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Evidence, Example, Query, Span
 from rag.core.roles import RankingMetric
-from rag.evaluation import judging
-from rag.evaluation.judging import Judged, judge
-from rag.evaluation.relevance import Gold, gold_table
+from rag.evaluation import gold_matching
+from rag.evaluation.gold_matching import Judged, judge
+from rag.evaluation.gold_table import Gold, gold_table
 
 METRICS: tuple[RankingMetric, ...] = (
     Recall(),
@@ -206,7 +206,7 @@ def cases(draw: st.DrawFn, whole: bool = True) -> Case:
 @given(cases(), st.booleans())
 @settings(max_examples=250, deadline=None)
 def test_judging_is_counting_characters_in_sets(case: Case, sparse: bool) -> None:
-    with mock.patch.object(judging, "DENSE", 0 if sparse else judging.DENSE):
+    with mock.patch.object(gold_matching, "DENSE", 0 if sparse else gold_matching.DENSE):
         assert_as_referred(case)
 
 

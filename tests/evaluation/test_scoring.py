@@ -14,7 +14,7 @@ from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.records import Answer, Document, Evidence, Example, Query, Reply, Span
 from rag.core.roles import Judgements
-from rag.evaluation.evaluate import (
+from rag.evaluation.scoring import (
     Column,
     Judged,
     Metric,

@@ -17,8 +17,8 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Evidence, Example, Query, Span
-from rag.evaluation.judging import judge
-from rag.evaluation.relevance import gold_table
+from rag.evaluation.gold_matching import judge
+from rag.evaluation.gold_table import gold_table
 from rag.execution.graph.jobs import rankings_of
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.sweep import sweep

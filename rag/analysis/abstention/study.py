@@ -13,7 +13,7 @@ from rag.config.experiment import Experiment
 from rag.config.space import Trial
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import SPLITS, Example, Hit
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.agreement import Estimate
 from rag.execution.graph import plan
 from rag.execution.graph.execute import Listener, executor_of

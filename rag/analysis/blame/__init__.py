@@ -1,10 +1,10 @@
 """For every question that a trial lost, the one stage that lost it.
 
 A question is lost when a group of its evidence is not satisfied within the trial's `k` in the final ranking, ranks counted as
-its metrics count them (`rag.evaluation.judging.Judged`: hits, or documents where all gold is whole documents), or, where the
-trial generates, not satisfied by the contexts that the generator reads, the first `k` hits and their neighbours. A group of a
-lost question is looked for along the corridor. Each stage of STAGES has something that must hold of the group for the stage to
-be innocent:
+its metrics count them (`rag.evaluation.gold_matching.Judged`: hits, or documents where all gold is whole documents), or, where
+the trial generates, not satisfied by the contexts that the generator reads, the first `k` hits and their neighbours. A group of
+a lost question is looked for along the corridor. Each stage of STAGES has something that must hold of the group for the stage
+to be innocent:
 
 1. *not in the corpus*: the corpus has a document of an alternative, and there is text in it.
 2. *cut apart by the chunker*: one chunk alone satisfies the group (it holds `coverage` of the characters of an alternative, or

@@ -6,7 +6,7 @@ import numpy as np
 
 from rag.components.metrics.squad import normalised
 from rag.core.records import Example, Reply
-from rag.evaluation.evaluate import Scores, parse_column
+from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.jobs import replies_of
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store

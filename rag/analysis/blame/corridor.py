@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rag.core.corpus import Corpus
 from rag.core.records import Example, Span
-from rag.evaluation.evaluate import Gold
-from rag.evaluation.relevance import ranges
+from rag.evaluation.gold_table import ranges
+from rag.evaluation.scoring import Gold
 from rag.execution.graph.graph import Stage
 from rag.execution.graph.plan import PlannedTrial
 
@@ -119,7 +119,7 @@ class Steps:
 
 
 Look = Callable[[str, int], NDArray[np.int32]]
-"""Group ranks (`rag.evaluation.judging.Judged`) in the first so many chunks of the ranking of a key; 0: all."""
+"""Group ranks (`rag.evaluation.gold_matching.Judged`) in the first so many chunks of the ranking of a key; 0: all."""
 
 
 def fallen(steps: Steps, look: Look, ground: Ground, k: int, rerank_depth: int, contexts: Flags | None = None) -> Ints:

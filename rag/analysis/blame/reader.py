@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rag.analysis.blame.corridor import Flags, Ground, Ints, Steps, fallen
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.evaluation.evaluate import Gold, judge
+from rag.evaluation.scoring import Gold, judge
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.jobs import corpus_of, rankings_of
 from rag.execution.graph.plan import Plan, PlannedTrial

@@ -7,7 +7,7 @@ from rag.core.errors import DataError
 from rag.core.records import Example, Span
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.trec import write_qrels, write_run
-from rag.evaluation.evaluate import document_rankings
+from rag.evaluation.scoring import document_rankings
 from rag.execution.graph.jobs import corpus_of, rankings_of
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store

@@ -12,7 +12,7 @@ from rag.analysis.gate.measure import Gated
 from rag.analysis.gate.spec import FAILED, RATIO
 from rag.core.errors import UserError
 from rag.core.roles import AssessedMetric
-from rag.evaluation.evaluate import parse_column
+from rag.evaluation.scoring import parse_column
 from rag.execution.judges.calibration import cards
 from rag.execution.sweep.objective import Bound
 from rag.execution.sweep.results import Result

@@ -23,9 +23,9 @@ from rag.config.identity import digest
 from rag.config.wiring import control_of
 from rag.core.errors import DataError, ReplayError, ServiceError, UserError
 from rag.core.roles import AssessedMetric
-from rag.evaluation.assessing import AskingMetric
+from rag.evaluation.answer_judging import AskingMetric
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.evaluate import Scores, parse_column
+from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.graph import Graph, golden_of
 from rag.execution.graph.jobs import Job
 from rag.execution.graph.plan import components_for

@@ -28,8 +28,8 @@ from rag.config.wiring import control_of
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Answer, Reply
 from rag.core.roles import AnswerMetric, RankingMetric
-from rag.evaluation import evaluate
-from rag.evaluation.evaluate import Metric, Scores, parse_column
+from rag.evaluation import scoring
+from rag.evaluation.scoring import Metric, Scores, parse_column
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
@@ -97,9 +97,9 @@ def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> d
 def _with_order(trial: PlannedTrial, steps: Steps, reader: Reader, column: str, metric: Metric) -> Floats:
     candidates = pool([reader.rankings(key) for key in (steps.fused, *steps.indexes.values())])
     gold, examples = reader.gold(trial), trial.golden.examples
-    judged = evaluate.judge(perfect_order(candidates, reader.corpus(trial), examples, gold), gold)
+    judged = scoring.judge(perfect_order(candidates, reader.corpus(trial), examples, gold), gold)
     k = trial.trial.config["k"]
-    return evaluate.score(judged, None, examples, {parse_column(column, k).metric: metric}, [column], k).column(column)
+    return scoring.score(judged, None, examples, {parse_column(column, k).metric: metric}, [column], k).column(column)
 
 
 def _with_chunker(trial: PlannedTrial, reader: Reader, own: Floats, column: str, metric: Metric) -> Floats | None:

@@ -9,7 +9,7 @@ import numpy as np
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Example, Span
-from rag.evaluation.evaluate import Gold
+from rag.evaluation.scoring import Gold
 
 
 def pool(found: Sequence[Rankings]) -> Rankings:

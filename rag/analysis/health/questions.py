@@ -12,10 +12,10 @@ from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.indexes.bm25s import Bm25sIndex
 from rag.components.indexes.terms import Words
 from rag.core.records import Evidence, Example, Span
-from rag.evaluation.data.dataset_check import candidates
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.judging import judge
-from rag.evaluation.relevance import gold_table
+from rag.evaluation.data.validation import candidates
+from rag.evaluation.gold_matching import judge
+from rag.evaluation.gold_table import gold_table
 from rag.pipeline.steps import chunk
 
 PLAIN = re.compile(r"[^\W_]+")

@@ -9,7 +9,7 @@ from rag.analysis.blame import Lost
 from rag.analysis.headroom import Headroom
 from rag.analysis.why.asked import Asked
 from rag.core.errors import ConfigError
-from rag.evaluation.evaluate import parse_column
+from rag.evaluation.scoring import parse_column
 from rag.execution.sweep.objective import USUAL
 
 ANSWERS = "token_f1"

@@ -72,5 +72,5 @@ def _holds(passage: Span, gold: Span | str, coverage: float) -> bool:
         return passage.doc_id == gold
     shared = min(passage.end, gold.end) - max(passage.start, gold.start)
     shorter = min(passage.end - passage.start, gold.end - gold.start)
-    # As in rag.evaluation.relevance: 0.55 of 100 characters are 55, whatever binary says.
+    # As in rag.evaluation.gold_table: 0.55 of 100 characters are 55, whatever binary says.
     return passage.doc_id == gold.doc_id and shared >= max(1, math.ceil(round(coverage * shorter, 6)))

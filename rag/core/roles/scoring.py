@@ -11,7 +11,7 @@ from rag.core.records import Answer, Example
 
 
 class Judgements(Protocol):
-    """What ranking metrics read, for n questions at once; `rag.evaluation.judging.Judged` says how it is counted.
+    """What ranking metrics read, for n questions at once; `rag.evaluation.gold_matching.Judged` says how it is counted.
 
     An *item* is a chunk, or a document where all gold of the question is whole documents. Items are ordered by rank (from 1),
     columns of [n, D] arrays are ranks; groups are in the order of the evidence.

@@ -19,7 +19,7 @@ TINY = 1e-12
 
 
 class Table(Protocol):
-    """What is summarised: `rag.evaluation.evaluate.Scores`."""
+    """What is summarised: `rag.evaluation.scoring.Scores`."""
 
     @property
     def columns(self) -> tuple[str, ...]:

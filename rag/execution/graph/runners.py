@@ -13,8 +13,8 @@ from rag.core.errors import RefusalError
 from rag.core.rankings import NOTHING
 from rag.core.records import Answer, Sought, Vectors
 from rag.core.text.final_answer import awaited
-from rag.evaluation import evaluate
-from rag.evaluation.assessing import AskingMetric, asked_of, assess, counted
+from rag.evaluation import scoring
+from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
 from rag.execution.graph import standins
 from rag.execution.graph.jobs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
 from rag.execution.graph.opening import open_pipeline, several
@@ -170,25 +170,25 @@ def run_assess(job: Job) -> Entry:
 
 def run_gold(job: Job) -> Entry:
     """Chunks and gold → which chunk holds which gold."""
-    return Entry(evaluate.gold_table(job.corpus, job.golden.examples, job.values["coverage"]).to_arrays())
+    return Entry(scoring.gold_table(job.corpus, job.golden.examples, job.values["coverage"]).to_arrays())
 
 
 def run_judge(job: Job) -> Entry:
     """Rankings and gold → what the metrics read."""
-    table = evaluate.Gold.from_arrays(job.inputs["gold"].arrays)
-    return Entry(evaluate.judge(job.ranking, table).to_arrays())
+    table = scoring.Gold.from_arrays(job.inputs["gold"].arrays)
+    return Entry(scoring.judge(job.ranking, table).to_arrays())
 
 
 def run_score(job: Job) -> Entry:
     """What the metrics read → scores per question, and their means with intervals."""
     metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
-    judged = evaluate.Judged.from_arrays(job.inputs["judge"].arrays)
+    judged = scoring.Judged.from_arrays(job.inputs["judge"].arrays)
     columns, k, examples, answers = job.values["columns"], job.values.get("k", 1), job.golden.examples, job.answers()
-    scores = evaluate.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments())
+    scores = scoring.score(judged, answers, examples, metrics, columns, k, assessments=job.assessments())
     asked = {name: metric for name, metric in metrics.items() if answers and isinstance(metric, AskingMetric)}
     values = {name: scores.column(name).tolist() for name in asked}
     counts = {name: asdict(asked_of(metric, values[name], examples, answers or ())) for name, metric in asked.items()}
-    return Entry(scores.to_arrays(), {"summary": evaluate.summarise(scores, examples).to_json(), "asked": counts})
+    return Entry(scores.to_arrays(), {"summary": scoring.summarise(scores, examples).to_json(), "asked": counts})
 
 
 def run_latency(job: Job) -> Entry:

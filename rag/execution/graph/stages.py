@@ -14,7 +14,7 @@ from rag.config.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fus
 from rag.core.assessments import PARTS
 from rag.core.roles import AssessedMetric, changes_nothing
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.evaluate import check_column, parse_column
+from rag.evaluation.scoring import check_column, parse_column
 from rag.execution.graph.graph import Graph
 from rag.execution.graph.opening import SINGLE, layers, pinned, selectors_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.core.assessments import Assessment, first_failure
 from rag.core.roles import AssessedMetric
-from rag.evaluation.evaluate import parse_column
+from rag.evaluation.scoring import parse_column
 from rag.evaluation.statistics.agreement import Estimate
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges import calibration

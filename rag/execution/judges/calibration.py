@@ -18,7 +18,7 @@ from rag.core.errors import DataError
 from rag.core.roles import Judge
 from rag.evaluation.statistics.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled, calibration_error
 from rag.evaluation.statistics.paired import ALPHA
-from rag.evaluation.statistics.ppi import powered_mean
+from rag.evaluation.statistics.prediction_powered import powered_mean
 from rag.evaluation.statistics.resampling import DRAWS
 from rag.execution.judges.labelled import ANSWER, Labelled
 from rag.execution.store.entries import Entry

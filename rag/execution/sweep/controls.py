@@ -15,7 +15,7 @@ from rag.config.space import Trial
 from rag.config.wiring import OF_READING, control_of
 from rag.core.errors import ConfigError, DataError, StoreError
 from rag.core.records import Example
-from rag.evaluation.evaluate import Scores, check_column, parse_column, summarise
+from rag.evaluation.scoring import Scores, check_column, parse_column, summarise
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan

@@ -9,7 +9,7 @@ import numpy as np
 
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
-from rag.evaluation.evaluate import Scores, summarise
+from rag.evaluation.scoring import Scores, summarise
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Entry, Store

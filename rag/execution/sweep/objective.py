@@ -33,7 +33,7 @@ class Valued(Protocol):
 
 
 class Table(Protocol):
-    """Scores per question: `rag.evaluation.evaluate.Scores`."""
+    """Scores per question: `rag.evaluation.scoring.Scores`."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError
 from rag.core.records import Example
 from rag.evaluation.data.golden import plain
-from rag.evaluation.evaluate import Scores, parse_column
+from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Example, Span
-from rag.evaluation.evaluate import Judged, Scores
+from rag.evaluation.scoring import Judged, Scores
 from rag.execution.graph.jobs import corpus_of, rankings_of, replies_of
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.store.store import Entry

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rag.analysis import audit, blame, checked, headroom
 from rag.core.errors import UserError
 from rag.evaluation.data import slices
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics import effects, resampling
 from rag.evaluation.statistics.paired import ALPHA
 from rag.execution.graph.plan import Plan, PlannedTrial

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.config.wiring import control_of
 from rag.core.errors import DataError, UserError
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
 from rag.execution.sweep import conclusion, leaderboard

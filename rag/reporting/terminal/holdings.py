@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.components.loaders.file_tree import Skipped, tally
-from rag.evaluation.data.dataset_check import DatasetCheck
+from rag.evaluation.data.validation import DatasetCheck
 from rag.reporting.terminal.output import Table, escape, number, out, stream
 from rag.reporting.terminal.typed import Typed
 

@@ -12,7 +12,7 @@ from typing import Any
 from rag.components.loaders.json_rows import parse_row
 from rag.core.errors import ConfigError, UserError
 from rag.evaluation.data.review.drafts import Draft, Row
-from rag.evaluation.data.review.reviewing import Review
+from rag.evaluation.data.review.review_loop import Review
 from rag.reporting.terminal.output import err, escape, out, visible
 from rag.reporting.terminal.typed import Typed
 

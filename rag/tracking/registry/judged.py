@@ -9,7 +9,7 @@ from rag.config.build import TARGET, Components, folder_of
 from rag.config.compose import plugins
 from rag.core.errors import DataError, UserError
 from rag.core.roles import AssessedMetric
-from rag.evaluation.evaluate import parse_column
+from rag.evaluation.scoring import parse_column
 from rag.tracking.registry.versions import Version
 
 

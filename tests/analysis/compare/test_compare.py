@@ -14,7 +14,7 @@ from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document, Evidence, Example, Query
 from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.results import Result, question_digest

@@ -13,7 +13,7 @@ from rag.analysis.gate.spec import Margin
 from rag.core.errors import DataError
 from rag.core.records import Document, Example, Query
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family
 from rag.execution.sweep.results import Result, question_digest
 

@@ -10,7 +10,7 @@ from rag.components.loaders.folder import FolderLoader, NativeQuestions
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import golden
-from rag.evaluation.data.dataset_check import check_dataset
+from rag.evaluation.data.validation import check_dataset
 
 HANDBOOK = Path(__file__).parents[3] / "datasets" / "handbook"
 DOCUMENTS = {

@@ -12,7 +12,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Answer, Chunk, Document, Evidence, Example, Hit, Query, Reply, Span
 from rag.core.roles import AnswerMetric, AssessedMetric, RankingMetric
-from rag.evaluation.evaluate import Judged, gold_table, judge
+from rag.evaluation.scoring import Judged, gold_table, judge
 
 CONF = Path(__file__).parents[3] / "conf"
 FILES = sorted((CONF / "metric").glob("*.yaml"))

@@ -16,7 +16,7 @@ from rag.components.metrics.ndcg import DiscountedGain
 from rag.components.metrics.precision import Precision
 from rag.components.metrics.recall import Recall
 from rag.core.roles import RankingMetric
-from rag.evaluation.judging import Judged
+from rag.evaluation.gold_matching import Judged
 
 # One question: groups of grade 1, 3 and 2 at ranks 4, never and 2; six items of ten characters; twenty gold characters.
 TABLE = Judged(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rag.components.loaders.quote_anchors import WORD
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
-from rag.evaluation.data.dataset_check import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
 from rag.evaluation.data.golden import Golden
+from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
 from rag.reporting import terminal
 
 A = Document("a.md", "Leave is 25 days. Crew: 28 days.")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rag.evaluation.statistics.ppi import powered_mean
+from rag.evaluation.statistics.prediction_powered import powered_mean
 
 SAID = np.arange(17) / 16
 KNOWN = np.array([0.1, 0.9, 0.4, 0.7, 0.8, 0.3, 0.6, 0.2, 0.85, 0.95, 0.75, 0.65])

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from rag.core.records import Example, Query
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import summarise
 
 Floats = NDArray[np.float64]

@@ -18,7 +18,7 @@ from rag.config.experiment import ad_hoc, load
 from rag.config.wiring import OF_READING
 from rag.core.errors import ConfigError, DataError, StoreError
 from rag.core.records import Example, Query
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import interval
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan

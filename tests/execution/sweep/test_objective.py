@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rag.core.errors import ConfigError
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.execution.sweep.objective import Bound, Objective, Term
 
 COLUMNS = ["ndcg@10", "recall@5"]

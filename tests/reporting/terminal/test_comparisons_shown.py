@@ -8,7 +8,7 @@ import pytest
 
 from rag.analysis.compare import Comparison, Table
 from rag.analysis.compare.verdicts import Compared
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.execution.sweep.results import Result
 from rag.reporting import terminal
 from rag.reporting.terminal import output

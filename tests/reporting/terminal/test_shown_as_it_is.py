@@ -25,8 +25,8 @@ from rag.components.generators.extractive import ExtractiveGenerator
 from rag.components.loaders.file_tree import Skipped
 from rag.core.errors import DataError
 from rag.core.records import Answer, Chunk, Finding, Hit, Query, Reply, Span
-from rag.evaluation.data.dataset_check import DatasetCheck, SplitSize, Stray, Twins
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins
+from rag.evaluation.scoring import Scores
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.results import Result

@@ -15,7 +15,7 @@ from rag.core.records import Document
 from rag.core.roles import Loader
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.data.review.fixes import Fixes, fixes
+from rag.evaluation.data.review.quote_fixes import Fixes, fixes
 
 
 @dataclass(frozen=True)

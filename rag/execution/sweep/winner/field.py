@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.evaluate import Scores
+from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep.leaderboard import Leaderboard, Row

@@ -11,8 +11,8 @@ from rag.components.loaders.folder import FolderLoader, NativeQuestions
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
 from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.review.fixes import fixes
 from rag.evaluation.data.review.question_file import QuestionFile
+from rag.evaluation.data.review.quote_fixes import fixes
 
 TEXTS = {"a.md": "Now: you may **carry** four days.\n\nTwice. Twice.", "b.md": "It\u2019s [free](x.md) for dogs."}
 DOCUMENTS = {name: Document(name, text) for name, text in TEXTS.items()}

@@ -20,7 +20,7 @@ from rag.core.errors import DataError, UserError
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.review.drafts import Opinion
 from rag.evaluation.data.review.question_file import QuestionFile
-from rag.evaluation.data.review.reviewing import Review
+from rag.evaluation.data.review.review_loop import Review
 from rag.serve.conversations import Conversations
 from rag.serve.opinions import Opinions
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.records import Arrays
-from rag.evaluation.relevance import Gold, Ints, ranges
+from rag.evaluation.gold_table import Gold, Ints, ranges
 
 Flags = NDArray[np.bool_]
 

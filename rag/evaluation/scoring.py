@@ -17,8 +17,8 @@ from rag.core.errors import ConfigError, closest
 from rag.core.rankings import Rankings
 from rag.core.records import Answer, Arrays, Example, Reply
 from rag.core.roles import AnswerMetric, AssessedMetric, Judgements, RankingMetric
-from rag.evaluation.judging import Judged, judge
-from rag.evaluation.relevance import Gold, gold_table
+from rag.evaluation.gold_matching import Judged, judge
+from rag.evaluation.gold_table import Gold, gold_table
 from rag.evaluation.statistics.summary import Summary, summarise
 
 __all__ = [

@@ -19,7 +19,7 @@ WHOLE = -1
 
 @dataclass(frozen=True)
 class Gold:
-    """The gold of n questions laid over the chunks of one corpus, for `rag.evaluation.judging.judge`.
+    """The gold of n questions laid over the chunks of one corpus, for `rag.evaluation.gold_matching.judge`.
 
     All documents stand behind each other on one line of characters. The borders of chunks cut it into *segments*, so that a
     chunk is a range of whole segments and a union of chunks is a set of them. The borders of gold spans cut the segments of
