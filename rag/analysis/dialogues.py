@@ -19,8 +19,8 @@ from rag.analysis.blame.reader import Reader
 from rag.analysis.why import Asked
 from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import Experiment
-from rag.config.space import Trial
-from rag.config.wiring import history_of
+from rag.config.search_space import Trial
+from rag.config.validation import history_of
 from rag.core.errors import DataError
 from rag.core.records import Reply
 from rag.core.text import tokens

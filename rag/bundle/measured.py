@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.config.build import Components
 from rag.config.experiment import Experiment, locate
-from rag.config.wiring import control_of
+from rag.config.validation import control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.evaluation.data.golden import Golden

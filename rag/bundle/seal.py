@@ -24,7 +24,7 @@ from rag.bundle.writing import appearing
 from rag.config.build import TARGET, Components
 from rag.config.compose import plugins
 from rag.config.identity import without_runtime
-from rag.config.wiring import check_typed
+from rag.config.validation import check_typed
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256

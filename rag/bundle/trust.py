@@ -16,7 +16,7 @@ from rag.bundle.presets import components_in, runtime_of
 from rag.bundle.refusal import refused
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
-from rag.config.wiring import check_fusion, check_typed
+from rag.config.validation import check_fusion, check_typed
 from rag.core.errors import UserError
 from rag.core.roles import has_methods, protocols
 from rag.execution.graph.opening import SINGLE

@@ -23,12 +23,12 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 from yaml import YAMLError
 
-from rag.config.bounds import check_axis, check_length, check_size
 from rag.config.catalog import LISTS as LISTS
 from rag.config.catalog import choice as choice
 from rag.config.catalog import choices as choices
 from rag.config.catalog import plugins as plugins
 from rag.config.catalog import search_folders as search_folders
+from rag.config.limits import check_axis, check_length, check_size
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped as shipped
 

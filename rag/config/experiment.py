@@ -12,12 +12,12 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from rag.config.bounds import check_axis, check_name, check_size
 from rag.config.catalog import locate
 from rag.config.compose import expanded, hydra_ready, parsed
 from rag.config.identity import Digests
+from rag.config.limits import check_axis, check_name, check_size
 from rag.config.parameters import shown
-from rag.config.space import Choice, Space, Trial
+from rag.config.search_space import Choice, Space, Trial
 from rag.core.errors import ConfigError, ProblemsError, closest
 from rag.core.records import SPLITS
 

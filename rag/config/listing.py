@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 from yaml import YAMLError
 
-from rag.config.bounds import check_size
 from rag.config.catalog import choices, defaults, experiments, first, groups, locate, plugins
 from rag.config.identity import libraries
+from rag.config.limits import check_size
 from rag.core.errors import ConfigError, closest, install
 
 TARGET = re.compile(r"^\s*_target_:\s*([\w.]+)", re.MULTILINE)

@@ -10,7 +10,7 @@ from support.scripted_server import answer, serving
 from support.small_set import write_golden
 
 from rag.config.experiment import Experiment
-from rag.config.space import Trial
+from rag.config.search_space import Trial
 from rag.core.errors import ConfigError, ProblemsError
 from rag.execution.graph import plan
 from rag.execution.store.store import Store

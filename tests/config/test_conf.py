@@ -13,7 +13,7 @@ import yaml
 from rag.config.build import RUNTIME, TARGET
 from rag.config.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
 from rag.config.experiment import load
-from rag.config.wiring import check
+from rag.config.validation import check
 from rag.core.errors import ProblemsError
 from rag.core.roles import ROLES, SEVERAL
 from rag.execution.graph.execute import executor_of

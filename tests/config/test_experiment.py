@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.config import experiment, space
+from rag.config import experiment, search_space
 from rag.config.compose import compose, hydra_ready, resolve, shipped
 from rag.config.experiment import Choice, Experiment, ad_hoc, label, load, locate
-from rag.config.space import Resolver
+from rag.config.search_space import Resolver
 from rag.core.errors import ConfigError, ProblemsError, UserError
 
 EXPERIMENTS = sorted(path.stem for path in shipped("experiments").glob("*.yaml"))
@@ -219,7 +219,7 @@ def test_any_experiment_composes_as_if_each_trial_were_alone(here: Path, axes: l
 def test_independent_axes_are_not_composed_with_each_other(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
 
-    monkeypatch.setattr(space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
+    monkeypatch.setattr(search_space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
     axes = {key: [[f"{key}={value}"] for value in range(1, 5)] for key in ("k", "depth", "latency", "rerank_depth")}
     assert len(declared([], **axes).trials()) == 4**4
     assert asked == [[]], "values alone need one composition"
@@ -238,7 +238,7 @@ def test_hydra_composes_once_for_each_combination_of_groups(
     here: Path, monkeypatch: pytest.MonkeyPatch, axes: dict[str, list[str]], compositions: int
 ) -> None:
     asked: list[Sequence[str]] = []
-    monkeypatch.setattr(space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
+    monkeypatch.setattr(search_space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
     found = declared([], **{axis: [[override] for override in overrides] for axis, overrides in axes.items()}).trials()
     assert len(found) == 4
     assert len(asked) == compositions, asked
@@ -247,7 +247,7 @@ def test_hydra_composes_once_for_each_combination_of_groups(
 def test_a_mistake_in_a_large_space_is_told_soon(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     axes: dict[str, Any] = {key: [[f"{key}={value}"] for value in range(1, 4)] for key in ("depth", "rerank_depth", "coverage")}
     asked: list[Sequence[str]] = []
-    monkeypatch.setattr(space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
+    monkeypatch.setattr(search_space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
     with pytest.raises(ProblemsError):
         declared([], k=[["k=1"], ["kk=2"]], **axes).trials()
     assert asked == [[], ["kk=2"]]
@@ -258,7 +258,7 @@ def test_a_mistake_in_a_large_space_is_told_soon(here: Path, monkeypatch: pytest
 
 def test_a_mistake_is_composed_once_however_many_trials_make_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
-    monkeypatch.setattr(space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
+    monkeypatch.setattr(search_space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
     wrong = [[f"chunker.sise={value}"] for value in range(20)]
     with pytest.raises(ProblemsError, match="there is no 'sise' in chunker"):
         declared([], size=[[f"chunker.size={value}"] for value in range(100, 120)], sise=wrong).trials()
@@ -502,7 +502,7 @@ def test_a_mistake_in_what_is_fixed_is_told_once(here: Path) -> None:
 
 
 def test_too_many_trials_are_refused_before_anything_is_composed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(space, "compose", None)
+    monkeypatch.setattr(search_space, "compose", None)
     sizes: Any = [[f"k={n}"] for n in range(50)]
     with pytest.raises(ConfigError, match="span 6,250,000 trials"):
         declared([], a=sizes, b=sizes, c=sizes, d=sizes).trials()
@@ -574,7 +574,7 @@ def test_interpolations_are_filled_in_once_per_value_of_what_they_reach(monkeypa
         asked.append(config)
         return resolve(config)
 
-    monkeypatch.setattr(space, "resolve", counted)
+    monkeypatch.setattr(search_space, "resolve", counted)
     resolver = Resolver()
     first, second = {"x": "${b.y}", "z": 1}, {"y": "${k}"}
     for k in (1, 2, 1, 1):

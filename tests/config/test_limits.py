@@ -15,7 +15,7 @@ from support.scripted_server import Exchange, serving
 
 from rag.components.generators.openai import OpenAiGenerator
 from rag.config import compose, experiment
-from rag.config.bounds import MOST_VALUES, check_axis, check_size
+from rag.config.limits import MOST_VALUES, check_axis, check_size
 from rag.core.errors import ConfigError, ServiceError, StoreError
 from rag.core.models import endpoint
 from rag.core.records import Message, Query, Request
@@ -69,7 +69,7 @@ def test_ranges_and_lists_up_to_the_bound_are_listed() -> None:
 def test_an_axis_of_too_many_choices(here: Path, monkeypatch: pytest.MonkeyPatch, axis: str) -> None:
     (here / "study.yaml").write_text(f"question: q?\naxes:\n  k: {axis}\n", "utf-8")
     assert len(experiment.load("study.yaml").axes["k"]) == 4
-    monkeypatch.setattr("rag.config.bounds.MOST_VALUES", 3)
+    monkeypatch.setattr("rag.config.limits.MOST_VALUES", 3)
     with pytest.raises(ConfigError, match="at most 3"):
         experiment.load("study.yaml")
 

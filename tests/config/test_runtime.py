@@ -16,7 +16,7 @@ from rag.config.build import RUNTIME, TARGET, Components
 from rag.config.compose import shipped
 from rag.config.experiment import Experiment
 from rag.config.identity import without_runtime
-from rag.config.space import Trial
+from rag.config.search_space import Trial
 from rag.core.roles import runtime_names
 from rag.execution.graph import plan
 from rag.execution.store.store import Store

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from omegaconf import DictConfig, OmegaConf
 
 from rag.config.compose import compose, hydra_ready
-from rag.config.leaves import Composer
+from rag.config.single_values import Composer
 from rag.core.errors import UserError
 
 GROUPS = [

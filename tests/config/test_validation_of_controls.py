@@ -9,7 +9,7 @@ import pytest
 from support.small_set import AXES, write_experiment
 
 from rag.config.experiment import Trial, ad_hoc, load
-from rag.config.wiring import CONTROLS, OF_READING
+from rag.config.validation import CONTROLS, OF_READING
 from rag.core.errors import UserError
 from rag.execution.graph import plan
 from rag.execution.graph.jobs import replies_of

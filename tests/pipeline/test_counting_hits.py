@@ -12,7 +12,7 @@ from support.command_line import Verb, verb
 
 from rag.components.selectors.neighbours import NeighboursSelector
 from rag.config.experiment import ad_hoc
-from rag.config.wiring import check
+from rag.config.validation import check
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings

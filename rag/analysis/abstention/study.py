@@ -10,7 +10,7 @@ import numpy as np
 from rag.analysis.abstention.curve import Area, Cases, Checked, Point, area, check, choose, points
 from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import Experiment
-from rag.config.space import Trial
+from rag.config.search_space import Trial
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import SPLITS, Example, Hit
 from rag.evaluation.scoring import Scores

@@ -20,7 +20,7 @@ from rag.analysis.gate import measure
 from rag.analysis.gate.measure import Gated, Prepared
 from rag.config.build import TARGET, Components
 from rag.config.identity import digest
-from rag.config.wiring import control_of
+from rag.config.validation import control_of
 from rag.core.errors import DataError, ReplayError, ServiceError, UserError
 from rag.core.roles import AssessedMetric
 from rag.evaluation.answer_judging import AskingMetric

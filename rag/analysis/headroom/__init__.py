@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from rag.analysis.blame import Reader, Steps
 from rag.analysis.headroom.order import perfect_order, pool
-from rag.config.space import Trial
-from rag.config.wiring import control_of
+from rag.config.search_space import Trial
+from rag.config.validation import control_of
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Answer, Reply
 from rag.core.roles import AnswerMetric, RankingMetric

@@ -11,7 +11,7 @@ from rag.analysis.health.questions import give_aways, near_duplicates
 from rag.analysis.health.trials import FEWEST, Record, recorded
 from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.config.identity import digest
-from rag.config.wiring import control_of
+from rag.config.validation import control_of
 from rag.core.errors import DataError
 from rag.evaluation.data import golden as golden_sets
 from rag.execution.graph.plan import Plan, PlannedTrial

@@ -9,8 +9,8 @@ from typing import Any
 from rag.analysis.blame import Steps
 from rag.components.loaders.quote_anchors import closest_names
 from rag.config.experiment import Experiment
-from rag.config.space import Trial
-from rag.config.wiring import control_of
+from rag.config.search_space import Trial
+from rag.config.validation import control_of
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import SPLITS, Example
 from rag.evaluation.data import golden as golden_sets

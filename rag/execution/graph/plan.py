@@ -10,7 +10,7 @@ from rag.config.build import Components
 from rag.config.compose import plugins
 from rag.config.experiment import Experiment, Trial
 from rag.config.identity import Digests, digest, without_runtime
-from rag.config.wiring import control_of
+from rag.config.validation import control_of
 from rag.core.assessments import Spent
 from rag.core.errors import ProblemsError, UserError
 from rag.evaluation.data import golden as golden_sets

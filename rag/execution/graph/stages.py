@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.config.build import Components
-from rag.config.wiring import WITHOUT_RETRIEVAL, check, check_control, check_fusion, check_history, control_of, history_of
+from rag.config.validation import WITHOUT_RETRIEVAL, check, check_control, check_fusion, check_history, control_of, history_of
 from rag.core.assessments import PARTS
 from rag.core.roles import AssessedMetric, changes_nothing
 from rag.evaluation.data.golden import Golden

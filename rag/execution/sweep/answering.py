@@ -9,9 +9,9 @@ from typing import Any
 from rag.config.build import TARGET, Components
 from rag.config.catalog import defaults, plugins
 from rag.config.compose import check_override, compose, hydra_ready, is_group, parsed, resolve
-from rag.config.leaves import unresolved, with_value
-from rag.config.space import Resolver, Trial
-from rag.config.wiring import check, check_fusion, check_typed, control_of
+from rag.config.search_space import Resolver, Trial
+from rag.config.single_values import unresolved, with_value
+from rag.config.validation import check, check_fusion, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.records import Answer, Query

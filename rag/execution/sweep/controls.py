@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rag.config.space import Trial
-from rag.config.wiring import OF_READING, control_of
+from rag.config.search_space import Trial
+from rag.config.validation import OF_READING, control_of
 from rag.core.errors import ConfigError, DataError, StoreError
 from rag.core.records import Example
 from rag.evaluation.scoring import Scores, check_column, parse_column, summarise

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.config.wiring import control_of
+from rag.config.validation import control_of
 from rag.core.errors import DataError, UserError
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of

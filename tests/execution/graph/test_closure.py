@@ -20,7 +20,7 @@ from rag.config import identity
 from rag.config.build import Components
 from rag.config.experiment import Experiment, load
 from rag.config.identity import closure, code_identity
-from rag.config.space import Trial
+from rag.config.search_space import Trial
 from rag.core import redaction
 from rag.core.errors import ConfigError
 from rag.execution.graph import plan

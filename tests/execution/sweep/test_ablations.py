@@ -15,7 +15,7 @@ from support.command_line import verb
 from support.small_set import write_experiment
 
 from rag.config.experiment import ad_hoc, load
-from rag.config.wiring import OF_READING
+from rag.config.validation import OF_READING
 from rag.core.errors import ConfigError, DataError, StoreError
 from rag.core.records import Example, Query
 from rag.evaluation.scoring import Scores

@@ -11,7 +11,7 @@ from support.command_line import Verb, verb
 from support.gate_experiment import AXES, write_gated, write_many
 
 from rag.config.experiment import load
-from rag.config.wiring import OF_READING
+from rag.config.validation import OF_READING
 from rag.core.errors import ConfigError
 from rag.execution.graph.execute import Outcome
 from rag.execution.store.store import Store

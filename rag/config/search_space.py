@@ -2,7 +2,7 @@
 
 Composing one config takes a tenth of a second, so trials are not composed one by one: axes that touch different top-level
 keys are composed apart from each other, and their keys are put together, interpolations still open. Axes that touch the same
-key are composed together, and Hydra is asked once for each combination of groups (`rag.config.leaves`).
+key are composed together, and Hydra is asked once for each combination of groups (`rag.config.single_values`).
 """
 
 import itertools
@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from rag.config.compose import compose, resolve
-from rag.config.leaves import Composer, Raw
+from rag.config.single_values import Composer, Raw
 from rag.core.errors import UserError
 from rag.core.memo import Once
 
