@@ -15,8 +15,8 @@ from rag.config.identity import digest
 from rag.core.records import Message, Query, Recalled, Sought, Turn
 from rag.execution.graph.jobs import lived_of, rankings_of
 from rag.execution.store.kept import answer_parts, sought_of
-from rag.pipeline.packing import hits
-from rag.pipeline.reading import Prepared
+from rag.pipeline.context_packing import hits
+from rag.pipeline.prompt_assembly import Prepared
 
 MOST = 1000
 """Questions of a bundle: they are asked whenever a server starts."""

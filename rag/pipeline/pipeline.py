@@ -9,11 +9,11 @@ from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Answer, Query, Ranking, Reply, Sought, Vectors
 from rag.core.roles import Embedder, Fusion, Generator, Inspection, Reranker, Rewriter, Searcher, Selector, changes_nothing
 from rag.core.text.final_answer import Announced, awaited
-from rag.pipeline import checking
-from rag.pipeline.clock import Clock, Step
-from rag.pipeline.packing import hits
-from rag.pipeline.reading import Prepared, Reading
+from rag.pipeline import postprocess
+from rag.pipeline.context_packing import hits
+from rag.pipeline.prompt_assembly import Prepared, Reading
 from rag.pipeline.steps import embed_queries, fuse, gathered, rerank, rewrite, select
+from rag.pipeline.timing import Clock, Step
 
 
 @dataclass(frozen=True)
@@ -146,16 +146,16 @@ class Pipeline:
         late = any(getattr(inspection, "on_failure", "") != "flag" for inspection in self.inspections.values())
         return Announced(final, hear, early and bool(final) and not late) if late or final else hear
 
-    def _checked(self, prepared: Prepared, hear: Callable[[str], None] | None) -> checking.Checked:
+    def _checked(self, prepared: Prepared, hear: Callable[[str], None] | None) -> postprocess.Checked:
         refusal = self.reading.prompt.refusal
         if prepared.request is None:
-            return checking.unasked(refusal, ())
+            return postprocess.unasked(refusal, ())
         if hear is None:
             (reply,) = self.generator.generate([prepared.request])
         else:
             reply = _heard(self.generator.stream(prepared.request), hear)
         final = awaited(self.reading.prompt, self.generator)
-        (checked,) = checking.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
+        (checked,) = postprocess.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
         return checked
 
 
@@ -171,7 +171,7 @@ def _heard(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
         said.append(piece)
 
 
-def answered(query: Query, prepared: Prepared, checked: checking.Checked, sought: Sought | None, corpus: Corpus) -> Answer:
+def answered(query: Query, prepared: Prepared, checked: postprocess.Checked, sought: Sought | None, corpus: Corpus) -> Answer:
     """The answer that a person gets, with all that was noticed on the way."""
     findings = (*prepared.screened.findings, *checked.findings)
     left_out = hits(corpus, prepared.left_out)

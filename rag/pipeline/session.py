@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rag.core.records import Answer, Query, Ranking, Turn
-from rag.pipeline.conversing import said
+from rag.pipeline.live_history import said
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.steps import embed_queries
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from rag.core.errors import RefusalError, ServiceError
 from rag.core.records import Answer, Query, Turn
-from rag.pipeline.clock import Clock
-from rag.pipeline.scope import Scope
+from rag.pipeline.search_filter import Scope
 from rag.pipeline.steps import rewrite
+from rag.pipeline.timing import Clock
 from rag.serve import telling
 from rag.serve.batching import Found
 from rag.serve.fates import fates

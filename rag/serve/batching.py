@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from rag.core.records import Query, Vectors
 from rag.core.roles import Embedder
-from rag.pipeline.clock import Clock
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.scope import EVERYTHING, Scope, narrowed
+from rag.pipeline.search_filter import EVERYTHING, Scope, narrowed
+from rag.pipeline.timing import Clock
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rag.core.records import Answer, Query, Reply, Turn
-from rag.pipeline.conversing import said
+from rag.pipeline.live_history import said
 from rag.serve.database import Database, MissingError
 from rag.serve.tables import ANSWERS, SESSIONS
 

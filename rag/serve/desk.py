@@ -15,7 +15,7 @@ from starlette.types import Scope as ASGIScope
 
 from rag.core.errors import ServiceError, UserError
 from rag.core.records import Span, Turn
-from rag.pipeline.scope import EVERYTHING, Scope
+from rag.pipeline.search_filter import EVERYTHING, Scope
 from rag.serve import problems
 from rag.serve.asking import Asking
 from rag.serve.conversations import Conversations

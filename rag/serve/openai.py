@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from rag.core.errors import UserError
 from rag.core.records import Turn
 from rag.core.text.citations import without_markers
-from rag.pipeline.conversing import UNSAID
+from rag.pipeline.live_history import UNSAID
 from rag.serve.schemas import QUESTION, AskBody, Within
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rag.core.corpus import Corpus
 from rag.core.records import Document, Span
 from rag.core.text.tokens import borders, count
-from rag.pipeline.packing import cut, hits, pack
+from rag.pipeline.context_packing import cut, hits, pack
 
 WORDS = "one two three four five six"
 """Six tokens."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag.core.records import Chunk, Finding, Message, Query, Reply, Request, Span
 from rag.core.text.edits import Cut, Edited
-from rag.pipeline.checking import MARKERS, Checked, check
+from rag.pipeline.postprocess import MARKERS, Checked, check
 
 REFUSAL = "I cannot say."
 

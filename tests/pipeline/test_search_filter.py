@@ -16,7 +16,7 @@ from rag.core.errors import UserError
 from rag.core.records import Document, Query, Sought, Span, Turn
 from rag.execution.sweep.answering import config_of, open_config
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.scope import EVERYTHING, Scope, narrowed
+from rag.pipeline.search_filter import EVERYTHING, Scope, narrowed
 from rag.pipeline.steps import chunk
 
 GIVEN = ("dataset=native", "dataset.path=golden", "embedder=hashing", "chunker.size=60", "k=3", "generator=extractive")

@@ -8,7 +8,7 @@ import pytest
 from rag.components.chunkers.fixed import FixedChunker
 from rag.core.errors import ConfigError
 from rag.core.records import Document
-from rag.pipeline import windows
+from rag.pipeline import unread_text
 
 
 class Words:
@@ -42,28 +42,28 @@ TEXTS = ["one two three", "one two three four", "one", ""]
     [(None, 0), (4, 0), (3, len("four")), (2, len("three") + len("three four")), (0, sum(map(len, TEXTS)))],
 )
 def test_characters_from_the_first_token_beyond_the_window(most: int | None, beyond: int) -> None:
-    assert windows.unread(Words(most), TEXTS) == beyond / sum(map(len, TEXTS))
+    assert unread_text.unread(Words(most), TEXTS) == beyond / sum(map(len, TEXTS))
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    assert windows.unread(object(), TEXTS) is None
-    assert windows.unread(Untold(3), TEXTS) is None
-    assert windows.unread(Unseen(3), TEXTS) is None
-    assert windows.expected(object(), FixedChunker(100), []) is None
-    assert windows.expected(Unseen(3), FixedChunker(100), [Document("d", "one")]) is None
-    assert windows.unread(Words(3), []) == 0
+    assert unread_text.unread(object(), TEXTS) is None
+    assert unread_text.unread(Untold(3), TEXTS) is None
+    assert unread_text.unread(Unseen(3), TEXTS) is None
+    assert unread_text.expected(object(), FixedChunker(100), []) is None
+    assert unread_text.expected(Unseen(3), FixedChunker(100), [Document("d", "one")]) is None
+    assert unread_text.unread(Words(3), []) == 0
 
 
 def test_of_a_small_corpus_the_share_is_expected_exactly() -> None:
     document = Document("d", "word " * 200)
     # Chunks of 100 characters are 20 words, of which 15 are read: the rest begins at character 75.
-    assert windows.expected(Words(15), FixedChunker(100, 0), [document]) == pytest.approx(0.25, abs=0.01)
-    assert windows.expected(Words(20), FixedChunker(100, 0), [document]) == 0
-    assert windows.expected(Words(None), FixedChunker(100, 0), [document]) == 0
+    assert unread_text.expected(Words(15), FixedChunker(100, 0), [document]) == pytest.approx(0.25, abs=0.01)
+    assert unread_text.expected(Words(20), FixedChunker(100, 0), [document]) == 0
+    assert unread_text.expected(Words(None), FixedChunker(100, 0), [document]) == 0
 
 
 def test_of_a_large_corpus_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "SAMPLE", 10_000)
+    monkeypatch.setattr(unread_text, "SAMPLE", 10_000)
     looked: list[int] = []
 
     class Noting(Words):
@@ -72,27 +72,27 @@ def test_of_a_large_corpus_a_sample_is_looked_at(monkeypatch: pytest.MonkeyPatch
             return super().token_offsets(text)
 
     many = [Document(str(number), "word " * 200) for number in range(100)]
-    assert windows.expected(Noting(15), FixedChunker(100, 0), many) == pytest.approx(0.25, abs=0.01)
+    assert unread_text.expected(Noting(15), FixedChunker(100, 0), many) == pytest.approx(0.25, abs=0.01)
     assert 5_000 <= sum(looked) <= 10_000
     looked.clear()
-    assert windows.expected(Noting(15), FixedChunker(100, 0), [Document("d", "word " * 20_000)]) == pytest.approx(
+    assert unread_text.expected(Noting(15), FixedChunker(100, 0), [Document("d", "word " * 20_000)]) == pytest.approx(
         0.25, abs=0.01
     )
     assert 5_000 <= sum(looked) <= 10_000
 
 
 def test_a_trial_has_the_greatest_share_of_its_models() -> None:
-    assert windows.share({"unread": 0.1, "reranker_unread": 0.2, "tokens": 9.0}) == 0.2
-    assert windows.share({"unread": 0.0}) == 0
-    assert windows.share({"tokens": 9.0}) is None
+    assert unread_text.share({"unread": 0.1, "reranker_unread": 0.2, "tokens": 9.0}) == 0.2
+    assert unread_text.share({"unread": 0.0}) == 0
+    assert unread_text.share({"tokens": 9.0}) is None
 
 
 def test_a_remark_where_some_text_is_not_read_and_nowhere_else() -> None:
-    assert windows.remark({"a": 0.0, "b": None}, "a") == ""
-    assert windows.remark({}) == ""
-    told = windows.remark({"a": 0.2536, "b": 0.0, "c": None, "d": 0.0001}, "d")
+    assert unread_text.remark({"a": 0.0, "b": None}, "a") == ""
+    assert unread_text.remark({}) == ""
+    told = unread_text.remark({"a": 0.2536, "b": 0.0, "c": None, "d": 0.0001}, "d")
     assert told == (
         "In 2 of 4 trials chunks are longer than a model's window: up to 25.4 % of their characters are not read (a), "
         "< 0.1 % in the recommended trial. embedder=minilm_windows reads them, and so do shorter chunks."
     )
-    assert "recommended" not in windows.remark({"a": 0.2, "c": None}, "c")
+    assert "recommended" not in unread_text.remark({"a": 0.2, "c": None}, "c")

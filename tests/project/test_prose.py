@@ -20,12 +20,12 @@ ROOMS = tuple(
     f"rag/components/{name}/" for name in ("prompts", "generators", "queries", "memories", "guards", "checks", "judges")
 )
 TALKING = {
-    "rag/pipeline/reading.py",
-    "rag/pipeline/checking.py",
+    "rag/pipeline/prompt_assembly.py",
+    "rag/pipeline/postprocess.py",
     "rag/pipeline/pipeline.py",
-    "rag/pipeline/conversing.py",
+    "rag/pipeline/live_history.py",
     "rag/pipeline/session.py",
-    "rag/pipeline/packing.py",
+    "rag/pipeline/context_packing.py",
     "rag/core/text/final_answer.py",
 }
 """Whatever else handles messages."""

@@ -16,8 +16,8 @@ from rag.execution.store.items import StoredEmbedder, StoredReranker
 from rag.execution.store.judgements import StoredJudge
 from rag.execution.store.kept import AnswerParts, answer_parts, assessment_of, screened_of, sought_of
 from rag.execution.store.store import Entry, Store
-from rag.pipeline.packing import hits
-from rag.pipeline.reading import Prepared
+from rag.pipeline.context_packing import hits
+from rag.pipeline.prompt_assembly import Prepared
 
 
 @dataclass(frozen=True)

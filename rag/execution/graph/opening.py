@@ -11,7 +11,7 @@ from rag.core.records import Document
 from rag.core.roles import Framing, Index, Inspection, Screen, Searcher, changes_nothing
 from rag.execution.store.store import Entry
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.reading import Reading
+from rag.pipeline.prompt_assembly import Reading
 
 SINGLE = ("queries", "embedder", "fusion", "reranker", "generator")
 

@@ -20,8 +20,8 @@ from rag.execution.graph.jobs import Job, entry_of_contexts, entry_of_corpus, en
 from rag.execution.graph.opening import open_pipeline, several
 from rag.execution.store.kept import meta_of, plain, reply_of
 from rag.execution.store.store import Entry
-from rag.pipeline import checking, conversing, steps, windows
-from rag.pipeline.reading import Prepared, screen
+from rag.pipeline import live_history, postprocess, steps, unread_text
+from rag.pipeline.prompt_assembly import Prepared, screen
 
 
 def run_chunk(job: Job) -> Entry:
@@ -38,7 +38,7 @@ def run_uncut(job: Job) -> Entry:
 def run_embed(job: Job) -> Entry:
     """Chunks → unit vectors, and the share of the chunks that the embedder does not read."""
     embedder, texts = job.embedder(), job.corpus.texts
-    return Entry({"vectors": steps.embed_documents(embedder, texts)}, {"unread": windows.unread(embedder, texts)})
+    return Entry({"vectors": steps.embed_documents(embedder, texts)}, {"unread": unread_text.unread(embedder, texts)})
 
 
 def run_rewrite(job: Job) -> Entry:
@@ -51,7 +51,7 @@ def run_converse(job: Job) -> Entry:
     """Questions in conversations → their histories with the answers that the pipeline itself gives."""
     opened = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components)
     opened = replace(opened, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
-    histories = conversing.lived(job.golden.examples, partial(conversing.answers, opened))
+    histories = live_history.lived(job.golden.examples, partial(live_history.answers, opened))
     return Entry(meta={"histories": [plain(history) for history in histories]})
 
 
@@ -93,7 +93,7 @@ def run_rerank(job: Job) -> Entry:
     found = steps.rerank(job.reranker(), [sought.question for sought in job.sought], ranking, corpus, depth)
     seen = [corpus.text(place) for place in np.unique(ranking.first(depth).positions).tolist() if place != NOTHING]
     reranker = job.components.build(job.nodes["reranker"], "reranker")
-    return Entry(entry_of_rankings(found).arrays, {"unread": windows.unread(reranker, seen)})
+    return Entry(entry_of_rankings(found).arrays, {"unread": unread_text.unread(reranker, seen)})
 
 
 def run_select(job: Job) -> Entry:
@@ -153,8 +153,8 @@ def run_check(job: Job) -> Entry:
     asked = [(one.request, reply_of(reply)) for one, reply in rows if one.request and reply]
     requests, given = [request for request, _ in asked], [reply for _, reply in asked]
     inspections, final = several(job.nodes["inspections"], job.components), awaited(prompt, generator)
-    checked = iter(checking.check(inspections, requests, given, job.generator(), prompt.refusal, final))
-    unasked, refused = checking.unasked(prompt.refusal, ()), [one.request and not reply for one, reply in rows]
+    checked = iter(postprocess.check(inspections, requests, given, job.generator(), prompt.refusal, final))
+    unasked, refused = postprocess.unasked(prompt.refusal, ()), [one.request and not reply for one, reply in rows]
     done = [None if lost else next(checked) if one.request else unasked for one, lost in zip(prepared, refused, strict=True)]
     pairs = zip(prepared, done, strict=True)
     told = [one and replace(one, findings=(*before.screened.findings, *one.findings)) for before, one in pairs]

@@ -2,7 +2,7 @@
 
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
-from rag.pipeline import windows
+from rag.pipeline import unread_text
 
 
 def of(made: Plan, store: Store) -> dict[str, float | None]:
@@ -27,4 +27,4 @@ def _share(made: Plan, key: str, trial: PlannedTrial, store: Store) -> float | N
         return (found or {}).get("unread")
     build = made.graph.components.build
     chunker, embedder = build(chunk.nodes["chunker"], "chunker"), build(embed.nodes["embedder"], "embedder")
-    return windows.expected(embedder, chunker, trial.golden.documents)
+    return unread_text.expected(embedder, chunker, trial.golden.documents)

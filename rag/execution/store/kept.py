@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.core.assessments import Assessment, Cited, Claim, Passage, Verdict
 from rag.core.records import Finding, Reply, Sought
-from rag.pipeline.reading import Screened
+from rag.pipeline.prompt_assembly import Screened
 
 Hits = tuple[tuple[int, float], ...]
 

@@ -24,7 +24,7 @@ from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.sweep import REPORTS, Ran, Sweep
 from rag.execution.sweep.winner import Decision, Field, Holdout, Winner, scores_of
 from rag.execution.sweep.winner.records import Ints
-from rag.pipeline import windows
+from rag.pipeline import unread_text
 
 TUNE, HOLDOUT = SPLITS
 UNFINISHED = "The sweep did not come to its end: nothing is concluded."
@@ -119,7 +119,9 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     taken, ended = found.trials[chosen.recommended], not again or again.ended
     controlled = controls.measured(taken, found.made, store, settings, watch) if ended else Controlled()
-    cut = windows.remark({row.name: windows.share(row.measured) for row in done.board.rows}, chosen.of(chosen.recommended).name)
+    cut = unread_text.remark(
+        {row.name: unread_text.share(row.measured) for row in done.board.rows}, chosen.of(chosen.recommended).name
+    )
     asked_all = any(trial.trial.config["split"] == "all" for trial in found.trials.values())
     notes += ["" if asked_all else golden.dealing, _rough(found, cluster)]
     return Conclusion(chosen, told, tuple(filter(None, notes)), again, controlled, cut)

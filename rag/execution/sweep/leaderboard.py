@@ -14,7 +14,7 @@ from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Entry, Store
 from rag.execution.sweep.objective import Objective
-from rag.pipeline import windows
+from rag.pipeline import unread_text
 
 SPENT = ("tokens", "cost_usd")
 """What generators spend."""
@@ -183,7 +183,7 @@ def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Ma
         "cpu_seconds": round(sum(found.get("cpu", 0.0) for found in kept), 4),
         "index_bytes": float(sum(cost(key).get("bytes", 0) for key in trial.ends.indexes.values())),
     }
-    measured |= {windows.COLUMNS[found["name"]]: found["unread"] for found in kept if found["unread"] is not None}
+    measured |= {unread_text.COLUMNS[found["name"]]: found["unread"] for found in kept if found["unread"] is not None}
     # Beside trials that generate, one that does not has spent nothing; where none does, nothing is said of it.
     if any(other.ends.generate for other in plan.trials):
         spent = _answering(trial, plan, store)

@@ -2,7 +2,7 @@
 
 import math
 
-from rag.pipeline.windows import COLUMNS, percent
+from rag.pipeline.unread_text import COLUMNS, percent
 from rag.reporting.report.material import Mean, TrialRow
 from rag.reporting.terminal import number
 

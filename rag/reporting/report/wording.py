@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
-from rag.pipeline.windows import remark, share
+from rag.pipeline.unread_text import remark, share
 from rag.reporting.report.figures import amount, costs, difference, interval, seconds
 from rag.reporting.report.material import Material, TrialRow
 

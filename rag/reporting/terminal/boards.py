@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import Sweep
-from rag.pipeline import windows
+from rag.pipeline import unread_text
 from rag.reporting.terminal.output import Table, err, escape, interval, number, out, tokens
 
 MEASURED = {
@@ -58,7 +58,7 @@ def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence
 def _cell(row: Row, column: str) -> str:
     value = _measured(row, column) if column in MEASURED else row.value(column)
     if column == "unread" and value is not None:
-        return windows.percent(value)
+        return unread_text.percent(value)
     if column in MEASURED and value is not None:
         return MEASURED[column][1].format(value)
     return number(value, 1 if column in row.measured else 3)
@@ -66,7 +66,7 @@ def _cell(row: Row, column: str) -> str:
 
 def _measured(row: Row, column: str) -> float | None:
     """What was measured of a trial; of its models the one that leaves most unread."""
-    return windows.share(row.measured) if column == "unread" else row.measured.get(column)
+    return unread_text.share(row.measured) if column == "unread" else row.measured.get(column)
 
 
 def counted(done: Sweep) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rag.config.experiment import Experiment
 from rag.execution.graph.plan import Plan
 from rag.execution.sweep.leaderboard import objective_of
-from rag.pipeline import windows
+from rag.pipeline import unread_text
 from rag.reporting.terminal.output import Table, escape, out, tokens
 
 
@@ -18,7 +18,7 @@ def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
     out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
     for said in filter(None, (_again(made), _dealing(made))):
         out.print(escape(said))
-    if cut := windows.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
+    if cut := unread_text.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
         out.print(escape(cut), soft_wrap=True)
     if any(trial.ends.generate for trial in made.trials):
         _answers(made.experiment)
@@ -92,7 +92,7 @@ def plan(made: Plan, shares: Mapping[str, float | None]) -> Table:
 def _unread(shares: Mapping[str, float | None]) -> str:
     """The least and the greatest share of chunks that embedders do not read; empty where all of them read all."""
     known = sorted(share for share in shares.values() if share is not None)
-    told = " – ".join(map(windows.percent, dict.fromkeys((known[0], known[-1])))) if known and known[-1] else ""
+    told = " – ".join(map(unread_text.percent, dict.fromkeys((known[0], known[-1])))) if known and known[-1] else ""
     return told + (" + ?" if told else "?") * (len(known) < len(shares))
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rag.config.build import Components
 from rag.core.roles import Embedder
-from rag.pipeline import windows
+from rag.pipeline import unread_text
 
 CONF = Path(__file__).parents[3] / "conf" / "embedder"
 CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
@@ -92,9 +92,9 @@ def test_a_vector_depends_on_all_tokens_of_the_window_and_on_no_other(embedder: 
     whole, changed, longer = embedder.embed_documents([" ".join(words), inside, beyond])
     assert not np.array_equal(whole, changed)
     assert np.array_equal(whole, longer) == (most is not None)
-    assert windows.unread(embedder, [" ".join(words), inside]) == 0
+    assert unread_text.unread(embedder, [" ".join(words), inside]) == 0
     lost = 0 if most is None else len("days")
-    assert windows.unread(embedder, [inside, beyond]) == lost / (len(inside) + len(beyond))
+    assert unread_text.unread(embedder, [inside, beyond]) == lost / (len(inside) + len(beyond))
 
 
 @pytest.mark.parametrize("choice", CHOICES)

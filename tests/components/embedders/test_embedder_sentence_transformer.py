@@ -9,7 +9,7 @@ import pytest
 
 from rag.components.embedders.sentence_transformer import SentenceTransformerEmbedder
 from rag.core.errors import ConfigError, ServiceError
-from rag.pipeline import windows
+from rag.pipeline import unread_text
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TEXTS = ["annual leave", "days", ""]
@@ -74,7 +74,7 @@ def test_the_window_of_a_model_that_is_not_fetched_is_not_known(tmp_path: Path) 
     embedder = SentenceTransformerEmbedder("tiny/bert", COMMIT, cache=str(tmp_path))
     with pytest.raises(ConfigError, match="tiny/bert is not fetched yet"):
         embedder.window()
-    assert windows.unread(embedder, TEXTS) is None
+    assert unread_text.unread(embedder, TEXTS) is None
 
 
 def replaced(path: Path, **values: object) -> None:

@@ -19,8 +19,8 @@ from rag.core.errors import ConfigError
 from rag.core.records import Document, Material, Message, Query, Reply, Request, Span
 from rag.core.roles import Framing
 from rag.execution.sweep.answering import config_of, open_config
-from rag.pipeline.prompted import prompted
-from rag.pipeline.reading import Reading, Screened
+from rag.pipeline.prompt_assembly import Reading, Screened
+from rag.pipeline.prompt_preview import prompted
 
 LABELLED = "[{number}] {title} ({document}), {section}:\n{text}"
 

@@ -16,9 +16,9 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Chunk, Document, Finding, Query, Reply, Request, Sought, Span
 from rag.core.text.final_answer import Announced, awaited, concluded
-from rag.pipeline.checking import check
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.pipeline.reading import Reading
+from rag.pipeline.postprocess import check
+from rag.pipeline.prompt_assembly import Reading
 
 FINAL = "Final answer:"
 REQUEST = Request(Query("q", "?"), (Chunk(Span("d", 0, 1), "a"), Chunk(Span("d", 2, 3), "b")), ())

@@ -7,7 +7,7 @@ from typing import Any
 from rag.core.records import Message, Query, Turn
 from rag.core.text.tokens import count
 from rag.pipeline.pipeline import Pipeline
-from rag.pipeline.reading import Prepared
+from rag.pipeline.prompt_assembly import Prepared
 
 
 def after(query: Query, said: Sequence[str]) -> Query:

@@ -10,7 +10,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Chunk, Document, Finding, Hit, Material, Query, Ranking, Recalled, Request, Source
 from rag.core.roles import Framing, Memory, Prompt, Quoting, Screen
-from rag.pipeline.packing import Packed, pack
+from rag.pipeline.context_packing import Packed, pack
 
 
 @dataclass(frozen=True)
