@@ -19,9 +19,9 @@ from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import ALPHA, Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store.kept import AnswerParts, answer_parts
+from rag.execution.store.serialisation import AnswerParts, answer_parts
 from rag.execution.store.store import Store
-from rag.execution.sweep import results
+from rag.execution.sweep import trial_scores
 
 SUCCESS = "attack_success"
 ANSWERED = "token_recall"
@@ -167,7 +167,7 @@ def of(made: Plan, store: Store) -> Attacked:
 def _scores(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
     if SUCCESS not in trial.trial.config["metrics"] or store.read_meta(made.stages[trial.ends.score].entry) is None:
         return None
-    return results.of(trial, made, store).scores
+    return trial_scores.of(trial, made, store).scores
 
 
 def _answers(trial: PlannedTrial, made: Plan, store: Store) -> list[AnswerParts | None]:

@@ -18,9 +18,9 @@ from rag.core.roles import RankingMetric
 from rag.evaluation.scoring import Gold, judge, parse_column, score
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
-from rag.execution.graph.graph import Stage
-from rag.execution.graph.jobs import rankings_of
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.stage_graph import Stage
+from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.store.store import Entry, Store
 
 Floats = NDArray[np.float64]

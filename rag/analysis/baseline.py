@@ -24,8 +24,8 @@ from rag.core.roles import fingerprint
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import ELSEWHERE, Plan, PlannedTrial
 from rag.execution.store.store import Store
-from rag.execution.sweep import results
-from rag.execution.sweep.results import Result
+from rag.execution.sweep import trial_scores
+from rag.execution.sweep.trial_scores import Result
 
 FOLDER = Path("reports/baselines")
 MODELS = ("embedder", "reranker", "generator")
@@ -56,7 +56,7 @@ def path_of(experiment: str, folder: Path = FOLDER) -> Path:
 
 def of(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
     """The baseline that a trial makes which ran; DataError for one that did not."""
-    found = results.of(trial, made, store)
+    found = trial_scores.of(trial, made, store)
     config = trial.trial.config
     models = models_of(trial, made)
     kept = Result(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store.kept import AnswerParts, answer_parts
+from rag.execution.store.serialisation import AnswerParts, answer_parts
 from rag.execution.store.store import Store
 
 DONE = {

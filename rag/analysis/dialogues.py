@@ -28,10 +28,10 @@ from rag.evaluation.data import slices
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import summarise
 from rag.execution.graph import plan
-from rag.execution.graph.execute import Listener
-from rag.execution.graph.jobs import Job
+from rag.execution.graph.executors import Listener
 from rag.execution.graph.plan import Plan
-from rag.execution.store.kept import answer_parts
+from rag.execution.graph.stage_inputs import Job
+from rag.execution.store.serialisation import answer_parts
 
 HUMAN = ("queries=human", "generator=none", "metric=[recall]", "metrics=[recall@1]")
 """What makes of a trial the one that a person rewrites for, which answers nothing."""

@@ -9,7 +9,7 @@ from typing import Any
 from rag.api.tables import Table
 from rag.bundle import opened
 from rag.core.records import Answer, Query, Turn
-from rag.execution.sweep import answering
+from rag.execution.sweep import open_config
 from rag.pipeline.pipeline import Pipeline, Trace
 
 Said = Sequence[tuple[str, str]]
@@ -42,7 +42,7 @@ class PipelineAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """What `rag ask --json` prints."""
-        return answering.told(self.pipeline, self.trace, self.answer)
+        return open_config.told(self.pipeline, self.trace, self.answer)
 
     def __str__(self) -> str:
         return self.text
@@ -64,7 +64,7 @@ class OpenPipeline:
     def search(self, question: str, history: Said = ()) -> Table:
         """Find passages: one row each, with rank, score, chunk, section, text, and the ranks after each step."""
         trace = self.pipeline.trace(_query(question, history))
-        return Table.of(answering.provenance(self.pipeline, trace))
+        return Table.of(open_config.provenance(self.pipeline, trace))
 
 
 def open_pipeline(*overrides: str) -> OpenPipeline:
@@ -73,7 +73,7 @@ def open_pipeline(*overrides: str) -> OpenPipeline:
     Chunks and indexes come from the store, or are built into it. UserError for a config that cannot run.
     """
     named = [one if "=" in one or one.startswith("~") else f"trial={one}" for one in overrides]
-    return OpenPipeline(" ".join(named), answering.open_config(answering.config_of(named)))
+    return OpenPipeline(" ".join(named), open_config.open_config(open_config.config_of(named)))
 
 
 def open_bundle(path: str | Path) -> OpenPipeline:
@@ -83,6 +83,6 @@ def open_bundle(path: str | Path) -> OpenPipeline:
 
 
 def _query(question: str, history: Said) -> Query:
-    answering.asked(question)
+    open_config.asked(question)
     turns = (turn for asked, said in history for turn in (Turn("user", asked), Turn("assistant", said)))
     return Query("ask", question, tuple(turns))

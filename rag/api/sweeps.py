@@ -14,10 +14,10 @@ from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
 from rag.execution.graph.plan import ends_of
 from rag.execution.store.store import Store
-from rag.execution.sweep import conclusion, results
+from rag.execution.sweep import holdout, trial_scores
 from rag.execution.sweep import sweep as sweeps
-from rag.execution.sweep.conclusion import Conclusion
-from rag.execution.sweep.controls import Watch
+from rag.execution.sweep.ablations import Watch
+from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.sweep import Prepared, Sweep
 from rag.reporting.terminal import progress
@@ -53,7 +53,7 @@ class SweepResult:
         made = self.sweep.plan
         done = [one for one in made.trials if self.store.has(made.stages[one.ends.score].entry)]
         rows: list[tuple[Any, ...]] = []
-        for result in (results.of(one, made, self.store) for one in done):
+        for result in (trial_scores.of(one, made, self.store) for one in done):
             for question, values in zip(result.scores.query_ids, result.scores.values.tolist(), strict=True):
                 known = zip(result.scores.columns, values, strict=True)
                 rows += [
@@ -134,7 +134,7 @@ def open_sweep(name: str, overrides: Sequence[str] = ()) -> SweepResult:
     if missing:
         what = f"{len(missing)} of {len(done.board.rows)} trials have not run, the first is {missing[0]}"
         raise DataError(f"experiment {name}", what, f"run it first: rag sweep {name}")
-    return SweepResult(done, conclusion.reach(done, ready.store, ready.settings, None), ready.store)
+    return SweepResult(done, holdout.reach(done, ready.store, ready.settings, None), ready.store)
 
 
 def conduct(ready: Prepared, watch: Watch, show: Show | None = None) -> tuple[Sweep, Conclusion]:
@@ -145,13 +145,13 @@ def conduct(ready: Prepared, watch: Watch, show: Show | None = None) -> tuple[Sw
     ready.store.clear_orphans()
     with watch(ready.plan) as listen:
         done = sweeps.run(ready.plan, ready.store, ready.settings, listen)
-    concluded = conclusion.reach(done, ready.store, ready.settings, watch)
+    concluded = holdout.reach(done, ready.store, ready.settings, watch)
     if show:
         show(done, concluded)
     if stopped := done.stopped or concluded.stopped:
         raise stopped
     sweeps.write(done)
-    conclusion.write(done, concluded)
+    holdout.write(done, concluded)
     return done, concluded
 
 

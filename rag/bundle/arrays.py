@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rag.bundle.plain import json_of
 from rag.bundle.refusal import refused
 from rag.core.records import Arrays
-from rag.execution.store.entries import HEADER
+from rag.execution.store.entry_format import HEADER
 
 NPY = re.compile(
     rb"\x93NUMPY\x01\x00(?P<length>..)\{'descr': '(?P<type>[<|][biuf][1248])', 'fortran_order': False, "

@@ -16,7 +16,7 @@ from rag.config.experiment import load
 from rag.config.identity import digest
 from rag.core.errors import UserError
 from rag.execution.judges import calibration
-from rag.execution.judges.assessors import identity
+from rag.execution.judges.judge_report import identity
 
 
 def metrics_of(found: Measured) -> dict[str, dict[str, float | None]]:

@@ -14,13 +14,13 @@ from rag.core.errors import ConfigError, DataError
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
-from rag.execution.graph.graph import Stage
-from rag.execution.graph.jobs import Job, corpus_of
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store import upkeep
+from rag.execution.graph.stage_graph import Stage
+from rag.execution.graph.stage_inputs import Job, corpus_of
+from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
-from rag.execution.sweep import winner
+from rag.execution.sweep import selection
 from rag.execution.sweep.sweep import REPORTS, looked_up
 
 AGAIN = "run its sweep again: what has not changed is reused"
@@ -91,7 +91,7 @@ def named(what: str, folder: Path = REPORTS) -> tuple[str, str]:
         raise ConfigError(what, "is neither an experiment nor a trial", "write the name of a sweep, or trial=<id>")
     experiment = Path(what).stem
     try:
-        return experiment, str(winner.read(experiment, folder)["recommended"])
+        return experiment, str(selection.read(experiment, folder)["recommended"])
     except DataError:
         if best := _best(folder / experiment / "leaderboard.json"):
             return experiment, best
@@ -112,7 +112,7 @@ def measured(trial_id: str, experiment: str = "", folder: Path = REPORTS) -> Mea
     """A trial as it was swept; DataError where its data or its code changed since, or it has no scores. No model is asked."""
     trial_id, trial = looked_up(trial_id, folder)
     _check(trial.config)
-    store = upkeep.at(trial.config["store"])
+    store = maintenance.at(trial.config["store"])
     made = plan.assemble(Experiment(experiment, "", ()), [trial], store, Ledger(store, Terms(replay="only")))
     (planned,) = made.trials
     where = f"trial {trial_id} ({trial.name})"

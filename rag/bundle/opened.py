@@ -21,9 +21,9 @@ from rag.config.build import Components
 from rag.config.compose import plugins
 from rag.core.corpus import Corpus
 from rag.core.errors import MissingExtraError, UserError
-from rag.execution.graph.opening import open_pipeline
-from rag.execution.store.entries import Entry
-from rag.execution.sweep.answering import nodes_of, values_of
+from rag.execution.graph.open_pipeline import open_pipeline
+from rag.execution.store.entry_format import Entry
+from rag.execution.sweep.open_config import nodes_of, values_of
 from rag.pipeline.pipeline import Pipeline
 
 NONE: Mapping[str, Path] = MappingProxyType({})

@@ -13,8 +13,8 @@ from rag.bundle.refusal import refused
 from rag.config.build import TARGET
 from rag.config.identity import digest
 from rag.core.records import Message, Query, Recalled, Sought, Turn
-from rag.execution.graph.jobs import lived_of, rankings_of
-from rag.execution.store.kept import answer_parts, sought_of
+from rag.execution.graph.stage_inputs import lived_of, rankings_of
+from rag.execution.store.serialisation import answer_parts, sought_of
 from rag.pipeline.context_packing import hits
 from rag.pipeline.prompt_assembly import Prepared
 

@@ -29,8 +29,8 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
 from rag.core.records import Arrays, Document
-from rag.execution.store.entries import Entry, encode
-from rag.execution.sweep.answering import materials, values_of
+from rag.execution.store.entry_format import Entry, encode
+from rag.execution.sweep.open_config import materials, values_of
 
 QUERIES = 32
 """Golden questions that a bundle carries unless told: enough to notice a change, few enough for every start of a server."""

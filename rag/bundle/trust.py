@@ -19,7 +19,7 @@ from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.validation import check_fusion, check_typed
 from rag.core.errors import UserError
 from rag.core.roles import has_methods, protocols
-from rag.execution.graph.opening import SINGLE
+from rag.execution.graph.open_pipeline import SINGLE
 
 ROOMS = {role: room for role, room in build.ROOMS.items() if role not in ("loader", "dataset", "metric", "judge")}
 """Role of a bundle → the folder of `rag.components` that holds its components."""

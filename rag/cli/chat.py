@@ -24,7 +24,7 @@ def chat(overrides: Overrides = None) -> None:
     without a generator gets the default one; generator=…, prompt=…, queries=… beside trial=<id> take the place of its own.
     Ctrl-C drops the answer that is being given, Ctrl-D leaves. Questions can also come through a pipe, one a line.
     """
-    from rag.execution.sweep.answering import config_to_answer, open_config
+    from rag.execution.sweep.open_config import config_to_answer, open_config
     from rag.pipeline.session import Session
     from rag.reporting import terminal
 

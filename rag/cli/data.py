@@ -18,7 +18,7 @@ def check(name: str, overrides: Overrides = None, as_json: Json = False) -> None
     from rag.config.compose import plugins
     from rag.core.errors import together
     from rag.evaluation.data.validation import look
-    from rag.execution.sweep.answering import config_of
+    from rag.execution.sweep.open_config import config_of
     from rag.reporting import terminal
 
     config = config_of([f"dataset={name}", *(overrides or ())])

@@ -10,7 +10,7 @@ from rag.cli.options import Experiment, Json, Overrides, Place
 
 if TYPE_CHECKING:
     from rag.config.build import Components
-    from rag.execution.judges.labelled import Labelled
+    from rag.execution.judges.human_labels import Labelled
 
 judges = typer.Typer(no_args_is_help=True, help="Judges of faithfulness: how far one can be trusted.")
 app.add_typer(judges, name="judge")
@@ -33,7 +33,7 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
     """
     from rag.core.errors import ConfigError
     from rag.execution.judges.calibration import card_of, keep
-    from rag.execution.store import upkeep
+    from rag.execution.store import maintenance
     from rag.reporting import terminal
     from rag.reporting.terminal import cards
 
@@ -42,9 +42,9 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
         raise ConfigError("data", f"names {1 + len(more)} sets", "one set: a card is about one")
     judge = components.role("judge", node)
     with terminal.Waiting(f"{name} judges {len(data.cases):,} texts of {data.name} …"):
-        found = card_of(judge, data, components.identity(node, "judge"), upkeep.at(store))
+        found = card_of(judge, data, components.identity(node, "judge"), maintenance.at(store))
     terminal.print_json(found.to_json()) if as_json else cards.card(name, found)
-    keep(found, upkeep.at(store))  # After it is shown: what took minutes is not lost with a store that cannot be written.
+    keep(found, maintenance.at(store))  # After it is shown: what took minutes is not lost with a store that cannot be written.
 
 
 @judges.command()
@@ -75,7 +75,7 @@ def agree(experiment: Experiment, overrides: Overrides = None, as_json: Json = F
     """Say how far the judges of a finished sweep agree about the same answers: their order, and which are faithful."""
     from rag.config.experiment import load
     from rag.core.errors import DataError
-    from rag.execution.judges.concordance import concordances
+    from rag.execution.judges.judge_agreement import concordances
     from rag.execution.sweep import sweep
     from rag.reporting import terminal
 
@@ -94,8 +94,8 @@ def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tu
     """Name and config of the judge, what builds it, and the sets of labels; what its parts compute is kept in the store."""
     from rag.config.compose import compose, hydra_ready, resolve
     from rag.execution.graph.plan import components_for
-    from rag.execution.judges.labelled import labelled
-    from rag.execution.store import upkeep
+    from rag.execution.judges.human_labels import labelled
+    from rag.execution.store import maintenance
 
     known = dict(part.split("=", 1) for part in chosen if part.startswith(("judge=", "data=")))
     others = [part for part in chosen if not part.startswith(("judge=", "data="))]
@@ -103,4 +103,4 @@ def _chosen(chosen: Sequence[str], usual: str, store: str = ".rag/store") -> "tu
     with hydra_ready():
         config = resolve(compose([f"judge={name}", *others]))
     data = [labelled(one) for one in known.get("data", usual).split(",")]
-    return name, config["judge"], components_for(upkeep.at(store)), data
+    return name, config["judge"], components_for(maintenance.at(store)), data

@@ -23,7 +23,7 @@ def show(question: str, overrides: Overrides = None, said: Said = None, as_json:
 
     With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
     """
-    from rag.execution.sweep.answering import asked, config_to_answer, open_config
+    from rag.execution.sweep.open_config import asked, config_to_answer, open_config
     from rag.pipeline.prompt_preview import after, prompted
     from rag.reporting import terminal
 

@@ -12,7 +12,7 @@ from rag.cli.options import Json, Overrides
 @app.command()
 def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show where each came from."""
-    from rag.execution.sweep.answering import asked, config_of, open_config, provenance
+    from rag.execution.sweep.open_config import asked, config_of, open_config, provenance
     from rag.reporting import terminal
 
     query = asked(question)
@@ -34,7 +34,7 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
 
     With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
     """
-    from rag.execution.sweep.answering import asked, config_to_answer, open_config, told
+    from rag.execution.sweep.open_config import asked, config_to_answer, open_config, told
     from rag.reporting import terminal
 
     query = asked(question)

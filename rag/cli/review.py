@@ -54,7 +54,7 @@ def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFil
     from rag.config.compose import plugins
     from rag.core.errors import ConfigError
     from rag.evaluation.data.review.question_file import QuestionFile
-    from rag.execution.sweep.answering import config_of
+    from rag.execution.sweep.open_config import config_of
 
     config = config_of([f"dataset={name}", *overrides])
     components = Components(plugins())

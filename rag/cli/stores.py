@@ -11,20 +11,20 @@ from rag.cli.options import Json, Place
 @stores.command()
 def stats(store: Place = ".rag/store", as_json: Json = False) -> None:
     """Count what is in the store."""
-    from rag.execution.store import upkeep
+    from rag.execution.store import maintenance
     from rag.reporting import terminal
 
-    found = upkeep.stats(upkeep.existing(store))
+    found = maintenance.stats(maintenance.existing(store))
     terminal.print_json(found) if as_json else terminal.spaces(found)
 
 
 @stores.command()
 def verify(store: Place = ".rag/store", as_json: Json = False) -> None:
     """Read every entry; remove those that are damaged, so that they are computed again."""
-    from rag.execution.store import upkeep
+    from rag.execution.store import maintenance
     from rag.reporting import terminal
 
-    found = upkeep.verify(upkeep.existing(store))
+    found = maintenance.verify(maintenance.existing(store))
     said = f"{found['entries']} entries read, {len(found['damaged'])} damaged and removed."
     terminal.print_json(found) if as_json else terminal.out.print(said)
 
@@ -36,9 +36,9 @@ def gc(
     as_json: Json = False,
 ) -> None:
     """Remove old stage results and what killed processes left; vectors, scores by pair and replies stay."""
-    from rag.execution.store import upkeep
+    from rag.execution.store import maintenance
     from rag.reporting import terminal
 
-    found = upkeep.collect(upkeep.existing(store), days)
+    found = maintenance.collect(maintenance.existing(store), days)
     said = f"{found['removed']} entries and {found['orphans']} left-overs removed, {found['bytes']:,} bytes."
     terminal.print_json(found) if as_json else terminal.out.print(said)

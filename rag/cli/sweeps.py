@@ -18,12 +18,12 @@ from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overri
 def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """Show what a sweep would run and reuse, and what it would take. Nothing is computed."""
     from rag.config.experiment import load
-    from rag.execution.graph import unread
+    from rag.execution.graph import unread_trials
     from rag.execution.sweep import sweep
     from rag.reporting import terminal
 
     ready = sweep.prepare(load(experiment, overrides or ()))
-    shares = unread.of(ready.plan, ready.store)
+    shares = unread_trials.of(ready.plan, ready.store)
     terminal.print_json(ready.plan.to_json() | {"unread": shares}) if as_json else terminal.planned(ready.plan, shares)
 
 
@@ -81,7 +81,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
     """Print what a sweep found."""
     from rag.analysis import checked
-    from rag.execution.judges import assessors, concordance
+    from rag.execution.judges import judge_agreement, judge_report
     from rag.execution.sweep import sweep
     from rag.reporting import terminal
 
@@ -93,23 +93,23 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
         return
     terminal.swept(done, told, sweep.folder_of(done), called)
     terminal.tallies(checked.of(*stored))
-    judges, asking = assessors.assessors(*stored), assessors.asking(*stored)
+    judges, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
     known = {judge.identity for judge in (*judges, *asking)}
     judges += [judge for judge in told.controls.judges if judge.identity not in known]
-    terminal.judges(judges, concordance.concordances(*stored), asking)
+    terminal.judges(judges, judge_agreement.concordances(*stored), asking)
 
 
 @app.command()
 def track(experiment: Experiment, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
     from rag.config.experiment import load
-    from rag.execution.sweep import conclusion, sweep
+    from rag.execution.sweep import holdout, sweep
     from rag.reporting import terminal
     from rag.tracking import runs
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     done = runs.recall(ready.plan, ready.store)
-    told = conclusion.reach(done, ready.store, ready.settings, None)
+    told = holdout.reach(done, ready.store, ready.settings, None)
     later = shlex.join(["rag", "track", experiment, *(overrides or ())])
     _, missing = runs.send(done, ready.store, later, told.controls, told.winner)
     _say_untraced(missing)

@@ -58,7 +58,7 @@ class Experiment:
     `controls` says that the recommended trial, where it generates answers, is also run without contexts, with those of other
     questions, and with the gold. `answers` are metrics of answers that are measured of the recommended trial and its controls,
     beside those that all trials are measured by: what a judge costs is then paid once, and not for every trial. `recommend`
-    says how a trial is chosen (`rag.execution.sweep.winner.rule`).
+    says how a trial is chosen (`rag.execution.sweep.selection.rule`).
     """
 
     name: str

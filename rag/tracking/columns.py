@@ -8,7 +8,7 @@ from rag.core.redaction import plain
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.objective import Objective
-from rag.execution.sweep.winner import Winner
+from rag.execution.sweep.selection import Winner
 
 ROLES = ("chunker", "embedder", "index", "fusion", "reranker", "selector", "generator")
 """The roles whose choices stand in columns of every trial; axes add their own."""

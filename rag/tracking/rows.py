@@ -6,9 +6,9 @@ from typing import Any
 from rag.core.corpus import Corpus
 from rag.core.records import Example, Span
 from rag.evaluation.scoring import Scores
-from rag.execution.graph.jobs import corpus_of, rankings_of, replies_of
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store.kept import answer_parts
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
+from rag.execution.store.serialisation import answer_parts
 from rag.execution.store.store import Store
 from rag.tracking.traces import LIMIT, QuestionRecord
 from rag.tracking.tracking import Table

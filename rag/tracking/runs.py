@@ -16,13 +16,13 @@ from rag.core.errors import ServiceError, UserError
 from rag.core.redaction import plain, shown
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.judges.assessors import Assessor, assessors
+from rag.execution.judges.judge_report import Assessor, assessors
 from rag.execution.store.store import Store
 from rag.execution.sweep import leaderboard
-from rag.execution.sweep.controls import Controlled
+from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.leaderboard import Row
+from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
-from rag.execution.sweep.winner import Winner
 from rag.tracking import columns, rows, traces, tracking
 from rag.tracking.tracking import SweepRecord, TrialRecord
 

@@ -14,7 +14,7 @@ from rag.components.indexes.faiss_flat import FlatSearcher
 from rag.config.experiment import ad_hoc
 from rag.core.errors import DataError
 from rag.core.rankings import Rankings
-from rag.execution.sweep import results, sweep
+from rag.execution.sweep import sweep, trial_scores
 from rag.reporting.terminal import audits
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=40")
@@ -84,7 +84,7 @@ def test_what_is_lost_is_the_difference_of_trials_with_one_index(here: Path, gol
     means = {}
     for index, lossy in (("[faiss_ivf]", LOSSY), ("[dense]", ())):
         ready = ran(golden, f"index={index}", "fusion=single", "depth=10", "metrics=[ndcg@10,recall@10]", *lossy)
-        scores = results.of(ready.plan.trials[0], ready.plan, ready.store).scores
+        scores = trial_scores.of(ready.plan.trials[0], ready.plan, ready.store).scores
         means[index] = np.nanmean(scores.values, axis=0)
     assert (found.metric.approximate, found.recall.approximate) == pytest.approx(tuple(means["[faiss_ivf]"]))
     assert (found.metric.exact, found.recall.exact) == pytest.approx(tuple(means["[dense]"]))

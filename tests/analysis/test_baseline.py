@@ -12,7 +12,7 @@ from rag.analysis import baseline
 from rag.analysis.baseline import Baseline
 from rag.core.errors import DataError, StoreError
 from rag.evaluation.scoring import Scores
-from rag.execution.sweep.results import Result
+from rag.execution.sweep.trial_scores import Result
 
 CONFIG = {"chunker": {"_target_": "rag.components.chunkers.fixed.FixedChunker", "size": 40}, "k": 5}
 

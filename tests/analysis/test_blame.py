@@ -20,8 +20,8 @@ from rag.core.errors import ConfigError, DataError
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Evidence, Example, Query, Reply, Span
 from rag.evaluation.scoring import Scores, gold_table, judge
-from rag.execution.graph.jobs import replies_of
 from rag.execution.graph.plan import Plan
+from rag.execution.graph.stage_inputs import replies_of
 from rag.execution.store.store import Entry, Store
 from rag.execution.sweep import sweep
 

@@ -14,7 +14,7 @@ from rag.config.search_space import Trial
 from rag.core.errors import ConfigError, ProblemsError
 from rag.execution.graph import plan
 from rag.execution.store.store import Store
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 
 TURNS: list[dict[str, Any]] = [
     {"id": "f-1", "text": "Do dogs travel to Holm?", "turn": 1, "quote": ["ferry.md", "Dogs travel free"]},

@@ -27,7 +27,7 @@ from rag.core.records import Document, Evidence, Example, Query, Span
 from rag.evaluation.scoring import gold_table, judge, score
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
-from rag.execution.sweep import results, sweep
+from rag.execution.sweep import sweep, trial_scores
 
 METRICS = {"recall": Recall(), "hit": Hit(), "map": AveragePrecision(), "mrr": ReciprocalRank(), "ndcg": DiscountedGain()}
 COLUMNS = [f"{name}@{cut}" for name in METRICS for cut in range(1, 6)]
@@ -170,7 +170,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Store]:
 
 
 def column_of(made: Plan, store: Store, number: int, column: str) -> np.ndarray:
-    return results.of(made.trials[number], made, store).scores.column(column)
+    return trial_scores.of(made.trials[number], made, store).scores.column(column)
 
 
 @pytest.mark.parametrize("column", ["ndcg@10", "recall@5", "token_f1"])

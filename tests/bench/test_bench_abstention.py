@@ -9,7 +9,7 @@ from bench.measuring import DATA, Report, needs_data, rag
 from rag.config.build import Components
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
-from rag.execution.sweep.answering import config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config
 
 pytestmark = [pytest.mark.bench, needs_data]
 

@@ -10,7 +10,7 @@ from rag.config.build import Components
 from rag.core.records import Chunk, Document, Example, Reply, Request, Span
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 
 pytestmark = pytest.mark.bench
 

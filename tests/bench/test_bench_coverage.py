@@ -13,8 +13,8 @@ from scipy import stats
 from rag.evaluation.statistics.paired import FEW, family
 from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers, effective, standard_error
 from rag.evaluation.statistics.summary import interval
-from rag.execution.sweep import results
-from rag.execution.sweep.winner.contest import plausible
+from rag.execution.sweep import trial_scores
+from rag.execution.sweep.selection.contest import plausible
 
 pytestmark = pytest.mark.bench
 
@@ -65,7 +65,7 @@ def populations(bench: Path) -> Iterator[Population]:
     sets += [("chroma-a", "chroma", "dataset.path=${data}/chroma-a"), ("handbook", "handbook", "k=5")]
     for name, dataset, path in sets:
         done, store = swept(declared(bench / "study.yaml", "Which?", dataset, (*FIXED, path), AXES))
-        found = [results.of(trial, done.plan, store).scores.column("ndcg@10") for trial in done.plan.trials]
+        found = [trial_scores.of(trial, done.plan, store).scores.column("ndcg@10") for trial in done.plan.trials]
         scores, cluster = np.stack(found, axis=1), cluster_numbers(done.plan.trials[0].golden.examples)
         known = ~np.isnan(scores).any(axis=1)
         yield Population(name, scores[known], np.unique(cluster[known], return_inverse=True)[1].astype(np.int64))

@@ -15,7 +15,7 @@ from rag.components.judges.local import LocalJudge
 from rag.config.build import Components
 from rag.evaluation.statistics.prediction_powered import powered_mean
 from rag.execution.judges.calibration import Card, calibrate
-from rag.execution.judges.labelled import labelled
+from rag.execution.judges.human_labels import labelled
 
 pytestmark = [pytest.mark.bench, needs_data]
 

@@ -26,7 +26,7 @@ import bm25s, faiss  # else many kills would only hit imports
 
 from rag.execution.graph import plan
 from rag.execution.sweep import sweep
-from rag.execution.store import upkeep
+from rag.execution.store import maintenance as upkeep
 from rag.config.experiment import load
 from rag.execution.store.store import Store
 

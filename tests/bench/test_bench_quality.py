@@ -10,8 +10,8 @@ from bench.measuring import DATA, Report, declared, means, needs_data, swept
 
 from rag.evaluation.data import trec
 from rag.evaluation.scoring import Scores, document_rankings
-from rag.execution.graph.jobs import corpus_of, rankings_of
 from rag.execution.graph.plan import PlannedTrial
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store
 from rag.execution.sweep.sweep import Sweep
 

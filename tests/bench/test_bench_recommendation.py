@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rag.evaluation.statistics.resampling import cluster_numbers
-from rag.execution.sweep.winner import Entrant, Field, Mean, Rule, decide, race
-from rag.execution.sweep.winner.decision import cheapest
+from rag.execution.sweep.selection import Entrant, Field, Mean, Rule, decide, race
+from rag.execution.sweep.selection.decision import cheapest
 
 pytestmark = pytest.mark.bench
 

@@ -21,7 +21,7 @@ import pytest
 from bench.measuring import DATA, ROOT, Report, needs_data
 
 from rag.bundle.seal import seal
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 
 pytestmark = [pytest.mark.bench, needs_data]
 

@@ -10,7 +10,7 @@ from bench.measuring import ROOT, Report, declared, median_seconds, needs_data, 
 
 from rag.core.records import Query
 from rag.evaluation.scoring import Judged, score, summarise
-from rag.execution.sweep.answering import config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config
 
 pytestmark = pytest.mark.bench
 

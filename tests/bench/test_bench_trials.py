@@ -7,7 +7,7 @@ import pytest
 from bench.measuring import Report, declared, largest, rag, timed, write_thousand
 from support.chromium import chromium
 
-from rag.execution.sweep.winner.contest import plausible
+from rag.execution.sweep.selection.contest import plausible
 
 pytestmark = pytest.mark.bench
 

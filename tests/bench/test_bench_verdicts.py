@@ -14,9 +14,9 @@ from rag.analysis.compare import Comparison, compare
 from rag.evaluation.statistics import effects, resampling
 from rag.evaluation.statistics.paired import family
 from rag.execution.store.store import Store
-from rag.execution.sweep import results
+from rag.execution.sweep import trial_scores
+from rag.execution.sweep.selection.contest import plausible
 from rag.execution.sweep.sweep import Sweep
-from rag.execution.sweep.winner.contest import plausible
 
 pytestmark = pytest.mark.bench
 
@@ -202,7 +202,7 @@ def bm25(bench: Path, collection: Path, axes: dict[str, dict[str, str]]) -> tupl
 
 def compared(done: Sweep, store: Store, base: str, *others: str) -> Iterator[Comparison]:
     """Every other trial against the base, in all metrics, as one family."""
-    found = {trial.trial.name: results.of(trial, done.plan, store) for trial in done.plan.trials}
+    found = {trial.trial.name: trial_scores.of(trial, done.plan, store) for trial in done.plan.trials}
     golden = done.plan.trials[0].golden
     yield from compare(found[base], [found[name] for name in others], golden, METRICS, ()).rows
 
@@ -252,7 +252,7 @@ def test_on_scifact_words_matter_and_counting_does_not(bench: Path) -> None:
 
 
 def sentence(done: Sweep, store: Store) -> str:
-    found = [results.of(trial, done.plan, store) for trial in done.plan.trials]
+    found = [trial_scores.of(trial, done.plan, store) for trial in done.plan.trials]
     axes = {"words": tuple(WORDS), "bm25": tuple(K1_B)}
     trials = [(result.choices, result.scores.column("ndcg@10")) for result in found]
     return effects.of(trials, np.arange(len(trials[0][1])), axes).sentence

@@ -19,7 +19,7 @@ from rag.bundle.opened import open_bundle
 from rag.bundle.refusal import BundleError
 from rag.bundle.seal import Plain
 from rag.core.records import Query
-from rag.execution.store.entries import Entry, decode, encode
+from rag.execution.store.entry_format import Entry, decode, encode
 
 TIMES = 120
 NUMBERS = (-1, -2, 0, 1, 2, 127, 2**15, 2**31 - 1, -(2**31), 10**6, 1 << 40)

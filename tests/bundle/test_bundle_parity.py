@@ -31,7 +31,7 @@ from rag.bundle.trust import ROOMS
 from rag.core.errors import DataError, ServiceError
 from rag.core.files import shipped
 from rag.core.records import Message, Query, Recalled, Sought, Turn
-from rag.execution.store.entries import Entry
+from rag.execution.store.entry_format import Entry
 from rag.pipeline import pipeline as pipelines
 
 PIPELINES = {

@@ -9,7 +9,7 @@ from rag.bundle.trust import ROOMS, SEVERAL, check_config, check_roles
 from rag.config.build import Components
 from rag.config.identity import without_runtime
 from rag.core.files import shipped
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 
 
 def choices(role: str) -> list[str]:

@@ -21,7 +21,7 @@ from rag.bundle.seal import Sealed, export
 from rag.core.errors import ConfigError, DataError, StoreError, UserError
 from rag.core.models.pinned import sha256
 from rag.core.records import Document
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError
 from rag.core.models.pinned import PinnedModel
 from rag.core.records import Query
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 
 COMMIT = "a" * 40
 EMBEDDER = "rag.components.embedders.sentence_transformer.SentenceTransformerEmbedder"

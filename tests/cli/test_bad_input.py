@@ -601,7 +601,7 @@ def test_a_report_that_cannot_be_written_loses_nothing(rag: Verb) -> None:
 
 
 def test_a_scheduler_that_does_not_answer(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.execution.graph.workers.PATIENCE", 0.5)
+    monkeypatch.setattr("rag.execution.graph.dask_cluster.PATIENCE", 0.5)
     said = rag(*RUN, "execute=cluster", "execute.address=tcp://127.0.0.1:9")
     assert_refused(said, "execute.address", "no scheduler answers at tcp://127.0.0.1:9", "dask scheduler")
 

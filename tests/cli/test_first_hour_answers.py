@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag.core.records import Answer
-from rag.execution.sweep.answering import asked, config_of, open_config
+from rag.execution.sweep.open_config import asked, config_of, open_config
 from rag.pipeline.pipeline import Pipeline
 
 HOME = Path(__file__).parents[2]

@@ -137,7 +137,7 @@ HOSTILE: list[Any] = [
     "rag.execution.store.store.Path",
     "rag.execution.store.store.Store",
     "rag.execution.store.store.fsspec.open",
-    "rag.execution.graph.execute.ClusterExecutor",
+    "rag.execution.graph.executors.ClusterExecutor",
     "rag.config.build.Components",
     "rag.cli.main",
     "rag.__main__.main",

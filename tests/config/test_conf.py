@@ -16,7 +16,7 @@ from rag.config.experiment import load
 from rag.config.validation import check
 from rag.core.errors import ProblemsError
 from rag.core.roles import ROLES, SEVERAL
-from rag.execution.graph.execute import executor_of
+from rag.execution.graph.executors import executor_of
 from rag.execution.graph.plan import components_for
 from rag.execution.store.store import Store
 

@@ -20,7 +20,7 @@ from rag.config.search_space import Trial
 from rag.core.roles import runtime_names
 from rag.execution.graph import plan
 from rag.execution.store.store import Store
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 
 rag = pytest.fixture(verb)
 CONF = shipped("conf")

@@ -12,11 +12,11 @@ from rag.config.experiment import Trial, ad_hoc, load
 from rag.config.validation import CONTROLS, OF_READING
 from rag.core.errors import UserError
 from rag.execution.graph import plan
-from rag.execution.graph.jobs import replies_of
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.stage_inputs import replies_of
 from rag.execution.store.store import Store
-from rag.execution.sweep import results, sweep
-from rag.execution.sweep.answering import open_config
+from rag.execution.sweep import sweep, trial_scores
+from rag.execution.sweep.open_config import open_config
 
 GENERATING = ["embedder=hashing", "embedder.dimensions=64", "latency=2", "generator=extractive", "k=2", "chunker=fixed"]
 
@@ -42,7 +42,7 @@ def replies(trial: PlannedTrial, made: Plan, store: Store) -> list[str]:
 
 
 def mean(trial: PlannedTrial, made: Plan, store: Store, column: str) -> float:
-    return float(np.nanmean(results.of(trial, made, store).scores.column(column)))
+    return float(np.nanmean(trial_scores.of(trial, made, store).scores.column(column)))
 
 
 def test_every_control_runs_and_reads_what_it_says(swept: Any) -> None:

@@ -14,7 +14,7 @@ from rag.core.assessments import PARTS, Assessment, Case, Cited, Claim, Spent, V
 from rag.core.records import Answer, Chunk, Hit, Query, Reply, Sought, Span
 from rag.core.text.refusals import claims
 from rag.evaluation.answer_judging import Counted, assess, counted
-from rag.execution.store.kept import assessment_of, plain
+from rag.execution.store.serialisation import assessment_of, plain
 
 CONTEXTS = ("red blue", "green", "red", "lost")
 

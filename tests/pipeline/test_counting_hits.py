@@ -19,10 +19,10 @@ from rag.core.rankings import Rankings
 from rag.core.records import Document, Evidence, Example, Query, Span
 from rag.evaluation.gold_matching import judge
 from rag.evaluation.gold_table import gold_table
-from rag.execution.graph.jobs import rankings_of
 from rag.execution.graph.plan import PlannedTrial
+from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.sweep import sweep
-from rag.execution.sweep.answering import config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.steps import select
 from rag.serve.fates import fates
 

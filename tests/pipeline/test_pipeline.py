@@ -19,9 +19,9 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Hit, Query, Reply, Sought, Span
-from rag.execution.graph.jobs import answers_of, corpus_of, rankings_of
+from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
 from rag.execution.sweep import sweep
-from rag.execution.sweep.answering import open_config
+from rag.execution.sweep.open_config import open_config
 from rag.pipeline import steps
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "latency=0", "chunker.size=60", "k=3")

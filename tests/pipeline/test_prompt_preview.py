@@ -10,9 +10,9 @@ from rag.analysis.blame import STAGES
 from rag.analysis.blame.reader import Reader
 from rag.config.experiment import ad_hoc
 from rag.core.text.tokens import count
-from rag.execution.graph.jobs import answers_of, corpus_of
+from rag.execution.graph.stage_inputs import answers_of, corpus_of
 from rag.execution.sweep import sweep
-from rag.execution.sweep.answering import open_config
+from rag.execution.sweep.open_config import open_config
 
 GIVEN = [
     "dataset=native",

@@ -14,7 +14,7 @@ from rag.components.queries.turns import TypedTurns
 from rag.core.corpus import Corpus
 from rag.core.errors import UserError
 from rag.core.records import Document, Query, Sought, Span, Turn
-from rag.execution.sweep.answering import config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.search_filter import EVERYTHING, Scope, narrowed
 from rag.pipeline.steps import chunk

@@ -9,7 +9,7 @@ from support.small_set import write_golden
 
 from rag.core.errors import DataError, ServiceError
 from rag.core.records import Answer, Example, Finding, Query, Reply, Request, Turn
-from rag.execution.sweep.answering import config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.live_history import UNSAID, lived, said
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.session import Session

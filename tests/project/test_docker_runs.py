@@ -20,7 +20,7 @@ from support.ports import free_port
 from support.small_set import write_golden
 
 from rag.bundle.seal import seal
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 from rag.serve.keys import hashed, new_key
 from rag.serve.settings import Settings
 

@@ -17,7 +17,7 @@ from rag.core.errors import UserError
 from rag.core.rankings import Rankings
 from rag.core.records import Query, Sought, Vectors
 from rag.core.roles import Fusion
-from rag.execution.sweep.answering import config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search_filter import Scope
 from rag.serve.batching import Batcher, Found

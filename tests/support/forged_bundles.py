@@ -17,8 +17,8 @@ from rag.bundle.archive import FRAME
 from rag.bundle.opened import open_bundle
 from rag.bundle.refusal import BundleError
 from rag.bundle.seal import Plain, seal
-from rag.execution.store.entries import Entry, decode, encode
-from rag.execution.sweep.answering import config_of
+from rag.execution.store.entry_format import Entry, decode, encode
+from rag.execution.sweep.open_config import config_of
 
 Change = Callable[[Path], object]
 

@@ -14,7 +14,7 @@ from support.running_server import Running, running
 from support.scripted_server import Exchange, Script, Step
 
 from rag.bundle.seal import seal
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 
 HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [a](javascript:window.pwned=1) </td></div>'
 TEXTS = {

@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from support.small_set import write_golden
 
 from rag.bundle.seal import seal
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 from rag.serve import problems
 from rag.serve.app import create_app
 from rag.serve.connections import BoundedConnection

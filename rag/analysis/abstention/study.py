@@ -16,12 +16,12 @@ from rag.core.records import SPLITS, Example, Hit
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.agreement import Estimate
 from rag.execution.graph import plan
-from rag.execution.graph.execute import Listener, executor_of
-from rag.execution.graph.jobs import answers_of, corpus_of, rankings_of
+from rag.execution.graph.executors import Listener, executor_of
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store import looks, upkeep
+from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
+from rag.execution.store import holdout_log, maintenance
 from rag.execution.store.store import Entry, Store
-from rag.execution.sweep.answering import config_to_answer
+from rag.execution.sweep.open_config import config_to_answer
 
 FLOOR = "retrieval_floor"
 FLOORS = "rag.components.checks.retrieval_floor.RetrievalFloorCheck"
@@ -41,7 +41,9 @@ class Study:
         """Run what is missing; the holdout is measured, which is a look at it. DataError with the reason where it fails."""
         golden = self.trial.golden
         if golden.sizes.get(SPLITS[1]):
-            looks.look(self.store, golden.split(SPLITS[1]).golden_digest, [self.trial.trial_id], self.made.experiment.name)
+            holdout_log.look(
+                self.store, golden.split(SPLITS[1]).golden_digest, [self.trial.trial_id], self.made.experiment.name
+            )
         outcomes = executor_of(self.trial.trial.config["execute"]).run(self.made, self.store, listen)
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:
@@ -111,7 +113,7 @@ def prepare(overrides: Sequence[str], correct: str) -> Study:
     floor = floors[0] if floors else {**shipped["check"][FLOOR], "embedder": config["embedder"]}
     measured = {metric: config["metric"].get(metric) or shipped["metric"][metric]}
     changed = {"check": checks, "metric": measured, "metrics": [correct], "latency": 0, "split": "all"}
-    store = upkeep.at(config["store"])
+    store = maintenance.at(config["store"])
     name = " ".join(overrides) or "the default config"
     made = plan.assemble(Experiment("abstention", "", ()), [Trial(name, {}, {**config, **changed})], store)
     (trial,) = made.trials

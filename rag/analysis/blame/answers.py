@@ -7,10 +7,10 @@ import numpy as np
 from rag.components.metrics.squad import normalised
 from rag.core.records import Example, Reply
 from rag.evaluation.scoring import Scores, parse_column
-from rag.execution.graph.jobs import replies_of
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.stage_inputs import replies_of
 from rag.execution.store.store import Store
-from rag.execution.sweep import results
+from rag.execution.sweep import trial_scores
 
 WRONG = 0.5
 """An answer is taken for wrong where no reference stands in it and every answer metric is below this."""
@@ -35,7 +35,7 @@ def wrong(trial: PlannedTrial, made: Plan, store: Store) -> frozenset[str]:
     entry = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
     if entry is None:
         return frozenset()
-    scores, k = results.of(trial, made, store).scores, trial.trial.config["k"]
+    scores, k = trial_scores.of(trial, made, store).scores, trial.trial.config["k"]
     answered = zip(replies_of(entry), trial.golden.examples, strict=True)
     return frozenset(
         example.query.query_id

@@ -11,8 +11,8 @@ from rag.core.corpus import Corpus
 from rag.core.records import Example, Span
 from rag.evaluation.gold_table import ranges
 from rag.evaluation.scoring import Gold
-from rag.execution.graph.graph import Stage
 from rag.execution.graph.plan import PlannedTrial
+from rag.execution.graph.stage_graph import Stage
 
 STAGES = (
     "not in the corpus",

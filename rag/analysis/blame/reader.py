@@ -11,8 +11,8 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.evaluation.scoring import Gold, judge
 from rag.execution.graph.engine import Runner
-from rag.execution.graph.jobs import corpus_of, rankings_of
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store
 
 

@@ -13,7 +13,7 @@ from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import Slice, shrunk
 from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
-from rag.execution.sweep.results import Result
+from rag.execution.sweep.trial_scores import Result
 
 __all__ = ["BRIDGES", "Comparison", "Table", "common_columns", "comparable", "compare"]
 

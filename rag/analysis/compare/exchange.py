@@ -8,8 +8,8 @@ from rag.core.records import Example, Span
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.trec import write_qrels, write_run
 from rag.evaluation.scoring import document_rankings
-from rag.execution.graph.jobs import corpus_of, rankings_of
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rag.core.errors import ConfigError, DataError, closest
 from rag.evaluation.data.golden import Golden
-from rag.execution.sweep.results import Result, question_digest
+from rag.execution.sweep.trial_scores import Result, question_digest
 
 BRIDGES = {
     "questions": ("golden", "the questions that say the same in both are compared"),

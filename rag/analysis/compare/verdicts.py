@@ -17,12 +17,12 @@ from rag.evaluation.data.slices import Slice
 from rag.evaluation.data.slices import of as slices_of
 from rag.execution.graph import plan
 from rag.execution.graph.plan import PlannedTrial
-from rag.execution.store import upkeep
+from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
-from rag.execution.sweep import results
+from rag.execution.sweep import trial_scores
 from rag.execution.sweep.objective import USUAL
-from rag.execution.sweep.results import Result, question_digest
 from rag.execution.sweep.sweep import REPORTS, looked_up
+from rag.execution.sweep.trial_scores import Result, question_digest
 
 AGAIN = "run its sweep again: what has not changed is reused"
 
@@ -116,7 +116,7 @@ def _measured(trials: Mapping[str, Trial], folder: Path) -> dict[str, Side]:
 
 
 def _of_store(root: str, trials: Mapping[str, Trial], folder: Path) -> Iterator[tuple[str, Side]]:
-    store = upkeep.at(root)
+    store = maintenance.at(root)
     try:
         # They ran under budgets of their own; here nothing runs.
         made = plan.assemble(Experiment("compare", "", ()), list(trials.values()), store, Ledger(store, Terms()))
@@ -129,7 +129,7 @@ def _of_store(root: str, trials: Mapping[str, Trial], folder: Path) -> Iterator[
             raise DataError(f"trial {trial_id} ({planned.trial.name})", what, AGAIN)
         if store.read_meta(made.stages[planned.ends.score].entry) is None:
             raise _without_scores(planned, folder)
-        yield trial_id, Side(results.of(planned, made, store), planned.golden)
+        yield trial_id, Side(trial_scores.of(planned, made, store), planned.golden)
 
 
 def _without_scores(trial: PlannedTrial, folder: Path) -> DataError:
@@ -174,6 +174,6 @@ def _golden(result: Result) -> Golden:
     if data is None and "${data}" in json.dumps(result.config):
         raise no_data(result.name)
     config = json.loads(json.dumps(result.config).replace("${data}", str(data)))
-    components = plan.components_for(upkeep.at(".rag/store"))
+    components = plan.components_for(maintenance.at(".rag/store"))
     loader, questions = (components.role(role, config[role]) for role in ("loader", "dataset"))
     return golden.load(loader, questions).split(str(config["split"]))

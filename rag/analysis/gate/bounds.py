@@ -15,7 +15,7 @@ from rag.core.roles import AssessedMetric
 from rag.evaluation.scoring import parse_column
 from rag.execution.judges.calibration import cards
 from rag.execution.sweep.objective import Bound
-from rag.execution.sweep.results import Result
+from rag.execution.sweep.trial_scores import Result
 
 CARDS = "cards"
 """The space of the store where the card of a metric that is a judge of its own lies, by the identity of the metric."""

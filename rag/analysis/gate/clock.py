@@ -16,11 +16,11 @@ from rag.core.errors import UserError
 from rag.core.records import Example
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
-from rag.execution.graph.graph import Graph, Stage
-from rag.execution.graph.jobs import corpus_of
-from rag.execution.graph.opening import open_pipeline
+from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.plan import components_for
-from rag.execution.graph.stages import add_trial
+from rag.execution.graph.stage_graph import Graph, Stage
+from rag.execution.graph.stage_inputs import corpus_of
+from rag.execution.graph.trial_graph import add_trial
 from rag.execution.store.store import Entry, Store
 from rag.pipeline.pipeline import Pipeline
 

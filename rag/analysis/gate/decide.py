@@ -23,7 +23,7 @@ from rag.evaluation.data import slices
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
-from rag.execution.sweep.results import Result
+from rag.execution.sweep.trial_scores import Result
 
 PASS: Final = "PASS"  # noqa: S105
 FAIL: Final = "FAIL"

@@ -10,7 +10,7 @@ from rag.analysis import baseline
 from rag.analysis.gate import candidate
 from rag.analysis.gate.measure import Gated
 from rag.core.errors import DataError
-from rag.execution.sweep import results
+from rag.execution.sweep import trial_scores
 
 DATA = {"corpus": "documents", "golden": "questions"}
 """Fingerprints of data, and what people call it."""
@@ -23,7 +23,7 @@ def changes(gated: Gated) -> tuple[tuple[str, Any, Any], ...]:
     found = candidate.changed(kept.result.config, baseline.portable(ready.trial.trial.config))
     sides = kept.models, baseline.models_of(ready.trial, ready.plan)
     models = [(f"{role} model", sides[0].get(role), sides[1].get(role)) for role in dict.fromkeys((*sides[0], *sides[1]))]
-    today = results.fingerprints(ready.trial)
+    today = trial_scores.fingerprints(ready.trial)
     data = [(name, kept.result.fingerprints.get(key), today[key]) for key, name in DATA.items()]
     return (*found, *(each for each in (*models, *data) if each[1] != each[2]))
 

@@ -14,12 +14,12 @@ from rag.core.errors import BudgetError, ConfigError, DataError
 from rag.core.redaction import shown
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Outcome
-from rag.execution.graph.execute import Listener, executor_of
+from rag.execution.graph.executors import Listener, executor_of
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store import looks
+from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import results, sweep, winner
-from rag.execution.sweep.results import Result
+from rag.execution.sweep import selection, sweep, trial_scores
+from rag.execution.sweep.trial_scores import Result
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def run(ready: Prepared, listen: Listener) -> str:
     """
     golden = ready.trial.golden
     if golden.sizes.get(HOLDOUT):
-        looks.look(ready.store, golden.split(HOLDOUT).golden_digest, [ready.trial.trial_id], ready.plan.experiment.name)
+        holdout_log.look(ready.store, golden.split(HOLDOUT).golden_digest, [ready.trial.trial_id], ready.plan.experiment.name)
     outcomes: dict[str, Outcome] = dict(executor_of(ready.settings).run(ready.plan, ready.store, listen))
     spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
     plan.record_rates(ready.plan, spent, ready.store)
@@ -121,15 +121,15 @@ def result(gated: Gated) -> Result:
     """The scores of the candidate: the baseline's own where nothing can differ."""
     ready = gated.candidate
     if not gated.same:
-        return results.of(ready.trial, ready.plan, ready.store)
+        return trial_scores.of(ready.trial, ready.plan, ready.store)
     planned, kept = ready.trial, gated.kept.result
     names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
-    return Result(*names, kept.scores, kept.questions, results.fingerprints(planned))
+    return Result(*names, kept.scores, kept.questions, trial_scores.fingerprints(planned))
 
 
 def recommended(experiment: str) -> str:
     """The trial that the last sweep of an experiment recommends; DataError where none did."""
-    return str(winner.read(experiment)["recommended"])
+    return str(selection.read(experiment)["recommended"])
 
 
 def to_keep(experiment: Experiment, trial_id: str) -> Prepared:

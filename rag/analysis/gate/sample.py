@@ -26,11 +26,11 @@ from rag.core.roles import AssessedMetric
 from rag.evaluation.answer_judging import AskingMetric
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import Scores, parse_column
-from rag.execution.graph.graph import Graph, golden_of
-from rag.execution.graph.jobs import Job
 from rag.execution.graph.plan import components_for
-from rag.execution.graph.runners import RUNNERS
-from rag.execution.graph.stages import add_trial
+from rag.execution.graph.stage_functions import RUNNERS
+from rag.execution.graph.stage_graph import Graph, golden_of
+from rag.execution.graph.stage_inputs import Job
+from rag.execution.graph.trial_graph import add_trial
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry, Store
 

@@ -21,8 +21,8 @@ from rag.analysis.gate.spec import EXIT_CODES
 from rag.config.experiment import Experiment
 from rag.core.errors import CRASHED, ConfigError, DataError
 from rag.core.redaction import shown
-from rag.execution.judges import assessors
-from rag.execution.sweep import results
+from rag.execution.judges import judge_report
+from rag.execution.sweep import trial_scores
 
 MOST_LOST = 10
 KEPT_PLACE = "found, but ranked lower"
@@ -144,12 +144,12 @@ def check(gated: Gated, bridges: Collection[str]) -> None:
     sample.check_store(gated.kept, ready.store, gated.path)
 
 
-def _today(gated: Gated) -> results.Result:
+def _today(gated: Gated) -> trial_scores.Result:
     """The candidate before it ran: its questions and fingerprints, with the scores of the baseline in their place."""
     planned = gated.candidate.trial
     names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
-    questions = {example.query.query_id: results.question_digest(example) for example in planned.golden.examples}
-    return results.Result(*names, gated.kept.result.scores, questions, results.fingerprints(planned))
+    questions = {example.query.query_id: trial_scores.question_digest(example) for example in planned.golden.examples}
+    return trial_scores.Result(*names, gated.kept.result.scores, questions, trial_scores.fingerprints(planned))
 
 
 def of(gated: Gated, error: str = "", computed: str = "", previous: Path | None = None) -> Told:
@@ -178,7 +178,9 @@ def _unjudged(gated: Gated) -> str:
     """What judges could not judge of the candidate: a column that compares the rest alone may hide it."""
     ready = gated.candidate
     asked = (ready.plan, ready.store, [ready.trial])
-    return "".join(f" {judge.lost}." for judge in (*assessors.assessors(*asked), *assessors.asking(*asked)) if judge.failed)
+    return "".join(
+        f" {judge.lost}." for judge in (*judge_report.assessors(*asked), *judge_report.asking(*asked)) if judge.failed
+    )
 
 
 def last_line(error: str) -> str:

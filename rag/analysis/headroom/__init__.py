@@ -33,11 +33,11 @@ from rag.evaluation.scoring import Metric, Scores, parse_column
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
+from rag.execution.graph.ablation_inputs import uncut
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.graph.standins import uncut
 from rag.execution.store.store import Store
-from rag.execution.sweep import results
+from rag.execution.sweep import trial_scores
 
 __all__ = ["CHUNKER", "ORDER", "READER", "Headroom", "differences", "of", "perfect_order", "pool", "sentence"]
 
@@ -77,7 +77,7 @@ def of(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Head
 
 def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> dict[str, Floats]:
     """What each perfect part would add to a column, by part and question; NaN where the column does not apply."""
-    scores = results.of(trial, made, store).scores
+    scores = trial_scores.of(trial, made, store).scores
     if column not in scores.columns:
         raise ConfigError("column", f"{column!r} was not measured", closest(column, scores.columns))
     name = parse_column(column, trial.trial.config["k"]).metric

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rag.analysis.health.findings import Finding, counted
 from rag.config.identity import without_runtime
 from rag.core.records import Example, Span
-from rag.execution.graph.jobs import corpus_of, rankings_of
 from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store
 
 FEWEST = 2

@@ -12,9 +12,9 @@ from rag.analysis.why.words import Whereabouts, told
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Evidence, Example, Reply, Sought, Span
-from rag.execution.graph.jobs import replies_of
-from rag.execution.sweep import results
-from rag.execution.sweep.answering import placed
+from rag.execution.graph.stage_inputs import replies_of
+from rag.execution.sweep import trial_scores
+from rag.execution.sweep.open_config import placed
 from rag.pipeline.pipeline import Trace
 
 
@@ -146,7 +146,7 @@ class _Row:
         if trial.ends.check is None:
             return None
         reply: Reply = replies_of(self.reader.runner.obtain(trial.ends.check))[self.row]
-        values = blame.measured(results.of(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"])
+        values = blame.measured(trial_scores.of(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"])
         wrong = blame.is_wrong(reply, self.example, values)
         return {"reply": reply.text, "citations": list(reply.citations), "scores": values, "wrong": wrong}
 

@@ -16,11 +16,11 @@ from rag.core.records import SPLITS, Example
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import plan
-from rag.execution.graph.execute import Listener, executor_of
+from rag.execution.graph.executors import Listener, executor_of
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store import looks, upkeep
+from rag.execution.store import holdout_log, maintenance
 from rag.execution.store.store import Store
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 from rag.execution.sweep.sweep import recorded
 
 AGAIN = "run its sweep again: what has not changed is reused"
@@ -45,7 +45,7 @@ class Asked:
     def run(self, listen: Listener) -> None:
         """Run what is missing, which is a look where it is the holdout; DataError with the reason where that fails."""
         if self.trial.trial.config["split"] == SPLITS[1]:
-            looks.look(self.store, self.trial.golden.golden_digest, [self.trial.trial_id], self.made.experiment.name)
+            holdout_log.look(self.store, self.trial.golden.golden_digest, [self.trial.trial_id], self.made.experiment.name)
         outcomes = executor_of(self.settings).run(self.made, self.store, listen)
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:
@@ -84,7 +84,7 @@ def _recorded(override: str, split: str) -> Asked:
 
 
 def _planned(named: str, trial: Trial) -> Asked:
-    store = upkeep.at(trial.config["store"])
+    store = maintenance.at(trial.config["store"])
     # No question is timed here; what is timed is in no trial's id.
     untimed = Trial(trial.name, trial.choices, {**trial.config, "latency": 0})
     made = plan.assemble(Experiment("why", "", ()), [untimed], store)

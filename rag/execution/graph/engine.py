@@ -1,7 +1,8 @@
 """Runs the stages of one graph against one store, in one process.
 
 All code between the inputs of a stage and its stored result is reached from here, so every key holds a hash of it
-(`rag.execution.graph.graph`). A runner holds the claim of its stage: two sweeps on one store do not do the same work twice.
+(`rag.execution.graph.stage_graph`). A runner holds the claim of its stage: two sweeps on one store do not do the same work
+twice.
 """
 
 import time
@@ -13,9 +14,9 @@ from typing import Literal
 
 from rag.core.errors import BudgetError, ConfigError, StoreError, UserError
 from rag.evaluation.data.golden import Golden
-from rag.execution.graph.graph import Graph, Stage, golden_of
-from rag.execution.graph.jobs import Job
-from rag.execution.graph.runners import RUNNERS
+from rag.execution.graph.stage_functions import RUNNERS
+from rag.execution.graph.stage_graph import Graph, Stage, golden_of
+from rag.execution.graph.stage_inputs import Job
 from rag.execution.store.store import Entry, Store
 
 KEPT_BYTES = 256 * 2**20

@@ -15,13 +15,13 @@ from rag.core.assessments import Spent
 from rag.core.errors import ProblemsError, UserError
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
-from rag.execution.graph import spending
-from rag.execution.graph.graph import Graph, SharedComponents, Stage, golden_of
-from rag.execution.graph.spending import Forecast, Outlook
-from rag.execution.graph.stages import Ends, add_trial
+from rag.execution.graph import cost_estimate
+from rag.execution.graph.cost_estimate import Forecast, Outlook
+from rag.execution.graph.stage_graph import Graph, SharedComponents, Stage, golden_of
+from rag.execution.graph.trial_graph import Ends, add_trial
 from rag.execution.store import budget
 from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.replies import stored
+from rag.execution.store.cached_replies import stored
 from rag.execution.store.store import Entry, Store
 
 ELSEWHERE = ("store", "execute", "latency", "data", "replay", "budget")
@@ -128,7 +128,7 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     for trial in trials:
         try:
             found = _golden(trial.config, graph.components, goldens)
-            last = add_trial(graph, spending.within(graph.components, trial.config, ledger.terms), found)
+            last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), found)
         except UserError as error:
             problems.setdefault(str(error), error)
             continue

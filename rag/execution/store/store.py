@@ -1,7 +1,7 @@
 """A content-addressed store: atomic, checksummed, safe for many writers, in a folder or behind any fsspec URL.
 
-An entry is one file, see `rag.execution.store.entries`. A local write goes to a temporary name in the same folder, is synced,
-then renamed; an object store's put is atomic by itself. What cannot be read back as it was written counts as absent, is
+An entry is one file, see `rag.execution.store.entry_format`. A local write goes to a temporary name in the same folder, is
+synced, then renamed; an object store's put is atomic by itself. What cannot be read back as it was written counts as absent, is
 removed, and is told.
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from rag.core.errors import StoreError
 from rag.core.files import is_running, locked
-from rag.execution.store.entries import HEADER, Entry, decode, decode_meta, encode
+from rag.execution.store.entry_format import HEADER, Entry, decode, decode_meta, encode
 
 __all__ = ["Entry", "Store"]
 

@@ -13,11 +13,11 @@ from rag.core.errors import ConfigError, DataError, StoreError, closest
 from rag.core.files import replace_text
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Outcome
-from rag.execution.graph.execute import Listener, executor_of
+from rag.execution.graph.executors import Listener, executor_of
 from rag.execution.graph.plan import Plan
-from rag.execution.store import upkeep
+from rag.execution.store import maintenance
 from rag.execution.store.store import Store
-from rag.execution.sweep import controls, leaderboard, winner
+from rag.execution.sweep import ablations, leaderboard, selection
 from rag.execution.sweep.leaderboard import Leaderboard
 
 REPORTS = Path("reports")
@@ -89,8 +89,8 @@ def prepare(experiment: Experiment) -> Prepared:
     store, settings = store_of(experiment)
     executor_of(settings)
     made = plan.make(experiment, store)
-    winner.rule.of(made, leaderboard.objective_of(made))
-    controls.check(made)
+    selection.rule.of(made, leaderboard.objective_of(made))
+    ablations.check(made)
     return Prepared(made, store, settings)
 
 
@@ -101,7 +101,7 @@ def store_of(experiment: Experiment) -> tuple[Store, Mapping[str, Any]]:
     with hydra_ready():
         config = compose(experiment.fixed)
     wiring = resolve(type(config)({key: config[key] for key in ("store", "execute")}))
-    return upkeep.at(wiring["store"]), wiring["execute"]
+    return maintenance.at(wiring["store"]), wiring["execute"]
 
 
 @dataclass(frozen=True)

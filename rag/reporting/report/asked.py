@@ -10,8 +10,8 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Example, Span
 from rag.evaluation.scoring import Judged, Scores
-from rag.execution.graph.jobs import corpus_of, rankings_of, replies_of
 from rag.execution.graph.plan import PlannedTrial
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.store import Entry
 from rag.reporting.report.findings import Scored
 from rag.reporting.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown

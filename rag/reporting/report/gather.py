@@ -13,7 +13,7 @@ from rag.core.errors import DataError, UserError
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
-from rag.execution.sweep import conclusion, leaderboard
+from rag.execution.sweep import holdout, leaderboard
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import REPORTS
 from rag.reporting.report import asked, findings
@@ -68,7 +68,7 @@ def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapp
     if _is_of(written, board):
         return written
     try:
-        return conclusion.reach(runs.recall(made, store), store, {}, None).to_json()
+        return holdout.reach(runs.recall(made, store), store, {}, None).to_json()
     except UserError as error:
         return {"notes": [f"Nothing could be concluded: {error.where}: {error.what}."]}
 

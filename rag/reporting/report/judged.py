@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from rag.evaluation.statistics.agreement import Difference, Estimate
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.judges.assessors import SHOWN, Assessor, asking, assessors
 from rag.execution.judges.calibration import Card
-from rag.execution.judges.concordance import Concordance, concordances
+from rag.execution.judges.judge_agreement import Concordance, concordances
+from rag.execution.judges.judge_report import SHOWN, Assessor, asking, assessors
 from rag.execution.store.store import Store
-from rag.execution.sweep import controls
+from rag.execution.sweep import ablations
 from rag.reporting.report.figures import amount, difference, interval, number
 from rag.reporting.report.material import Line, Listing, Mean
 
@@ -21,7 +21,7 @@ UNJUDGED = "No judge read answers: metrics such as faithfulness ask one."
 def judges(made: Plan, store: Store, recommended: PlannedTrial) -> Listing | None:
     """A line per judge and set of labels that it was measured on; the sentence says what there is to remark."""
     found = [*assessors(made, store), *asking(made, store)]
-    if (ahead := controls.planned(recommended, made, store)) and not ahead.to_run:
+    if (ahead := ablations.planned(recommended, made, store)) and not ahead.to_run:
         known = {judge.identity for judge in found}
         found += [judge for judge in (*assessors(ahead, store), *asking(ahead, store)) if judge.identity not in known]
     if not found:

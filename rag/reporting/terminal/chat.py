@@ -12,7 +12,7 @@ from rag.core.errors import ConfigError, UserError, closest
 from rag.core.redaction import plain
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import sections_of
-from rag.execution.sweep.answering import told
+from rag.execution.sweep.open_config import told
 from rag.pipeline.session import Exchange, Session
 from rag.reporting.terminal.answers import answered, remarks, sources
 from rag.reporting.terminal.output import Table, err, escape, out, visible

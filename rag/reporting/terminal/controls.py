@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rag.execution.sweep.controls import RETRIEVED, ControlResult
+from rag.execution.sweep.ablations import RETRIEVED, ControlResult
 from rag.reporting.terminal.output import Table, err, escape, interval, number, out
 
 SAID = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "another question's", "gold_contexts": "gold"}

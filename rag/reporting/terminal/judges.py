@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from rag.evaluation.statistics.agreement import Estimate
-from rag.execution.judges.assessors import SHOWN, Assessor
-from rag.execution.judges.concordance import Concordance
+from rag.execution.judges.judge_agreement import Concordance
+from rag.execution.judges.judge_report import SHOWN, Assessor
 from rag.reporting.terminal.output import escape, interval, out
 
 

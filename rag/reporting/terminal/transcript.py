@@ -9,7 +9,7 @@ from rag.core.errors import DataError
 from rag.core.files import replace_text
 from rag.core.redaction import plain
 from rag.core.text.citations import sections_of
-from rag.execution.sweep.answering import told
+from rag.execution.sweep.open_config import told
 from rag.pipeline.session import Session
 
 

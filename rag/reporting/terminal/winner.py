@@ -4,10 +4,10 @@ import math
 import shlex
 from pathlib import Path
 
-from rag.execution.sweep.conclusion import Conclusion
+from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
+from rag.execution.sweep.selection import Mean, Standing, Winner
 from rag.execution.sweep.sweep import Sweep
-from rag.execution.sweep.winner import Mean, Standing, Winner
 from rag.reporting.terminal.boards import counted, leaderboard
 from rag.reporting.terminal.controls import controls
 from rag.reporting.terminal.following import following

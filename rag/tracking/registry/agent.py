@@ -14,7 +14,7 @@ from rag.bundle.opened import Bundle
 from rag.core.errors import UserError
 from rag.core.records import Answer, Query, Reply, Turn
 from rag.core.text.citations import Citation, citations, without_markers
-from rag.execution.sweep.answering import asked, told
+from rag.execution.sweep.open_config import asked, told
 from rag.pipeline.pipeline import Trace
 from rag.tracking.registry.opening import opened, refused
 

@@ -6,7 +6,7 @@ from mlflow.pyfunc.model import PythonModel, PythonModelContext
 from pydantic import BaseModel
 
 from rag.bundle.opened import Bundle
-from rag.execution.sweep.answering import asked, provenance
+from rag.execution.sweep.open_config import asked, provenance
 from rag.tracking.registry.opening import opened, refused
 
 

@@ -18,8 +18,8 @@ from rag.analysis.compare import Comparison, Table
 from rag.cli import verdicts
 from rag.config.experiment import load
 from rag.execution.graph import plan
-from rag.execution.store import upkeep
-from rag.execution.sweep import results, sweep
+from rag.execution.store import maintenance
+from rag.execution.sweep import sweep, trial_scores
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
 METRICS = ', "metrics=[recall@k,ndcg@10,hit@1,exact_match]"'
@@ -163,7 +163,7 @@ def test_a_name_with_markup_stays_text(rag: Verb, golden: Path) -> None:
 
 def baseline_of(trial_id: str, path: Path) -> str:
     trial = sweep.recorded(trial_id)
-    store = upkeep.at(trial.config["store"])
+    store = maintenance.at(trial.config["store"])
     made = plan.assemble(load("study.yaml"), [trial], store)
     baseline.write(baseline.of(made.trials[0], made, store), path)
     return str(path)
@@ -361,7 +361,7 @@ def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.Monkey
 
 
 def test_scores_that_are_not_there_for_every_question(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = results.of
+    whole = trial_scores.of
 
     def holed(*given: Any) -> Any:
         found = whole(*given)
@@ -369,7 +369,7 @@ def test_scores_that_are_not_there_for_every_question(rag: Verb, ids: dict[str, 
             found.scores.values[0, 0] = np.nan
         return found
 
-    monkeypatch.setattr(results, "of", holed)
+    monkeypatch.setattr(trial_scores, "of", holed)
     said = rag("compare", ids["fixed-40 · k 1"], ids["whole · k 1"])
     assert said.code == 2
     assert "1 questions have a value in only one of" in said.err

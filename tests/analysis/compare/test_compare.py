@@ -17,7 +17,7 @@ from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family
 from rag.evaluation.statistics.resampling import cluster_numbers
-from rag.execution.sweep.results import Result, question_digest
+from rag.execution.sweep.trial_scores import Result, question_digest
 
 COLUMNS = ("ndcg@10", "recall@5")
 FINGERPRINTS = {"golden": "g", "corpus": "c", "coverage": "0.5", "metric ndcg": "n", "metric recall": "r"}

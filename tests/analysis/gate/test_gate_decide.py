@@ -15,7 +15,7 @@ from rag.core.records import Document, Example, Query
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family
-from rag.execution.sweep.results import Result, question_digest
+from rag.execution.sweep.trial_scores import Result, question_digest
 
 NAN = math.nan
 

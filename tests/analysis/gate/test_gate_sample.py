@@ -11,8 +11,8 @@ from support.command_line import Said, Verb
 
 from rag.analysis.gate import measure, sample
 from rag.config.experiment import load
-from rag.execution.graph import runners
-from rag.execution.graph.execute import Outcome
+from rag.execution.graph import stage_functions
+from rag.execution.graph.executors import Outcome
 from rag.execution.store.store import Entry
 
 Steps = Callable[[Any], Entry]
@@ -38,7 +38,7 @@ def empty(rag: Verb, here: Path) -> str:
 
 def test_code_that_changed_under_the_key_of_the_baseline(rag: Verb, empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gate(rag, empty).code == 0
-    monkeypatch.setattr(runners, "entry_of_rankings", shifted)
+    monkeypatch.setattr(stage_functions, "entry_of_rankings", shifted)
     for place in (empty, "store=.rag/store"):
         said = gate(rag, place)
         assert (said.code, said.out) == (2, "")
@@ -47,7 +47,7 @@ def test_code_that_changed_under_the_key_of_the_baseline(rag: Verb, empty: str, 
 
 
 def test_code_in_which_every_search_fails_does_not_pass(rag: Verb, empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runners, "entry_of_rankings", broken)
+    monkeypatch.setattr(stage_functions, "entry_of_rankings", broken)
     for place in (empty, "store=.rag/store"):
         said = gate(rag, place)
         assert (said.code, said.json["verdict"]) == (70, "FAIL")
@@ -58,7 +58,7 @@ def test_code_in_which_every_search_fails_does_not_pass(rag: Verb, empty: str, m
 
 def test_stored_scores_of_a_candidate_that_its_code_no_longer_gives(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gate(rag, "index.bm25s.k1=1.3").code == 0
-    monkeypatch.setattr(runners, "entry_of_rankings", shifted)
+    monkeypatch.setattr(stage_functions, "entry_of_rankings", shifted)
     said = gate(rag, "index.bm25s.k1=1.3")
     assert said.code == 2
     assert "(index.bm25s.k1=1.3): has scores that today's code does not give" in said.err

@@ -13,7 +13,7 @@ from rag.core.errors import ConfigError
 from rag.core.headings import Section
 from rag.core.records import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
 from rag.core.roles import Scaled
-from rag.execution.store.items import StoredEmbedder
+from rag.execution.store.cached_vectors import StoredEmbedder
 from rag.execution.store.store import Store
 
 CONF = Path(__file__).parents[3] / "conf"

@@ -18,7 +18,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Material, Message, Query, Reply, Request, Span
 from rag.core.roles import Framing
-from rag.execution.sweep.answering import config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.prompt_assembly import Reading, Screened
 from rag.pipeline.prompt_preview import prompted
 

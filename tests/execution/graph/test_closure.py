@@ -25,11 +25,11 @@ from rag.core import redaction
 from rag.core.errors import ConfigError
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
-from rag.execution.graph.graph import CODE, Graph
-from rag.execution.graph.runners import RUNNERS
+from rag.execution.graph.stage_functions import RUNNERS
+from rag.execution.graph.stage_graph import CODE, Graph
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 from rag.pipeline import steps
 
 TRUSTED = ("support",)
@@ -158,10 +158,10 @@ def test_all_code_that_ran_in_a_stage_is_in_its_key(ran: Ran) -> None:
     run(made)
     assert {made.stages[key].name for key in ran} == set(RUNNERS)
     assert {
-        "rag.execution.graph.jobs",
-        "rag.execution.store.kept",
-        "rag.execution.store.items",
-        "rag.execution.store.replies",
+        "rag.execution.graph.stage_inputs",
+        "rag.execution.store.serialisation",
+        "rag.execution.store.cached_vectors",
+        "rag.execution.store.cached_replies",
         "support.scripted_generator",
     } <= set().union(*ran.values())
     assert unkeyed(made.graph, ran) == set()
@@ -194,7 +194,7 @@ def test_an_installation_with_other_code_reuses_nothing(tmp_path: Path) -> None:
     place = Path(rag.__file__).parent
     shutil.copytree(place, tmp_path / "other" / "rag", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(place.parent / "conf", tmp_path / "other" / "conf")
-    jobs = tmp_path / "other" / "rag/execution/graph/jobs.py"
+    jobs = tmp_path / "other" / "rag/execution/graph/stage_inputs.py"
     text = jobs.read_text("utf-8")
     assert ENTRY in text
     jobs.write_text(text.replace(ENTRY, ROLLED), "utf-8")
@@ -252,7 +252,7 @@ def _place(module: str) -> str:
 
 
 def test_a_stage_whose_code_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.execution.graph.graph.CODE", ("rag.engines",))
+    monkeypatch.setattr("rag.execution.graph.stage_graph.CODE", ("rag.engines",))
     with pytest.raises(ConfigError, match=r"imports 'rag\.engines', and there is no such module"):
         Graph(Components()).add("chunk", {}, {}, {})
 
@@ -260,8 +260,8 @@ def test_a_stage_whose_code_is_not_there_is_an_error(monkeypatch: pytest.MonkeyP
 def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None:
     from rag.components.embedders.hashing import HashingEmbedder
     from rag.components.rerankers.mmr import MmrReranker
-    from rag.execution.store.items import StoredEmbedder, StoredReranker
-    from rag.execution.store.judgements import StoredJudge
+    from rag.execution.store.cached_judgements import StoredJudge
+    from rag.execution.store.cached_vectors import StoredEmbedder, StoredReranker
 
     def spaces() -> list[str]:
         embedder, store = HashingEmbedder(), Store("store")
@@ -275,7 +275,7 @@ def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None
         found = known(name)
         return (
             replace(found, code="edited")
-            if found and name in ("rag.execution.store.items", "rag.evaluation.attribution")
+            if found and name in ("rag.execution.store.cached_vectors", "rag.evaluation.attribution")
             else found
         )
 

@@ -12,9 +12,9 @@ import pytest
 from support.small_set import AXES, write_experiment, write_golden
 
 from rag.config.experiment import load
-from rag.execution.graph import plan, workers
+from rag.execution.graph import dask_cluster, plan
 from rag.execution.graph.engine import Outcome
-from rag.execution.graph.execute import InlineExecutor, executor_of
+from rag.execution.graph.executors import InlineExecutor, executor_of
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
@@ -78,7 +78,7 @@ def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Pa
 def test_two_clusters_of_processes_do_not_get_in_each_others_way() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        with workers.processes(1) as one, workers.processes(1) as other:
+        with dask_cluster.processes(1) as one, dask_cluster.processes(1) as other:
             assert one.submit(sum, [1, 2]).result() + other.submit(sum, [3]).result() == 6
 
 
@@ -158,8 +158,8 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
 KILLER = """
 # Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
 import os, random, signal, sys
-from rag.execution.graph import engine, execute, plan
-from rag.execution.store import entries, store as storing, sweep
+from rag.execution.graph import engine, executors as execute, plan
+from rag.execution.store import entry_format as entries, store as storing, sweep
 from rag.config.experiment import load
 
 kills, steps, rng = int(sys.argv[1]), int(sys.argv[2]), random.Random(7)

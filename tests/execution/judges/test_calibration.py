@@ -19,7 +19,7 @@ from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import DataError, StoreError
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card, calibrate, card_of, cards, fit, keep
-from rag.execution.judges.labelled import Labelled, labelled
+from rag.execution.judges.human_labels import Labelled, labelled
 from rag.execution.store.store import Store
 
 DATA = Path(os.environ.get("RAG_DATA") or Path(__file__).parents[4] / "shared" / "data")

@@ -9,10 +9,10 @@ from support.gate_experiment import write_gated, write_many
 from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 
 from rag.config.experiment import load
-from rag.execution.judges.assessors import assessors
-from rag.execution.store import upkeep
+from rag.execution.judges.judge_report import assessors
+from rag.execution.store import maintenance
 from rag.execution.store.store import Store
-from rag.execution.sweep import controls, sweep
+from rag.execution.sweep import ablations, sweep
 from rag.reporting import report
 from rag.reporting.report.judged import judges
 from rag.reporting.report.page import board
@@ -162,14 +162,14 @@ def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: s
 
 def test_controls_compare_what_judges_say(study: str) -> None:
     done, store = swept(study)
-    found = controls.of(done.plan.trials[0], done.plan, store, {"mode": "inline"}, lambda *_: None)
+    found = ablations.of(done.plan.trials[0], done.plan, store, {"mode": "inline"}, lambda *_: None)
     columns = {row.column for row in found.results}
     assert {"faithfulness", "answer_relevance", "context_relevance", "citation_support"} <= columns
     own, shuffled = (next(r for r in found.results if (r.column, r.name) == ("context_relevance", name)) for name in NAMES)
     assert own.mean > shuffled.mean + 0.2
 
 
-NAMES = (controls.RETRIEVED, "shuffled_contexts")
+NAMES = (ablations.RETRIEVED, "shuffled_contexts")
 
 
 def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> None:
@@ -237,7 +237,7 @@ def test_a_judge_reads_nothing_where_nobody_asks(study: str) -> None:
 def test_an_empty_store_has_no_cards(here: Path) -> None:
     from rag.execution.judges.calibration import cards
 
-    assert cards(upkeep.at(".rag/store"), "x") == []
+    assert cards(maintenance.at(".rag/store"), "x") == []
 
 
 def test_trials_are_compared_by_what_judges_say(study: str, rag: Verb) -> None:

@@ -15,7 +15,7 @@ from support.scripted_server import Script, say, too_long
 from rag.analysis.compare import verdicts
 from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, ProblemsError
-from rag.execution.store import upkeep
+from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
@@ -72,7 +72,7 @@ def test_a_store_that_is_cleared_meanwhile_makes_nobody_spend_twice(store: Store
     ledger = Ledger(store, Terms(tokens=100))
     with ledger.entered([Spent(90)]) as (_, settle):
         settle(Spent(90))
-    assert upkeep.collect(store, days=-1)["removed"] == 1
+    assert maintenance.collect(store, days=-1)["removed"] == 1
     assert ledger.spent() == Spent(90)
     with pytest.raises(BudgetError), ledger.entered([Spent(11)]):
         pass

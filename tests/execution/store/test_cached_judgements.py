@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.core.assessments import Case, Claim, Passage, Spent, Verdict
-from rag.execution.store.judgements import BLOCK, StoredJudge
+from rag.execution.store.cached_judgements import BLOCK, StoredJudge
 from rag.execution.store.store import Store
 
 

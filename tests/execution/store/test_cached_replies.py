@@ -11,7 +11,7 @@ from rag.core.errors import BudgetError, ConfigError, ReplayError, ServiceError
 from rag.core.records import Message, Query, Reply, Request
 from rag.core.roles import Generator
 from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.replies import REPLIES, StoredGenerator
+from rag.execution.store.cached_replies import REPLIES, StoredGenerator
 from rag.execution.store.store import Store
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rag.core.errors import ConfigError
 from rag.core.records import Vectors
 from rag.core.roles import Embedder, Reranker, fingerprint
-from rag.execution.store.items import BLOCK, ItemStore, StoredEmbedder, StoredReranker, item_id
+from rag.execution.store.cached_vectors import BLOCK, ItemStore, StoredEmbedder, StoredReranker, item_id
 from rag.execution.store.store import Store
 
 
@@ -212,7 +212,7 @@ PROCESS = """
 import random, sys
 import numpy as np
 from test_cached_vectors import CountingEmbedder
-from rag.execution.store.items import StoredEmbedder
+from rag.execution.store.cached_vectors import StoredEmbedder
 from rag.execution.store.store import Store
 texts = [f"text {number}" for number in range(700)]
 rng = random.Random(sys.argv[2])

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from rag.core.errors import StoreError
-from rag.execution.store import upkeep
-from rag.execution.store.entries import decode, encode
+from rag.execution.store import maintenance
+from rag.execution.store.entry_format import decode, encode
 from rag.execution.store.store import Entry, Store
 
 KEY = "stages/" + hashlib.sha256(b"key").hexdigest()
@@ -321,7 +321,7 @@ def test_twenty_five_kills_leave_nothing_unreadable_and_no_left_overs(store: Sto
     keys = store.keys("stages")
     assert keys
     assert all(store.read(key) is not None for key in keys), "an entry was half there"
-    assert upkeep.verify(store)["damaged"] == []
+    assert maintenance.verify(store)["damaged"] == []
     left = list(Path(store.base).rglob(".*.tmp"))
     assert store.clear_orphans() == len(left)
     assert not list(Path(store.base).rglob(".*.tmp"))
@@ -478,9 +478,9 @@ def test_a_store_behind_a_url(root: str, caplog: pytest.LogCaptureFixture) -> No
     store.remove("stages/abcd")
     store.remove("stages/abcd")
     assert store.read_meta("stages/abcd") is None
-    found = upkeep.stats(store)["spaces"]
+    found = maintenance.stats(store)["spaces"]
     assert (found["stages"]["entries"], found["vectors"]["entries"]) == (0, 2)
-    assert upkeep.collect(store, 0)["removed"] == 0
+    assert maintenance.collect(store, 0)["removed"] == 0
 
 
 def test_a_local_store_in_every_spelling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -569,20 +569,20 @@ def test_a_claim_may_be_taken_again_and_locks_stay_few(store: Store) -> None:
         with store.claim(f"stages/{number}"):
             pass
     assert len(list((Path(store.base) / "locks" / "stages").iterdir())) <= 256
-    assert upkeep.stats(store)["spaces"]["stages"]["entries"] == 0
+    assert maintenance.stats(store)["spaces"]["stages"]["entries"] == 0
 
 
 # Looking after it
 
 
 def test_statistics_count_entries_and_bytes(store: Store) -> None:
-    assert all(space == {"entries": 0, "bytes": 0} for space in upkeep.stats(store)["spaces"].values())
+    assert all(space == {"entries": 0, "bytes": 0} for space in maintenance.stats(store)["spaces"].values())
     sizes = []
     for number in range(3):
         store.write(f"stages/{number:064x}", Entry({"x": np.zeros(number * 10)}))
         sizes.append(os.path.getsize(store.path(f"stages/{number:064x}")))
     store.write("vectors/abc-d/0123", example())
-    found = upkeep.stats(store)
+    found = maintenance.stats(store)
     assert found["spaces"]["stages"] == {"entries": 3, "bytes": sum(sizes)}
     assert found["spaces"]["vectors"]["entries"] == 1
     json.dumps(found, allow_nan=False)
@@ -599,10 +599,10 @@ def test_verification_finds_all_that_is_damaged_and_removes_it(store: Store) -> 
         data = bytearray(path.read_bytes())
         data[rng.randrange(len(data))] ^= 0x55
         path.write_bytes(data)
-    found = upkeep.verify(store)
+    found = maintenance.verify(store)
     assert (found["entries"], sorted(found["damaged"])) == (10, bad)
     assert not any(store.has(key) for key in bad)
-    assert upkeep.verify(store) == {"store": store.root, "entries": 6, "damaged": []}
+    assert maintenance.verify(store) == {"store": store.root, "entries": 6, "damaged": []}
 
 
 def test_collection_removes_old_stages_and_nothing_else(store: Store, tmp_path: Path) -> None:
@@ -614,9 +614,9 @@ def test_collection_removes_old_stages_and_nothing_else(store: Store, tmp_path: 
     dead = run("pass")
     dead.communicate(timeout=30)
     temporary(store, socket.gethostname(), dead.pid)
-    assert upkeep.collect(store, 11)["removed"] == 0
+    assert maintenance.collect(store, 11)["removed"] == 0
     temporary(store, socket.gethostname(), dead.pid)
-    found = upkeep.collect(store, 9)
+    found = maintenance.collect(store, 9)
     assert (found["removed"], found["bytes"], found["orphans"]) == (1, len(encode(example())), 1)
     assert [store.has(key) for key in (old, new, vectors)] == [False, True, True]
 
@@ -624,9 +624,9 @@ def test_collection_removes_old_stages_and_nothing_else(store: Store, tmp_path: 
 @pytest.mark.parametrize(
     ("look", "said"),
     [
-        (lambda store: upkeep.stats(store)["spaces"]["stages"]["entries"], 2),
-        (lambda store: upkeep.verify(store)["damaged"], []),
-        (lambda store: upkeep.collect(store, -1)["removed"], 2),
+        (lambda store: maintenance.stats(store)["spaces"]["stages"]["entries"], 2),
+        (lambda store: maintenance.verify(store)["damaged"], []),
+        (lambda store: maintenance.collect(store, -1)["removed"], 2),
     ],
 )
 def test_another_who_removes_at_the_same_time_does_no_harm(

@@ -23,9 +23,9 @@ from rag.evaluation.statistics.summary import interval
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
-from rag.execution.sweep import controls, results, sweep
-from rag.execution.sweep.conclusion import Conclusion
-from rag.execution.sweep.controls import RETRIEVED, Controlled, ControlResult
+from rag.execution.sweep import ablations, sweep, trial_scores
+from rag.execution.sweep.ablations import RETRIEVED, Controlled, ControlResult
+from rag.execution.sweep.holdout import Conclusion
 from rag.reporting import terminal
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=60")
@@ -52,10 +52,10 @@ def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
 
 def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
-    found = controls.of(made.trials[0], made, store, settings, quiet).results
+    found = ablations.of(made.trials[0], made, store, settings, quiet).results
     f1 = {row.name: row for row in found if row.column == "token_f1"}
     assert list(f1) == [RETRIEVED, *OF_READING]
-    own = results.of(made.trials[0], made, store).scores.column("token_f1")
+    own = trial_scores.of(made.trials[0], made, store).scores.column("token_f1")
     assert f1[RETRIEVED].mean == pytest.approx(np.nanmean(own))
     assert f1["closed_book"].mean == 0
     assert f1["closed_book"].difference == pytest.approx(-f1[RETRIEVED].mean)
@@ -70,10 +70,10 @@ def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
 def test_the_second_time_nothing_runs(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
     heard: list[str] = []
-    first = controls.of(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key))
+    first = ablations.of(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key))
     assert heard
     heard.clear()
-    assert controls.of(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key)) == first
+    assert ablations.of(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key)) == first
     assert not heard
 
 
@@ -83,14 +83,14 @@ def test_the_second_time_nothing_runs(prepare: Any) -> None:
 )
 def test_where_there_is_nothing_to_control(prepare: Any, overrides: list[str]) -> None:
     made, store, settings = run(prepare(*overrides))
-    assert controls.of(made.trials[0], made, store, settings, quiet) == Controlled()
+    assert ablations.of(made.trials[0], made, store, settings, quiet) == Controlled()
 
 
 def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
     questions = golden / "questions.jsonl"
     questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
     made, store, settings = run(prepare("generator=extractive"))
-    found = controls.of(made.trials[0], made, store, settings, quiet).results
+    found = ablations.of(made.trials[0], made, store, settings, quiet).results
     assert {row.name for row in found} == {RETRIEVED, "closed_book", "gold_contexts"}
     assert all(row.low != row.low for row in found)
     assert found[0].to_json()["low"] is None
@@ -99,15 +99,15 @@ def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
 def test_a_trial_that_did_not_run_has_no_controls(prepare: Any) -> None:
     ready = prepare("generator=extractive")
     with pytest.raises(DataError, match="no scores"):
-        controls.of(ready.plan.trials[0], ready.plan, ready.store, ready.settings, quiet)
+        ablations.of(ready.plan.trials[0], ready.plan, ready.store, ready.settings, quiet)
 
 
 def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    from rag.execution.graph import standins
+    from rag.execution.graph import ablation_inputs
 
     made, store, settings = run(prepare("generator=extractive"))
-    monkeypatch.setattr(standins, "gold_contexts", lambda *given: 1 / 0)
-    found = controls.of(made.trials[0], made, store, settings, quiet).results
+    monkeypatch.setattr(ablation_inputs, "gold_contexts", lambda *given: 1 / 0)
+    found = ablations.of(made.trials[0], made, store, settings, quiet).results
     failed = [row for row in found if row.error]
     assert {row.name for row in failed} == {"gold_contexts"}
     assert failed[0].error == "ZeroDivisionError: division by zero"
@@ -126,7 +126,7 @@ def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> No
     own = scores(1, 1, 1, 1, 1, nan)
     others = {"x": scores(0, 0, 0, 0, 1, 1), "y": scores(1, 1, 1, 1, 1, 1), "silent": scores(*[nan] * 6)}
     examples = [Example(Query(name, name)) for name in "abcdef"]
-    found = controls._compared({"none": own, **others}, ["f"], examples)
+    found = ablations._compared({"none": own, **others}, ["f"], examples)
     assert [(row.name, row.n) for row in found] == [(RETRIEVED, 5), ("x", 5), ("y", 5), ("silent", 0)]
     assert found[1].difference == pytest.approx(-0.8)
     assert found[1].p_adjusted == 0.125  # four signs; a column without differences costs nothing
@@ -137,7 +137,7 @@ def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> No
 def test_means_have_the_intervals_of_a_summary() -> None:
     values = np.array([0.0, 0.5, 1.0, 1.0, float("nan")])
     own = Scores(tuple("abcde"), ("f",), values[:, None], np.zeros(5, np.bool_))
-    (row,) = controls._compared({"none": own}, ["f"], [Example(Query(name, name)) for name in "abcde"])
+    (row,) = ablations._compared({"none": own}, ["f"], [Example(Query(name, name)) for name in "abcde"])
     low, high = interval(np.array([0.625]), np.array([stats.sem(values[:4])]), np.array([4.0]))
     assert (row.name, row.n, row.mean) == (RETRIEVED, 4, 0.625)
     assert (row.mean_low, row.mean_high) == pytest.approx((float(low[0]), float(high[0])))
@@ -145,7 +145,7 @@ def test_means_have_the_intervals_of_a_summary() -> None:
 
 def test_a_trial_that_could_not_be_judged_says_why() -> None:
     control = Scores(("a",), ("f",), np.array([[1.0]]), np.zeros(1, np.bool_))
-    found = controls._compared({"none": "the judge is out", "x": control}, ["f"], [Example(Query("a", "a"))])
+    found = ablations._compared({"none": "the judge is out", "x": control}, ["f"], [Example(Query("a", "a"))])
     assert [(row.name, row.error) for row in found] == [(RETRIEVED, "the judge is out"), ("x", "")]
     assert math.isnan(found[1].difference)
 
@@ -169,10 +169,10 @@ def watched(made: Plan) -> Iterator[Any]:
 def test_without_anybody_watching_nothing_runs(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
     (trial,) = made.trials
-    assert controls.measured(trial, made, store, settings, None) == Controlled()
-    ran = controls.measured(trial, made, store, settings, watched)
+    assert ablations.measured(trial, made, store, settings, None) == Controlled()
+    ran = ablations.measured(trial, made, store, settings, watched)
     assert {row.name for row in ran.results} == {RETRIEVED, *OF_READING}
-    assert controls.measured(trial, made, store, settings, None) == ran
+    assert ablations.measured(trial, made, store, settings, None) == ran
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_what_ends_them_is_told(prepare: Any, raised: BaseException, left: Contr
 
         yield listen
 
-    assert controls.measured(made.trials[0], made, store, settings, breaking) == left
+    assert ablations.measured(made.trials[0], made, store, settings, breaking) == left
     told = Conclusion(controls=left)
     assert (told.interrupted, told.stopped) == (left.interrupted, left.stopped)
 

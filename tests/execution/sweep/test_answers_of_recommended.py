@@ -13,11 +13,11 @@ from support.gate_experiment import AXES, write_gated, write_many
 from rag.config.experiment import load
 from rag.config.validation import OF_READING
 from rag.core.errors import ConfigError
-from rag.execution.graph.execute import Outcome
+from rag.execution.graph.executors import Outcome
 from rag.execution.store.store import Store
-from rag.execution.sweep import conclusion, controls, sweep
-from rag.execution.sweep.conclusion import Conclusion
-from rag.execution.sweep.controls import RETRIEVED
+from rag.execution.sweep import ablations, holdout, sweep
+from rag.execution.sweep.ablations import RETRIEVED
+from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
 from rag.reporting import report
 from rag.tracking import runs
@@ -60,11 +60,11 @@ def there(ran: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sweep, Store, Con
     monkeypatch.chdir(ran)
     ready = sweep.prepare(load("study.yaml"))
     done = runs.recall(ready.plan, ready.store)
-    return done, ready.store, conclusion.reach(done, ready.store, ready.settings, None)
+    return done, ready.store, holdout.reach(done, ready.store, ready.settings, None)
 
 
 def conclude(done: Sweep, store: Store, settings: Any) -> Conclusion:
-    return conclusion.reach(done, store, settings, lambda made: contextlib.nullcontext(quiet))
+    return holdout.reach(done, store, settings, lambda made: contextlib.nullcontext(quiet))
 
 
 def quiet(key: str, outcome: Outcome | None) -> None:
@@ -157,7 +157,7 @@ def test_what_is_measured_is_what_was_declared(
     ready = sweep.prepare(load(write(here, more), overrides))
     done = sweep.run(ready.plan, ready.store, ready.settings, quiet)
     trial = done.plan.trials[0]
-    found = controls.of(trial, ready.plan, ready.store, ready.settings, quiet)
+    found = ablations.of(trial, ready.plan, ready.store, ready.settings, quiet)
     assert [(row.name, row.column) for row in found.results] == [(name, column) for column in columns for name in names]
     assert [judge.columns for judge in found.judges] == ([("faithfulness",)] if "faithfulness" in columns else [])
 
@@ -193,7 +193,7 @@ def test_a_key_that_is_no_list_and_a_metric_that_is_none_are_refused_before_anyt
 def test_what_measures_no_answer_is_refused(there: tuple[Sweep, Store, Conclusion], answers: str, said: str) -> None:
     made = there[0].plan
     with pytest.raises(ConfigError, match=said):
-        controls.check(replace(made, experiment=replace(made.experiment, answers=(answers,))))
+        ablations.check(replace(made, experiment=replace(made.experiment, answers=(answers,))))
 
 
 def test_the_study_of_make_sweep_measures_faithfulness_of_one_trial() -> None:

@@ -14,12 +14,12 @@ from support.small_set import AXES, QUESTIONS, write_experiment, write_golden
 from rag.config.experiment import load
 from rag.core.errors import DataError
 from rag.execution.graph import plan
-from rag.execution.graph.execute import Listener
+from rag.execution.graph.executors import Listener
 from rag.execution.graph.plan import Plan
-from rag.execution.store import looks
+from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import conclusion, sweep, winner
-from rag.execution.sweep.conclusion import Conclusion
+from rag.execution.sweep import holdout, selection, sweep
+from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
 from rag.reporting import terminal
 from rag.reporting.report import page
@@ -43,11 +43,11 @@ def study(folder: Path, axes: str = AXES, more: str = "", fixed: str = "") -> Pa
     return path
 
 
-def run(path: Path, *overrides: str, mode: str = "inline", watch: conclusion.Watch | None = None) -> tuple[Sweep, Conclusion]:
+def run(path: Path, *overrides: str, mode: str = "inline", watch: holdout.Watch | None = None) -> tuple[Sweep, Conclusion]:
     store = Store(str(path.parent / "store"))
     settings = {"mode": mode, "workers": 2}
     done = sweep.run(plan.make(load(str(path), overrides), store), store, settings, lambda key, outcome: None)
-    return done, conclusion.reach(done, store, settings, watch or silent)
+    return done, holdout.reach(done, store, settings, watch or silent)
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def test_a_sweep_of_the_holdout_itself_is_a_look(tmp_path: Path) -> None:
     done, told = run(study(tmp_path, SEARCHES), "split=holdout")
     assert told.notes[:1] == ("These questions are the holdout: looks at it so far: 1.",)
     store = Store(str(tmp_path / "store"))
-    assert looks.count(store, done.plan.trials[0].golden.golden_digest) == 1
+    assert holdout_log.count(store, done.plan.trials[0].golden.golden_digest) == 1
 
 
 def test_how_many_are_measured_again_is_said(tmp_path: Path) -> None:
@@ -287,23 +287,23 @@ def test_a_sweep_that_was_broken_off_concludes_nothing(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     done = sweep.run(made, store, {"mode": "inline"}, stop)
-    told = conclusion.reach(done, store, {"mode": "inline"}, silent)
-    assert (told.winner, told.notes) == (None, (conclusion.UNFINISHED,))
-    conclusion.write(done, told, tmp_path / "reports")
+    told = holdout.reach(done, store, {"mode": "inline"}, silent)
+    assert (told.winner, told.notes) == (None, (holdout.UNFINISHED,))
+    holdout.write(done, told, tmp_path / "reports")
     with pytest.raises(DataError, match="did not come to its end"):
-        winner.read("study", tmp_path / "reports")
+        selection.read("study", tmp_path / "reports")
 
 
 def test_looking_up_runs_nothing(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES)
     store = Store(str(tmp_path / "store"))
     done = sweep.run(plan.make(load(str(path)), store), store, {"mode": "inline"}, lambda key, outcome: None)
-    told = conclusion.reach(done, store, {}, None)
+    told = holdout.reach(done, store, {}, None)
     assert told.winner is not None
     assert (told.winner.holdout, told.winner.looks) == (False, 0)
     assert "run the sweep again" in told.notes[0]
     _, ran = run(path)
-    assert conclusion.reach(done, store, {}, None).to_json() == ran.to_json()
+    assert holdout.reach(done, store, {}, None).to_json() == ran.to_json()
 
 
 def test_controls_do_not_compete(tmp_path: Path) -> None:
@@ -318,15 +318,15 @@ def test_the_verdict_is_written_and_read(rag: Verb, tmp_path: Path) -> None:
     said = rag("sweep", str(study(tmp_path, SEARCHES)), "--no-track", "--json")
     assert said.code == 0
     written = json.loads(Path("reports/study/verdict.json").read_text("utf-8"))
-    assert written["winner"] == said.json["winner"] == winner.read("study")
+    assert written["winner"] == said.json["winner"] == selection.read("study")
     assert written["effects"] == said.json["effects"]
     assert written["winner"]["front"]
     assert written["objective"]["text"] == "maximize ndcg@10"
     with pytest.raises(DataError, match="run rag sweep other first"):
-        winner.read("other")
+        selection.read("other")
     Path("reports/study/verdict.json").write_text("{", "utf-8")
     with pytest.raises(DataError, match="cannot be read"):
-        winner.read("study")
+        selection.read("study")
 
 
 def test_the_closing_lines_begin_with_what_to_do(rag: Verb, tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ def test_where_trials_stand_is_told_everywhere(tmp_path: Path, capsys: pytest.Ca
     tags = {trial.trial_id: trial.tags for trial in sent.trials}
     assert tags[found.recommended]["verdict"] == "recommended"
     assert [float(tags[one.trial_id]["verdict.p_best"]) for one in found.standings] == pytest.approx(likely, abs=0.006)
-    conclusion.write(done, told, tmp_path)
+    holdout.write(done, told, tmp_path)
     table = page.board(gather(done.plan, store, tmp_path))
     assert table.heads[0] == "P(best)"
     assert table.lines[0][2][0] == f"{likely[0]:.2f}".replace("0.", ".")

@@ -7,7 +7,7 @@ from support.small_set import write_golden
 
 from rag.core.records import Query
 from rag.execution.store.store import Store
-from rag.execution.sweep.answering import answered, asked, config_of, open_config
+from rag.execution.sweep.open_config import answered, asked, config_of, open_config
 from rag.reporting.terminal.passages import excerpt
 
 OVERRIDES = ("dataset=native", "embedder=hashing", "chunker.size=60", "reranker=mmr", "index=[dense]", "fusion=single")

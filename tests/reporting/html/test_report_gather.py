@@ -12,11 +12,11 @@ from support.small_set import AXES, write_experiment, write_golden
 from rag.config.experiment import load
 from rag.core.errors import DataError, StoreError
 from rag.evaluation.scoring import Judged
-from rag.execution.graph.jobs import corpus_of, rankings_of
 from rag.execution.graph.plan import Plan
-from rag.execution.store import upkeep
+from rag.execution.graph.stage_inputs import corpus_of, rankings_of
+from rag.execution.store import maintenance
 from rag.execution.store.store import Store
-from rag.execution.sweep import conclusion, sweep
+from rag.execution.sweep import holdout, sweep
 from rag.reporting import report
 from rag.reporting.report.asked import outcomes
 from rag.reporting.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
@@ -41,7 +41,7 @@ def _swept(folder: Path, place: Path, axes: str = AXES) -> tuple[Plan, Store, Pa
     ready = sweep.prepare(load(str(place / "toy.yaml"), ["store=" + str(place / "store")]))
     done = sweep.run(ready.plan, ready.store, ready.settings, lambda *_: None)
     sweep.write(done, folder / "reports")
-    conclusion.write(done, conclusion.reach(done, ready.store, ready.settings, None), folder / "reports")
+    holdout.write(done, holdout.reach(done, ready.store, ready.settings, None), folder / "reports")
     return ready.plan, ready.store, folder / "reports"
 
 
@@ -130,7 +130,7 @@ def test_what_is_not_there_is_named_with_the_reason(ran: tuple[Plan, Store, Path
 
 def test_an_experiment_that_never_ran_says_what_to_do(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none of its 18 trials has scores") as caught:
-        report.write(ran[0], upkeep.at(str(tmp_path / "empty")), tmp_path)
+        report.write(ran[0], maintenance.at(str(tmp_path / "empty")), tmp_path)
     assert caught.value.remedy == "rag sweep toy"
     assert not list((tmp_path / "toy").glob("*.html"))
 

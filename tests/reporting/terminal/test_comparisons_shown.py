@@ -9,7 +9,7 @@ import pytest
 from rag.analysis.compare import Comparison, Table
 from rag.analysis.compare.verdicts import Compared
 from rag.evaluation.scoring import Scores
-from rag.execution.sweep.results import Result
+from rag.execution.sweep.trial_scores import Result
 from rag.reporting import terminal
 from rag.reporting.terminal import output
 

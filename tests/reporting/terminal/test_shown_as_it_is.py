@@ -29,7 +29,7 @@ from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins
 from rag.evaluation.scoring import Scores
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective
-from rag.execution.sweep.results import Result
+from rag.execution.sweep.trial_scores import Result
 from rag.reporting import terminal
 from rag.reporting.terminal import holdings, output
 from rag.reporting.terminal.answers import answered, sources

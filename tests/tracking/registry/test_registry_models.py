@@ -16,7 +16,7 @@ from support.forged_bundles import resealed
 from rag.bundle.opened import Bundle, open_bundle
 from rag.core.records import Query, Request, Turn
 from rag.core.text.citations import without_markers
-from rag.execution.sweep.answering import provenance, told
+from rag.execution.sweep.open_config import provenance, told
 from rag.tracking.registry.agent import BundleAgent
 from rag.tracking.registry.register import Registered, register
 

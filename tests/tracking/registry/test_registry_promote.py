@@ -18,7 +18,7 @@ from rag.analysis.gate.spec import Gate, Margin
 from rag.bundle.seal import seal
 from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError, ServiceError
-from rag.execution.sweep.answering import config_of
+from rag.execution.sweep.open_config import config_of
 from rag.tracking.registry import promote as promotion
 from rag.tracking.registry import turns
 from rag.tracking.registry.judged import advisory

@@ -17,7 +17,7 @@ import pytest
 from support.ports import free_port
 
 from rag.core.records import Query
-from rag.execution.sweep.answering import told
+from rag.execution.sweep.open_config import told
 from rag.tracking.registry.promote import promote
 from rag.tracking.registry.register import register
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from rag.execution.sweep.winner import Entrant, Holdout, Mean, Rule, Winner, choose, decide, race
+from rag.execution.sweep.selection import Entrant, Holdout, Mean, Rule, Winner, choose, decide, race
 
 N = 60
 ALONE = np.arange(N)

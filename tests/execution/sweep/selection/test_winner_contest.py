@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from rag.evaluation.statistics.resampling import by_cluster
-from rag.execution.sweep.winner.contest import plausible
+from rag.execution.sweep.selection.contest import plausible
 
 
 def scores(seed: int, questions: int = 60, trials: int = 8) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rag.execution.sweep.objective import Objective
-from rag.execution.sweep.winner import Decision, Entrant, Mean, Rule, Winner, choose, decide, race, rule
+from rag.execution.sweep.selection import Decision, Entrant, Mean, Rule, Winner, choose, decide, race, rule
 
 RANDOM = np.random.default_rng(5)
 EASY = RANDOM.uniform(0.3, 0.7, 400)

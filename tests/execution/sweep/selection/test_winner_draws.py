@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from rag.execution.sweep.winner.draws import draw
+from rag.execution.sweep.selection.bootstrap import draw
 
 RANDOM = np.random.default_rng(3)
 

@@ -9,8 +9,8 @@ from rag.config.experiment import load
 from rag.core.errors import ConfigError
 from rag.execution.sweep import sweep
 from rag.execution.sweep.objective import Objective
-from rag.execution.sweep.winner import rule
-from rag.execution.sweep.winner.rule import MARGIN, Price, Rule
+from rag.execution.sweep.selection import rule
+from rag.execution.sweep.selection.rule import MARGIN, Price, Rule
 
 COLUMNS = ("ndcg@10", "recall@5", "faithfulness")
 USUAL = Objective.parse("", COLUMNS)

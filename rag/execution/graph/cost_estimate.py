@@ -11,9 +11,9 @@ from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
 from rag.core.roles import Generator, fingerprint
 from rag.evaluation.data.golden import Golden
-from rag.execution.graph.graph import Graph, Stage
+from rag.execution.graph.stage_graph import Graph, Stage
 from rag.execution.store.budget import Terms
-from rag.execution.store.replies import CHARACTERS, typical
+from rag.execution.store.cached_replies import CHARACTERS, typical
 from rag.execution.store.store import Store
 
 JUDGED = 5

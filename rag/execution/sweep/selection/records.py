@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.errors import DataError
-from rag.execution.sweep.winner.rule import Rule
+from rag.execution.sweep.selection.rule import Rule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

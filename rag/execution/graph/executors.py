@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from dask.local import get_sync
 
 from rag.core.errors import ConfigError, StoreError, closest
-from rag.execution.graph import workers
+from rag.execution.graph import dask_cluster
 from rag.execution.graph.engine import Outcome, Runner
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
@@ -72,7 +72,7 @@ class ClusterExecutor:
         """Run what must run, as soon as its inputs are there and a worker is free."""
         if not plan.to_run:
             return {}
-        with workers.scheduler(self.address) if self.address else workers.processes(self.workers) as client:
+        with dask_cluster.scheduler(self.address) if self.address else dask_cluster.processes(self.workers) as client:
             return self._run(client, Runner(plan.graph, plan.goldens, store), task_graph(plan), listen)
 
     def _run(self, client: Any, runner: Runner, tasks: Mapping[str, list[str]], listen: Listener) -> dict[str, Outcome]:

@@ -8,8 +8,8 @@ from rag.config.identity import code_identity, digest
 from rag.core.assessments import Case, Spent, Verdict
 from rag.core.roles import Judge
 from rag.evaluation.attribution import PassageJudge, found_relevant, judged, related
-from rag.execution.store.items import item_id
-from rag.execution.store.kept import plain, verdict_of
+from rag.execution.store.cached_vectors import item_id
+from rag.execution.store.serialisation import plain, verdict_of
 from rag.execution.store.store import Entry, Store
 
 BLOCK = 64

@@ -20,12 +20,12 @@ from rag.core.text.citations import citations, sections_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
-from rag.execution.graph.graph import Graph
-from rag.execution.graph.jobs import corpus_of
-from rag.execution.graph.opening import SINGLE, layers, open_pipeline, selectors_of
+from rag.execution.graph.open_pipeline import SINGLE, layers, open_pipeline, selectors_of
 from rag.execution.graph.plan import components_for
-from rag.execution.graph.stages import add_corpus, reading_values
-from rag.execution.store import upkeep
+from rag.execution.graph.stage_graph import Graph
+from rag.execution.graph.stage_inputs import corpus_of
+from rag.execution.graph.trial_graph import add_corpus, reading_values
+from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
 from rag.execution.sweep.sweep import looked_up, recorded
@@ -144,7 +144,7 @@ def materials(config: Mapping[str, Any]) -> Materials:
     if (control := control_of(config)) != "none":
         what = f"is {control!r}, which needs the gold of a question, and of a typed one it is not known"
         raise ConfigError("control", what, "leave it out, or control=none")
-    store, terms = upkeep.at(config["store"]), Terms.of(config)
+    store, terms = maintenance.at(config["store"]), Terms.of(config)
     graph = Graph(components_for(store, Ledger(store, terms)))
     documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
     golden = Golden(documents, ())

@@ -3,11 +3,11 @@
 import math
 from typing import TYPE_CHECKING
 
-from rag.execution.sweep.winner.decision import Decision
-from rag.execution.sweep.winner.records import Entrant, Mean, Unsettled
+from rag.execution.sweep.selection.decision import Decision
+from rag.execution.sweep.selection.records import Entrant, Mean, Unsettled
 
 if TYPE_CHECKING:
-    from rag.execution.sweep.winner.choice import Race
+    from rag.execution.sweep.selection.choice import Race
 
 KINDS = {"cost": ("cheapest", "cheaper"), "latency": ("fastest", "faster"), "size": ("smallest", "smaller")}
 MOST_QUESTIONS = 100_000

@@ -16,14 +16,14 @@ from rag.evaluation.statistics.paired import rough
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.store import looks
+from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
-from rag.execution.sweep import controls, sweep, winner
-from rag.execution.sweep.controls import Controlled, Watch
+from rag.execution.sweep import ablations, selection, sweep
+from rag.execution.sweep.ablations import Controlled, Watch
 from rag.execution.sweep.objective import Objective
+from rag.execution.sweep.selection import Decision, Field, Holdout, Winner, scores_of
+from rag.execution.sweep.selection.records import Ints
 from rag.execution.sweep.sweep import REPORTS, Ran, Sweep
-from rag.execution.sweep.winner import Decision, Field, Holdout, Winner, scores_of
-from rag.execution.sweep.winner.records import Ints
 from rag.pipeline import unread_text
 
 TUNE, HOLDOUT = SPLITS
@@ -111,14 +111,14 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     if not found.entrants:
         return Conclusion(effects=told, notes=(_nobody(found),))
     low, high = span = found.objective.span
-    decision = winner.decide(found.entrants, cluster, winner.rule.of(found.made, found.objective))
+    decision = selection.decide(found.entrants, cluster, selection.rule.of(found.made, found.objective))
     again, notes = _measured_again(found, decision, store, settings, watch)
     holdout = _holdout(again, found.objective, store) if again else None
-    run = winner.race(found.entrants, cluster, high - low)
-    chosen = winner.choose(run, decision, cluster, holdout, found.objective.sign, found.others, span)
+    run = selection.race(found.entrants, cluster, high - low)
+    chosen = selection.choose(run, decision, cluster, holdout, found.objective.sign, found.others, span)
     notes += _broken_again(again, found.objective, chosen.recommended, store) if again else []
     taken, ended = found.trials[chosen.recommended], not again or again.ended
-    controlled = controls.measured(taken, found.made, store, settings, watch) if ended else Controlled()
+    controlled = ablations.measured(taken, found.made, store, settings, watch) if ended else Controlled()
     cut = unread_text.remark(
         {row.name: unread_text.share(row.measured) for row in done.board.rows}, chosen.of(chosen.recommended).name
     )
@@ -168,7 +168,7 @@ def _measured_again(
     golden, experiment = found.goldens[0], found.made.experiment
     splits = {str(trial.trial.config["split"]) for trial in found.trials.values()}
     if splits == {HOLDOUT} and watch:
-        count = looks.look(store, golden.golden_digest, list(found.trials), experiment.name)
+        count = holdout_log.look(store, golden.golden_digest, list(found.trials), experiment.name)
         return None, [f"These questions are the holdout: looks at it so far: {count}."]
     if splits != {TUNE}:
         same = f"Tuned and reported on the same questions (split={', '.join(sorted(splits))}): expect less of new ones."
@@ -199,10 +199,10 @@ def _carried_out(
 ) -> Again:
     digest = made.trials[0].golden.golden_digest
     if watch is None:
-        return Again(made, trials, Ran({}), looks.count(store, digest))
+        return Again(made, trials, Ran({}), holdout_log.count(store, digest))
     count = 0
     try:
-        count = looks.look(store, digest, [trial.trial_id for trial in made.trials], made.experiment.name)
+        count = holdout_log.look(store, digest, [trial.trial_id for trial in made.trials], made.experiment.name)
         with watch(made) as listen:
             ran = sweep.carry_out(made, store, settings, listen)
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from rag.config.identity import code_identity, digest
 from rag.core.memo import Once
 from rag.evaluation.data.golden import Golden
 
-CODE = ("rag.execution.graph.engine", "rag.execution.store.replies")
+CODE = ("rag.execution.graph.engine", "rag.execution.store.cached_replies")
 """Modules that reach all code of ours that a stage can run, except components: it stands in the key of every stage."""
 
 

@@ -15,10 +15,10 @@ from rag.core.records import Answer, Sought, Vectors
 from rag.core.text.final_answer import awaited
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
-from rag.execution.graph import standins
-from rag.execution.graph.jobs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
-from rag.execution.graph.opening import open_pipeline, several
-from rag.execution.store.kept import meta_of, plain, reply_of
+from rag.execution.graph import ablation_inputs
+from rag.execution.graph.open_pipeline import open_pipeline, several
+from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
+from rag.execution.store.serialisation import meta_of, plain, reply_of
 from rag.execution.store.store import Entry
 from rag.pipeline import live_history, postprocess, steps, unread_text
 from rag.pipeline.prompt_assembly import Prepared, screen
@@ -32,7 +32,7 @@ def run_chunk(job: Job) -> Entry:
 
 def run_uncut(job: Job) -> Entry:
     """Chunks and gold → chunks that cut no gold."""
-    return entry_of_corpus(standins.uncut(job.corpus, job.golden.examples))
+    return entry_of_corpus(ablation_inputs.uncut(job.corpus, job.golden.examples))
 
 
 def run_embed(job: Job) -> Entry:
@@ -103,17 +103,17 @@ def run_select(job: Job) -> Entry:
 
 def run_shuffle(job: Job) -> Entry:
     """Rankings → rankings, each of another question."""
-    return entry_of_rankings(standins.of_another(job.ranking, job.golden.examples))
+    return entry_of_rankings(ablation_inputs.of_another(job.ranking, job.golden.examples))
 
 
 def run_no_contexts(job: Job) -> Entry:
     """Questions → nothing to read."""
-    return entry_of_contexts(*standins.no_contexts(job.golden.documents, len(job.golden.examples)))
+    return entry_of_contexts(*ablation_inputs.no_contexts(job.golden.documents, len(job.golden.examples)))
 
 
 def run_gold_contexts(job: Job) -> Entry:
     """Chunks and gold → the gold, as chunks and rankings."""
-    return entry_of_contexts(*standins.gold_contexts(job.corpus, job.golden.examples, job.values["depth"]))
+    return entry_of_contexts(*ablation_inputs.gold_contexts(job.corpus, job.golden.examples, job.values["depth"]))
 
 
 def run_screen(job: Job) -> Entry:

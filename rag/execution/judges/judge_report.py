@@ -12,8 +12,8 @@ from rag.evaluation.statistics.agreement import Estimate
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card
-from rag.execution.judges.labelled import ANSWER
-from rag.execution.store.kept import assessment_of, plain
+from rag.execution.judges.human_labels import ANSWER
+from rag.execution.store.serialisation import assessment_of, plain
 from rag.execution.store.store import Store
 
 SHOWN = 3

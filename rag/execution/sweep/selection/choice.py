@@ -12,10 +12,10 @@ from rag.evaluation.statistics import pareto
 from rag.evaluation.statistics.paired import ALPHA, Family, agreeing, family
 from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
 from rag.evaluation.statistics.summary import interval
-from rag.execution.sweep.winner import words
-from rag.execution.sweep.winner.contest import plausible
-from rag.execution.sweep.winner.decision import Decision
-from rag.execution.sweep.winner.records import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
+from rag.execution.sweep.selection import reasons
+from rag.execution.sweep.selection.contest import plausible
+from rag.execution.sweep.selection.decision import Decision
+from rag.execution.sweep.selection.records import Entrant, Floats, Holdout, Ints, Mean, Standing, Winner
 
 TWO_SIDED = 0.975
 CLOSE = 1e-12
@@ -111,7 +111,7 @@ def choose(
     best, taken = decision.best, decision.taken
     difference = _difference(best.trial_id, taken.trial_id, holdout, span[1] - span[0])
     refuted = bool(difference and difference.high < -decision.allowed)
-    why = words.refuted(decision, difference) if difference and refuted else words.why(found, decision)
+    why = reasons.refuted(decision, difference) if difference and refuted else reasons.why(found, decision)
     recommended = best if refuted else taken
     beaten = _dominated(found.entrants, cluster)
     standings = (_standing(one, found, decision, beaten, holdout, cluster, (sign, span)) for one in found.entrants)

@@ -20,13 +20,13 @@ from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Outcome
-from rag.execution.graph.execute import Listener, executor_of
+from rag.execution.graph.executors import Listener, executor_of
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
-from rag.execution.graph.stages import needed
-from rag.execution.judges import assessors
-from rag.execution.judges.assessors import Assessor
+from rag.execution.graph.trial_graph import needed
+from rag.execution.judges import judge_report
+from rag.execution.judges.judge_report import Assessor
 from rag.execution.store.store import Store
-from rag.execution.sweep import results
+from rag.execution.sweep import trial_scores
 
 Watch = Callable[[Plan], AbstractContextManager[Listener]]
 """What shows the progress of a plan."""
@@ -110,11 +110,11 @@ def of(trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any
     ahead = planned(trial, made, store)
     if ahead is None:
         return Controlled()
-    results.of(trial, made, store)
+    trial_scores.of(trial, made, store)
     outcomes = executor_of(settings).run(ahead, store, listen)
     found = {control_of(each.trial.config): _scores(each, ahead, store, outcomes) for each in ahead.trials}
     compared = _compared(found, answer_columns(ahead.trials[0].trial.config), trial.golden.examples)
-    judges = (*assessors.assessors(ahead, store), *assessors.asking(ahead, store))
+    judges = (*judge_report.assessors(ahead, store), *judge_report.asking(ahead, store))
     return Controlled(compared, trial_id=trial.trial_id, judges=judges, plan=ahead)
 
 
@@ -168,7 +168,7 @@ def _scores(trial: PlannedTrial, made: Plan, store: Store, outcomes: Mapping[str
             lines = outcomes[key].error.strip().splitlines()
             return lines[-1 if lines[0].startswith("Traceback") else 0]
     try:
-        return results.of(trial, made, store).scores
+        return trial_scores.of(trial, made, store).scores
     except DataError as error:
         return str(error)
 

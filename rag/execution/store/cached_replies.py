@@ -10,8 +10,8 @@ from rag.core.errors import ConfigError, ReplayError, UserError
 from rag.core.records import Reply, Request
 from rag.core.roles import Embedder, Generator, fingerprint
 from rag.execution.store.budget import Ledger, Terms
-from rag.execution.store.items import StoredEmbedder, item_id
-from rag.execution.store.kept import meta_of, reply_of
+from rag.execution.store.cached_vectors import StoredEmbedder, item_id
+from rag.execution.store.serialisation import meta_of, reply_of
 from rag.execution.store.store import Entry, Store
 
 REPLIES = 16

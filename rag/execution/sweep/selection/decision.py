@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rag.evaluation.statistics import pareto
-from rag.execution.sweep.winner.draws import SAME, draw
-from rag.execution.sweep.winner.records import Entrant, Floats, Ints, Unsettled
-from rag.execution.sweep.winner.rule import Rule
+from rag.execution.sweep.selection.bootstrap import SAME, draw
+from rag.execution.sweep.selection.records import Entrant, Floats, Ints, Unsettled
+from rag.execution.sweep.selection.rule import Rule
 
 THOUSAND = 1000.0
 """A price in US dollars is that of so many questions."""

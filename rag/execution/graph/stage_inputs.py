@@ -11,10 +11,10 @@ from rag.core.rankings import Rankings
 from rag.core.records import Answer, Query, Reply, Sought, Turn
 from rag.core.roles import Embedder, Generator, Judge, Reranker
 from rag.evaluation.data.golden import Golden
-from rag.execution.graph.opening import reading_of
-from rag.execution.store.items import StoredEmbedder, StoredReranker
-from rag.execution.store.judgements import StoredJudge
-from rag.execution.store.kept import AnswerParts, answer_parts, assessment_of, screened_of, sought_of
+from rag.execution.graph.open_pipeline import reading_of
+from rag.execution.store.cached_judgements import StoredJudge
+from rag.execution.store.cached_vectors import StoredEmbedder, StoredReranker
+from rag.execution.store.serialisation import AnswerParts, answer_parts, assessment_of, screened_of, sought_of
 from rag.execution.store.store import Entry, Store
 from rag.pipeline.context_packing import hits
 from rag.pipeline.prompt_assembly import Prepared

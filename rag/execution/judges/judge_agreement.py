@@ -11,8 +11,8 @@ import numpy as np
 from rag.evaluation.statistics.agreement import Decisions, Estimate, RankCorrelation, Resampled
 from rag.evaluation.statistics.resampling import DRAWS
 from rag.execution.graph.plan import Plan, PlannedTrial
-from rag.execution.judges.assessors import identity
-from rag.execution.store.kept import assessment_of
+from rag.execution.judges.judge_report import identity
+from rag.execution.store.serialisation import assessment_of
 from rag.execution.store.store import Store
 
 Row = tuple[float, float, bool, bool, str]

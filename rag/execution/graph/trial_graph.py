@@ -15,8 +15,8 @@ from rag.core.assessments import PARTS
 from rag.core.roles import AssessedMetric, changes_nothing
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.scoring import check_column, parse_column
-from rag.execution.graph.graph import Graph
-from rag.execution.graph.opening import SINGLE, layers, pinned, selectors_of
+from rag.execution.graph.open_pipeline import SINGLE, layers, pinned, selectors_of
+from rag.execution.graph.stage_graph import Graph
 
 DOCUMENTS, QUESTIONS, GOLD = "documents", "questions", "gold answers"
 
