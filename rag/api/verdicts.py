@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rag.analysis import baseline, gate
-from rag.analysis.compare import verdicts
-from rag.analysis.compare.verdicts import Compared
+from rag.analysis.compare import trials
+from rag.analysis.compare.trials import Compared
 from rag.analysis.gate import Told
 from rag.api.tables import Table
 from rag.config import experiment
@@ -84,7 +84,7 @@ def compare(
     Trials are ids, or beginnings of ids, that a sweep printed, or paths of baselines. Without `metrics` all common ones are
     compared; `by` names slices such as kind, and defaults to it.
     """
-    return Comparison(verdicts.compared([base, *candidates], metrics, by, bridges))
+    return Comparison(trials.compared([base, *candidates], metrics, by, bridges))
 
 
 def hold_gate(

@@ -69,7 +69,7 @@ def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = 
 
     The last three, and what approximate indexes lose, are read from the trials of its sweep that have run.
     """
-    from rag.analysis import health as findings
+    from rag.analysis import dataset_health as findings
     from rag.config.experiment import load
     from rag.execution.sweep import sweep
     from rag.reporting import terminal

@@ -80,19 +80,19 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 
 def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
     """Print what a sweep found."""
-    from rag.analysis import checked
+    from rag.analysis import finding_counts
     from rag.execution.judges import judge_agreement, judge_report
     from rag.execution.sweep import sweep
     from rag.reporting import terminal
 
     stored = (done.plan, ready.store)
     if as_json:
-        found = {tally.trial_id: tally.to_json() for tally in checked.of(*stored)}
+        found = {tally.trial_id: tally.to_json() for tally in finding_counts.of(*stored)}
         interrupted = done.interrupted or told.interrupted
         terminal.print_json(done.to_json() | told.to_json() | {"checks": found, "interrupted": interrupted})
         return
     terminal.swept(done, told, sweep.folder_of(done), called)
-    terminal.tallies(checked.of(*stored))
+    terminal.tallies(finding_counts.of(*stored))
     judges, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
     known = {judge.identity for judge in (*judges, *asking)}
     judges += [judge for judge in told.controls.judges if judge.identity not in known]
@@ -128,7 +128,7 @@ def _say_untraced(missing: str) -> None:
 @app.command()
 def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> None:
     """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and its kin."""
-    from rag.analysis.compare.exchange import write_trec
+    from rag.analysis.compare.trec_export import write_trec
     from rag.config.experiment import load
     from rag.execution.sweep import sweep
     from rag.reporting import terminal

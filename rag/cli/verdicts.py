@@ -44,7 +44,7 @@ def compare(
     - needed: how many questions would show this difference
     - shrunk: what a slice of this size can be believed to differ
     """
-    from rag.analysis.compare.verdicts import compared
+    from rag.analysis.compare.trials import compared
     from rag.reporting import terminal
 
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from rag.analysis import checked
+from rag.analysis import finding_counts
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import ServiceError, UserError
 from rag.core.redaction import plain, shown
@@ -167,7 +167,7 @@ def _swept(made: Plan, trials: Sequence[TrialRecord]) -> SweepRecord:
 
 def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
     judge = next(iter(assessors(made, store, [trial])), None)
-    tally = checked.one_of(trial, made, store)
+    tally = finding_counts.one_of(trial, made, store)
     objective = leaderboard.objective_of(made)
     metrics = {**columns.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
     judged = {"judge.json": json.dumps(plain(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.analysis import audit
+from rag.analysis import ann_audit
 from rag.components.indexes.faiss_flat import FlatSearcher
 from rag.config.experiment import ad_hoc
 from rag.core.errors import DataError
@@ -28,9 +28,9 @@ def ran(golden: Path, *overrides: str) -> Any:
     return ready
 
 
-def audited(golden: Path, *overrides: str, column: str = "ndcg@10") -> tuple[audit.Audit, ...]:
+def audited(golden: Path, *overrides: str, column: str = "ndcg@10") -> tuple[ann_audit.Audit, ...]:
     ready = ran(golden, *overrides)
-    return audit.of(ready.plan.trials[0], ready.plan, ready.store, column)
+    return ann_audit.of(ready.plan.trials[0], ready.plan, ready.store, column)
 
 
 @settings(max_examples=25, deadline=None)
@@ -42,33 +42,33 @@ def test_exact_search_is_that_of_faiss(seed: int, size: int, depth: int, repeate
         vectors = vectors[random.integers(0, max(1, size // 3), size)]  # chunks that say the same tie
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     queries = np.concatenate([vectors[:3], random.normal(size=(2, 8)).astype(np.float32)])
-    mine, theirs = audit.exact(queries, vectors, depth), FlatSearcher(vectors).search([], queries, depth)
+    mine, theirs = ann_audit.exact(queries, vectors, depth), FlatSearcher(vectors).search([], queries, depth)
     np.testing.assert_array_equal(mine.positions, theirs.positions)
     np.testing.assert_allclose(mine.scores, theirs.scores)
 
 
 def test_exact_search_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
-    whole = audit.exact(vectors, vectors, 7)
-    monkeypatch.setattr(audit, "BLOCK", 100)
-    np.testing.assert_array_equal(audit.exact(vectors, vectors, 7).positions, whole.positions)
-    assert len(audit.exact(vectors[:0], vectors, 7)) == 0
+    whole = ann_audit.exact(vectors, vectors, 7)
+    monkeypatch.setattr(ann_audit, "BLOCK", 100)
+    np.testing.assert_array_equal(ann_audit.exact(vectors, vectors, 7).positions, whole.positions)
+    assert len(ann_audit.exact(vectors[:0], vectors, 7)) == 0
 
 
 def test_overlap() -> None:
     wanted = Rankings.pack([[(1, 3.0), (2, 2.0), (3, 1.0)], [(1, 1.0)], []])
     found = Rankings.pack([[(2, 3.0), (9, 2.0), (1, 1.0)], [(1, 1.0)], [(5, 1.0)]])
-    assert audit.overlap(found, wanted, 1) == pytest.approx((0 + 1) / 2)
-    assert audit.overlap(found, wanted, 2) == pytest.approx((1 / 2 + 1) / 2)
-    assert audit.overlap(found, wanted, 3) == pytest.approx((2 / 3 + 1) / 2)
-    assert np.isnan(audit.overlap(Rankings.pack([[]]), Rankings.pack([[]]), 3))
+    assert ann_audit.overlap(found, wanted, 1) == pytest.approx((0 + 1) / 2)
+    assert ann_audit.overlap(found, wanted, 2) == pytest.approx((1 / 2 + 1) / 2)
+    assert ann_audit.overlap(found, wanted, 3) == pytest.approx((2 / 3 + 1) / 2)
+    assert np.isnan(ann_audit.overlap(Rankings.pack([[]]), Rankings.pack([[]]), 3))
 
 
 def test_exact_indexes_lose_nothing(here: Path, golden: Path) -> None:
     found = audited(golden, "index=[bm25s,dense,faiss_hnsw]", "index.faiss_hnsw.ef_search=200")
     assert [each.index for each in found] == ["dense", "faiss_hnsw"]
     assert all(each.exact for each in found)
-    assert found[0].recall == audit.Loss(found[0].recall.exact, found[0].recall.exact, 0.0, 0.0, 0.0, 5)
+    assert found[0].recall == ann_audit.Loss(found[0].recall.exact, found[0].recall.exact, 0.0, 0.0, 0.0, 5)
     assert found[0].embedder_lost == pytest.approx(1 - found[0].recall.exact)
     assert found[0].kind == "FaissFlatIndex"
 
@@ -119,7 +119,7 @@ def test_what_is_no_longer_stored_is_told(here: Path, golden: Path) -> None:
     (embed,) = (stage for stage in ready.plan.stages.values() if stage.name == "embed")
     ready.store.remove(embed.entry)
     with pytest.raises(DataError, match=r"(?s)embed HashingEmbedder.*run the sweep again"):
-        audit.of(ready.plan.trials[0], ready.plan, ready.store, "ndcg@10")
+        ann_audit.of(ready.plan.trials[0], ready.plan, ready.store, "ndcg@10")
 
 
 def test_what_people_see(here: Path, golden: Path, capsys: Any) -> None:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from support.command_line import Verb, verb
 from support.small_set import AXES, TEXTS, write_experiment
 
-from rag.analysis import health
-from rag.analysis.health.questions import _Gold, give_aways, near_duplicates
-from rag.analysis.health.trials import Asked, Record
+from rag.analysis import dataset_health
+from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplicates
+from rag.analysis.dataset_health.trials import Asked, Record
 from rag.components.loaders.folder import FolderLoader, NativeQuestions
 from rag.config.experiment import load
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
@@ -85,7 +85,7 @@ FILLER = [
 LOCK = Document("lock.md", "The padlock of the eel trap opens with combination 4417. Return it to the hut.")
 
 
-def looked(text: str, *gold: Span | str) -> tuple[health.Finding, ...]:
+def looked(text: str, *gold: Span | str) -> tuple[dataset_health.Finding, ...]:
     return give_aways(Golden((*FILLER, LOCK), (asked("q", text, "tune", *gold),)))
 
 
@@ -250,7 +250,7 @@ def test_controls_have_no_voice(here: Path, golden: Path, run: Any) -> None:
     path.write_text(path.read_text("utf-8").replace("generator=none, ", ""), "utf-8")
     run(path)
     ready = sweep.prepare(load(str(path)))
-    (found,) = health.of(ready.plan, ready.store)
+    (found,) = dataset_health.of(ready.plan, ready.store)
     assert (found.trials, found.finished) == (2, 2)
 
 
@@ -265,7 +265,7 @@ def test_one_ranking_says_nothing_of_all(here: Path, golden: Path, run: Any) -> 
     path = write_experiment(here / "single.yaml", golden, "  k: k=3")
     run(path)
     ready = sweep.prepare(load(str(path)))
-    (found,) = health.of(ready.plan, ready.store)
+    (found,) = dataset_health.of(ready.plan, ready.store)
     assert (found.finished, found.unsolved, found.always_solved) == (1, (), ())
     assert "one ranking is known" in found.told[0]
 
@@ -275,7 +275,7 @@ def test_what_was_cleared_away_is_told(study: Path, run: Any) -> None:
     ready = sweep.prepare(load(str(study)))
     (first, *_) = ready.plan.trials
     ready.store.remove(ready.plan.stages[first.ends.judge].entry)
-    (found,) = health.of(ready.plan, ready.store)
+    (found,) = dataset_health.of(ready.plan, ready.store)
     assert 0 < found.finished < 18
     assert found.told[0].startswith(f"{found.finished} of 18 trials have run")
 
@@ -285,14 +285,14 @@ def test_inexact_indexes_are_audited_once(here: Path, golden: Path, run: Any, ra
     path = write_experiment(here / "ann.yaml", golden, axes, ", fusion=rrf")
     run(path)
     ready = sweep.prepare(load(str(path)))
-    (found,) = health.of(ready.plan, ready.store)
+    (found,) = dataset_health.of(ready.plan, ready.store)
     assert [(audit.index, audit.column) for _, audit in found.audits] == [
         ("faiss_ivf", leaderboard.objective_of(ready.plan).column)
     ]
     assert "Lost to approximate search" in rag("dataset", "health", str(path)).out
     (embedded,) = (stage for stage in ready.plan.stages.values() if stage.name == "embed")
     ready.store.remove(embedded.entry)
-    (found,) = health.of(ready.plan, ready.store)
+    (found,) = dataset_health.of(ready.plan, ready.store)
     assert found.audits == ()
     assert "is not in the store" in found.told[-1]
 

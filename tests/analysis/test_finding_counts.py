@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Verb, verb
 
-from rag.analysis.checked import Fired, Tally, in_words
+from rag.analysis.finding_counts import Fired, Tally, in_words
 from rag.config.experiment import ad_hoc
 from rag.execution.sweep import sweep
 from rag.reporting.report import markdown, page

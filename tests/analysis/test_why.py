@@ -14,7 +14,7 @@ from support.small_set import QUESTIONS, write_experiment, write_golden
 
 from rag.analysis.blame import STAGES
 from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom
-from rag.analysis.why.words import Whereabouts, told
+from rag.analysis.why.stage_sentence import Whereabouts, told
 from rag.config.experiment import load
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep

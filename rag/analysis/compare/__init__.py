@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis.compare.fits import BRIDGES, check_column, common_columns, comparable, half_told, matched, questions
+from rag.analysis.compare.comparability import BRIDGES, check_column, common_columns, comparable, half_told, matched, questions
 from rag.analysis.compare.table import Comparison, Table
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import Slice, shrunk

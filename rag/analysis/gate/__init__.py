@@ -5,11 +5,11 @@ what is not in the store, `sample.computed` computes a sample of what is, `told.
 JUnit XML and Markdown.
 """
 
-from rag.analysis.gate.documents import write, write_refusal
 from rag.analysis.gate.measure import Gated, Prepared, prepare, recommended, run, to_keep
 from rag.analysis.gate.sample import computed
 from rag.analysis.gate.spec import Gate, Margin, parse, with_inconclusive
-from rag.analysis.gate.told import Told, check, command, last_line, of
+from rag.analysis.gate.verdict import Told, check, command, last_line, of
+from rag.analysis.gate.verdict_files import write, write_refusal
 
 __all__ = [
     "Gate",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.analysis.baseline import DIGITS
-from rag.analysis.compare.fits import matched
+from rag.analysis.compare.comparability import matched
 from rag.analysis.gate.spec import Margin
 from rag.core.errors import DataError
 from rag.evaluation.data import slices

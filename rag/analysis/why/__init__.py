@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag.analysis.why.account import Account, account
-from rag.analysis.why.asked import Asked, find, prepare
 from rag.analysis.why.overview import Overview, Overviews, overview
+from rag.analysis.why.reopened_trial import Asked, find, prepare
 from rag.core.records import Example, Span
 
 __all__ = ["Account", "Asked", "Overview", "Overviews", "Why", "explain", "find", "overview", "prepare"]

@@ -7,8 +7,8 @@ from typing import Any
 
 from rag.analysis import blame
 from rag.analysis.blame import ANSWER, STAGES, Reader, Steps
-from rag.analysis.why.asked import Asked, row_of
-from rag.analysis.why.words import Whereabouts, told
+from rag.analysis.why.reopened_trial import Asked, row_of
+from rag.analysis.why.stage_sentence import Whereabouts, told
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Evidence, Example, Reply, Sought, Span

@@ -7,7 +7,7 @@ from typing import Any
 from rag.analysis import blame, headroom
 from rag.analysis.blame import Lost
 from rag.analysis.headroom import Headroom
-from rag.analysis.why.asked import Asked
+from rag.analysis.why.reopened_trial import Asked
 from rag.core.errors import ConfigError
 from rag.evaluation.scoring import parse_column
 from rag.execution.sweep.objective import USUAL

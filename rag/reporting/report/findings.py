@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis import audit, blame, checked, headroom
+from rag.analysis import ann_audit, blame, finding_counts, headroom
 from rag.core.errors import UserError
 from rag.evaluation.data import slices
 from rag.evaluation.scoring import Scores
@@ -210,12 +210,12 @@ def _mean(one: Mapping[str, Any], *names: str) -> Mean:
 
 def _audit(scored: Scored) -> Listing | None:
     """Vector indexes that are not exact, each once; the first trial that uses one stands for all."""
-    found: dict[str, audit.Audit] = {}
+    found: dict[str, ann_audit.Audit] = {}
     seen: set[str] = set()
     for trial in scored.trials[:MOST_AUDITED]:
         keys = set(trial.ends.indexes.values()) - seen
         seen |= keys
-        for one in audit.of(trial, scored.made, scored.store, scored.column) if keys else ():
+        for one in ann_audit.of(trial, scored.made, scored.store, scored.column) if keys else ():
             found.setdefault(f"{one.index} ({one.kind}, {one.chunks} chunks)", one)
     approximate = {name: one for name, one in found.items() if "flat" not in one.kind.lower()}
     if not approximate:
@@ -237,14 +237,14 @@ def _audit(scored: Scored) -> Listing | None:
 
 def _found(scored: Scored) -> Listing | None:
     """What checks and guards found in the answers of every trial."""
-    tallies = checked.of(scored.made, scored.store)
+    tallies = finding_counts.of(scored.made, scored.store)
     sources = list(dict.fromkeys(source for tally in tallies for source in tally.fired))
     lines = [
         Line(
             tally.name,
             (
                 f"{tally.declined} of {tally.questions}",
-                *(checked.in_words(tally.fired[source]) if source in tally.fired else "" for source in sources),
+                *(finding_counts.in_words(tally.fired[source]) if source in tally.fired else "" for source in sources),
             ),
         )
         for tally in tallies

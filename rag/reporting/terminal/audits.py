@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from rag.analysis.audit import AT, Audit, Loss
+from rag.analysis.ann_audit import AT, Audit, Loss
 from rag.reporting.terminal.output import Table, escape, number, out
 
 

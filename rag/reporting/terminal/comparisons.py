@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rag.analysis.compare import Comparison
 from rag.analysis.compare import Table as Differences
-from rag.analysis.compare.verdicts import Compared
+from rag.analysis.compare.trials import Compared
 from rag.evaluation.statistics.paired import FEW, rough
 from rag.reporting.terminal.output import Table, escape, number, out
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from rag.analysis.baseline import Baseline
-from rag.analysis.gate.bounds import Kept
 from rag.analysis.gate.decide import INSIDE, PASS, Row
-from rag.analysis.gate.told import Told
+from rag.analysis.gate.limits import Kept
+from rag.analysis.gate.verdict import Told
 from rag.reporting.terminal.output import Table, escape, number, out, stream
 
 EXCERPT = 100

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.padding import Padding
 
-from rag.analysis.health import Finding, Health
-from rag.analysis.health.findings import counted
+from rag.analysis.dataset_health import Finding, Health
+from rag.analysis.dataset_health.findings import counted
 from rag.reporting.terminal.audits import audits
 from rag.reporting.terminal.output import escape, out
 

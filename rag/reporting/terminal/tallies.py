@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rag.analysis.checked import Tally, in_words
+from rag.analysis.finding_counts import Tally, in_words
 from rag.reporting.terminal.output import Table, escape, out
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rag.analysis import compare
-from rag.analysis.compare.verdicts import Side, questions_of
-from rag.analysis.gate import bounds, clock, decide, spec, told
-from rag.analysis.gate.bounds import Kept
+from rag.analysis.compare.trials import Side, questions_of
+from rag.analysis.gate import decide, latency, limits, spec
+from rag.analysis.gate import verdict as told
 from rag.analysis.gate.decide import FAIL, PASS, Pair, Row, Verdict
+from rag.analysis.gate.limits import Kept
 from rag.analysis.gate.spec import EXIT_CODES, RATIO, Gate
 from rag.bundle.opened import open_bundle
 from rag.config import experiment
@@ -168,22 +169,22 @@ def _pair(gate: Gate, candidate: Version, champion: Version, bridges: Sequence[s
 def _first(bound: Bound, candidate: Version, is_advisory: bool) -> Kept:
     if bound.column == RATIO:
         return Kept(bound.text, None, None, None, PASS, "not measured: there is nothing to be slower than")
-    return bounds.hold_scores(bound, candidate.scores.result, is_advisory)
+    return limits.hold_scores(bound, candidate.scores.result, is_advisory)
 
 
 def _kept(bound: Bound, pair: Pair, candidate: Version, champion: Version, is_advisory: bool) -> Kept:
     if bound.column != RATIO:
-        return bounds.hold_scores(bound, candidate.scores.result, is_advisory)
+        return limits.hold_scores(bound, candidate.scores.result, is_advisory)
     if candidate.digest == champion.digest:
         return Kept(bound.text, None, None, None, PASS, "not measured: the bundles are the same")
-    return bounds.hold_ratio(bound, _ratio(pair, candidate, champion))
+    return limits.hold_ratio(bound, _ratio(pair, candidate, champion))
 
 
-def _ratio(pair: Pair, candidate: Version, champion: Version) -> clock.Ratio:
+def _ratio(pair: Pair, candidate: Version, champion: Version) -> latency.Ratio:
     """How much slower the sealed pipelines answer here, timed in turns."""
     # Kept while they are timed: models that a bundle has inside go with it.
     before, after = open_bundle(champion.path), open_bundle(candidate.path)
-    return clock.of(clock.timed(before.pipeline, after.pipeline, pair.golden.examples))
+    return latency.of(latency.timed(before.pipeline, after.pipeline, pair.golden.examples))
 
 
 def _asked(gate: Gate, candidate: Version) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytrec_eval
 from support.small_set import TEXTS
 
-from rag.analysis.compare.exchange import write_trec
+from rag.analysis.compare.trec_export import write_trec
 from rag.config.experiment import load
 from rag.evaluation.data.trec import read_qrels, read_run
 from rag.execution.graph import plan

@@ -8,10 +8,10 @@ import pytest
 from support.command_line import Verb
 from support.gate_experiment import forge, write_gated
 
-from rag.analysis.gate import clock
-from rag.analysis.gate.bounds import clocked
-from rag.analysis.gate.clock import Ratio
+from rag.analysis.gate import latency
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS
+from rag.analysis.gate.latency import Ratio
+from rag.analysis.gate.limits import clocked
 from rag.core.records import Example, Query
 from rag.execution.sweep.objective import Bound
 
@@ -43,32 +43,32 @@ class Slow:
 @pytest.fixture
 def hours(monkeypatch: pytest.MonkeyPatch) -> Hours:
     found = Hours()
-    monkeypatch.setattr(clock, "time", found)
+    monkeypatch.setattr(latency, "time", found)
     return found
 
 
 def test_both_are_asked_in_turns_and_timed_warm(hours: Hours) -> None:
     log: list[str] = []
     pipelines: Any = Slow("base", 1 / 256, log, hours), Slow("candidate", 3 / 256, log, hours)
-    seconds = clock.timed(*pipelines, EXAMPLES)
+    seconds = latency.timed(*pipelines, EXAMPLES)
     assert seconds.tolist() == [[1 / 256, 3 / 256]] * 20
-    turns = clock.ROUNDS + 1
+    turns = latency.ROUNDS + 1
     assert log[: 2 * turns] == ["base q0", "candidate q0"] * turns
     assert log[2 * turns : 4 * turns] == ["candidate q1", "base q1"] * turns
 
 
 def test_slow_pipelines_are_asked_fewer_questions(hours: Hours) -> None:
-    pipelines: Any = Slow("base", clock.BUDGET, [], hours), Slow("candidate", clock.BUDGET, [], hours)
-    assert len(clock.timed(*pipelines, EXAMPLES)) == clock.LEAST
+    pipelines: Any = Slow("base", latency.BUDGET, [], hours), Slow("candidate", latency.BUDGET, [], hours)
+    assert len(latency.timed(*pipelines, EXAMPLES)) == latency.LEAST
 
 
 def test_a_ratio_has_an_interval_that_knows_the_spread() -> None:
     chance = np.random.default_rng(0)
     steady = np.column_stack([np.full(64, 0.01), np.full(64, 0.02)])
-    assert clock.of(steady) == Ratio(2.0, 2.0, 2.0, 64)
+    assert latency.of(steady) == Ratio(2.0, 2.0, 2.0, 64)
     wild = chance.lognormal(-4, 0.5, (64, 2))
-    found = clock.of(wild)
-    assert found == clock.of(wild)
+    found = latency.of(wild)
+    assert found == latency.of(wild)
     assert found.low < found.value < found.high
     assert found.low < 1 < found.high
 

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from rag.analysis.baseline import Baseline
-from rag.analysis.gate.bounds import Kept
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
-from rag.analysis.gate.documents import code, counted, figure, junit_of, markdown_of, marker
+from rag.analysis.gate.limits import Kept
 from rag.analysis.gate.spec import Gate
-from rag.analysis.gate.told import Lost, Told
+from rag.analysis.gate.verdict import Lost, Told
+from rag.analysis.gate.verdict_files import code, counted, figure, junit_of, markdown_of, marker
 
 HOSTILE = "</code><script>alert(1)</script> | @everyone [x](http://evil) `a` $b$ *c* \x00\x1b[31m -->\n## Title"
 

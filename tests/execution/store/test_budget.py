@@ -12,7 +12,7 @@ import pytest
 from support.costly_sweep import QUESTIONS, answering, planned, replies, swept, write_study
 from support.scripted_server import Script, say, too_long
 
-from rag.analysis.compare import verdicts
+from rag.analysis.compare import trials
 from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, ProblemsError
 from rag.execution.store import maintenance
@@ -295,4 +295,4 @@ def test_trials_that_ran_under_different_budgets_are_compared(here: Path, script
         done = swept(planned(study, store, f"budget.tokens={5000 + k}"), store)
         sweep.write(done)
         ids.append(done.board.rows[0].trial_id)
-    assert [side.result.trial_id for side in verdicts.sides(ids)] == ids
+    assert [side.result.trial_id for side in trials.sides(ids)] == ids

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rag.analysis.compare import Comparison, Table
-from rag.analysis.compare.verdicts import Compared
+from rag.analysis.compare.trials import Compared
 from rag.evaluation.scoring import Scores
 from rag.execution.sweep.trial_scores import Result
 from rag.reporting import terminal

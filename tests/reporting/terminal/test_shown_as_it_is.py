@@ -18,8 +18,8 @@ from support.command_line import verb
 import rag
 from rag import cli
 from rag.analysis.compare import Table as Differences
-from rag.analysis.compare.verdicts import Compared
-from rag.analysis.health import Finding as Look
+from rag.analysis.compare.trials import Compared
+from rag.analysis.dataset_health import Finding as Look
 from rag.analysis.why import Account, Why
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.components.loaders.file_tree import Skipped

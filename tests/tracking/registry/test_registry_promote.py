@@ -139,8 +139,8 @@ def test_bundles_are_kept_while_they_are_timed(monkeypatch: pytest.MonkeyPatch) 
         return [side["path"] for side in sides[:2]]
 
     monkeypatch.setattr(promotion, "open_bundle", Opened)
-    monkeypatch.setattr(promotion.clock, "timed", timed)
-    monkeypatch.setattr(promotion.clock, "of", lambda seconds: seconds)
+    monkeypatch.setattr(promotion.latency, "timed", timed)
+    monkeypatch.setattr(promotion.latency, "of", lambda seconds: seconds)
     pair = SimpleNamespace(golden=SimpleNamespace(examples=()))
     before, after = SimpleNamespace(path="a"), SimpleNamespace(path="b")
     assert promotion._ratio(pair, after, before) == ["a", "b"]  # type: ignore[arg-type, comparison-overlap]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.analysis.gate import clock
+from rag.analysis.gate import latency
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Finding, Verdict
 from rag.analysis.gate.measure import Gated
 from rag.analysis.gate.spec import FAILED, RATIO
@@ -100,7 +100,7 @@ def _kept(bound: Bound, found: Finding, values: tuple[float, ...] = (), advisory
 
 def _slower(bound: Bound, gated: Gated) -> Kept:
     try:
-        found = None if gated.same else clock.ratio(gated.kept, gated.candidate)
+        found = None if gated.same else latency.ratio(gated.kept, gated.candidate)
     except UserError as error:
         why = f"the baseline's pipeline cannot be built here: {error.where} {error.what}"
         return _kept(bound, Finding(INCONCLUSIVE, why))
@@ -109,12 +109,12 @@ def _slower(bound: Bound, gated: Gated) -> Kept:
     return hold_ratio(bound, found)
 
 
-def hold_ratio(bound: Bound, found: clock.Ratio) -> Kept:
+def hold_ratio(bound: Bound, found: latency.Ratio) -> Kept:
     """Hold how much slower a pipeline is against a bound."""
     return _kept(bound, clocked(bound, found), tuple(round(value, 4) for value in (found.value, found.low, found.high)))
 
 
-def clocked(bound: Bound, found: clock.Ratio) -> Finding:
+def clocked(bound: Bound, found: latency.Ratio) -> Finding:
     """Broken where the whole interval lies beyond the bound, kept where all of it lies within, else open."""
     low, high = (bound.holds(end) for end in (found.low, found.high))
     if low == high:

@@ -8,9 +8,9 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rag.analysis.baseline import write_text
-from rag.analysis.gate.bounds import Kept
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
-from rag.analysis.gate.told import Lost, Told
+from rag.analysis.gate.limits import Kept
+from rag.analysis.gate.verdict import Lost, Told
 from rag.core.errors import UserError
 
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

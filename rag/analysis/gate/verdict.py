@@ -11,11 +11,11 @@ import numpy as np
 
 from rag.analysis import blame, compare
 from rag.analysis.baseline import Baseline
-from rag.analysis.compare.fits import told_apart
-from rag.analysis.gate import bounds, candidate, decide, measure, sample
-from rag.analysis.gate.bounds import Kept
+from rag.analysis.compare.comparability import told_apart
+from rag.analysis.gate import candidate, decide, limits, measure, sample
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
 from rag.analysis.gate.differences import changes, reason, replacement
+from rag.analysis.gate.limits import Kept
 from rag.analysis.gate.measure import Gated, Prepared
 from rag.analysis.gate.spec import EXIT_CODES
 from rag.config.experiment import Experiment
@@ -162,10 +162,10 @@ def of(gated: Gated, error: str = "", computed: str = "", previous: Path | None 
         said = last_line(error)
         return Told(gated, FAIL, f"The candidate did not run: {said}", error=said, changed=changed, replaced=replaced)
     found = measure.result(gated)
-    warned = bounds.advisory(gated)
+    warned = limits.advisory(gated)
     pair = decide.paired(gated.kept.result, found, gated.candidate.trial.golden, gated.gate.columns)
     rows = decide.decide(pair, gated.gate.margins, gated.same, warned)
-    held = bounds.hold(gated, found, warned)
+    held = limits.hold(gated, found, warned)
     verdict = overall([*rows, *held])
     said = said_of(verdict, rows, held, gated.same) + _unjudged(gated) + reason(gated, changed, computed)
     lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis.health.findings import Finding, counted
+from rag.analysis.dataset_health.findings import Finding, counted
 from rag.config.identity import without_runtime
 from rag.core.records import Example, Span
 from rag.execution.graph.plan import Plan, PlannedTrial

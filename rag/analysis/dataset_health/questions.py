@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from rag.analysis.health.findings import Finding
+from rag.analysis.dataset_health.findings import Finding
 from rag.components.chunkers.recursive import RecursiveChunker
 from rag.components.indexes.bm25s import Bm25sIndex
 from rag.components.indexes.terms import Words

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.analysis import audit
-from rag.analysis.audit import Audit
-from rag.analysis.health.findings import Finding
-from rag.analysis.health.questions import give_aways, near_duplicates
-from rag.analysis.health.trials import FEWEST, Record, recorded
+from rag.analysis import ann_audit
+from rag.analysis.ann_audit import Audit
+from rag.analysis.dataset_health.findings import Finding
+from rag.analysis.dataset_health.questions import give_aways, near_duplicates
+from rag.analysis.dataset_health.trials import FEWEST, Record, recorded
 from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.config.identity import digest
 from rag.config.validation import control_of
@@ -112,7 +112,7 @@ def _audits(made: Plan, trials: list[PlannedTrial], store: Store) -> tuple[tuple
             continue
         seen.add(inexact)
         try:
-            audits = audit.of(trial, made, store, column)
+            audits = ann_audit.of(trial, made, store, column)
         except DataError as error:
             told.append(f"{trial.trial.name} is not audited: {error.what}")
             continue
