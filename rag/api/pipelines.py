@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.api.tables import Table
-from rag.bundle import opened
+from rag.bundle import open_bundle as opened
 from rag.core.records import Answer, Query, Turn
 from rag.execution.sweep import open_config
 from rag.pipeline.pipeline import Pipeline, Trace

@@ -12,10 +12,10 @@ from typing import IO, Protocol
 
 import zstandard
 
-from rag.bundle.contents import BLOCK, Contents, check_bytes, check_manifest, private, read_folder, take
+from rag.bundle.atomic import appearing
+from rag.bundle.errors import refused
+from rag.bundle.files import BLOCK, Contents, check_bytes, check_manifest, private, read_folder, take
 from rag.bundle.layout import LIMITS, MANIFEST, MODELS, SEAL, Limits, check_name
-from rag.bundle.refusal import refused
-from rag.bundle.writing import appearing
 
 SUFFIX = ".tar.zst"
 FRAME = b"\x50\x2a\x4d\x18" + (32).to_bytes(4, "little")

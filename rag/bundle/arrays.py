@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.bundle.plain import json_of
-from rag.bundle.refusal import refused
+from rag.bundle.errors import refused
+from rag.bundle.strict_parse import json_of
 from rag.core.records import Arrays
 from rag.execution.store.entry_format import HEADER
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rag.bundle.proof import Case
+from rag.bundle.golden_cases import Case
 
 COMPARED = ("passages", "prompt", "contexts", "answer")
 

@@ -8,8 +8,8 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
+from rag.bundle.errors import refused
 from rag.bundle.presets import origin_of, pairs
-from rag.bundle.refusal import refused
 from rag.components.generators.openai import OFFICIAL
 
 URL = re.compile(r"https?://(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)

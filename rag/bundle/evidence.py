@@ -11,7 +11,7 @@ from typing import Any
 from rag.analysis import baseline, gate
 from rag.bundle import leaks
 from rag.bundle.layout import SCORES
-from rag.bundle.measured import Measured
+from rag.bundle.source_trial import Measured
 from rag.config.experiment import load
 from rag.config.identity import digest
 from rag.core.errors import UserError

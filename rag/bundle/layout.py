@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rag.bundle.refusal import refused
+from rag.bundle.errors import refused
 
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
 CONFIG, PROMPT, DOCUMENTS, CHUNKS = "config.yaml", "prompt.yaml", "documents.jsonl", "chunks.entry"

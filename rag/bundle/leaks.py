@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.bundle.tables import NAME_LENGTH, is_name
+from rag.bundle.consistency import NAME_LENGTH, is_name
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
 from rag.core.redaction import SECRET_KEY, SECRET_VALUE

@@ -8,12 +8,12 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from rag.bundle.consistency import is_seen
+from rag.bundle.errors import refused
 from rag.bundle.layout import LIMITS
 from rag.bundle.layout import MANIFEST as MANIFEST
 from rag.bundle.layout import SEAL as SEAL
-from rag.bundle.plain import json_of
-from rag.bundle.refusal import refused
-from rag.bundle.tables import is_seen
+from rag.bundle.strict_parse import json_of
 from rag.config.parameters import called, fits
 
 FORMAT = 1

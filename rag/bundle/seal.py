@@ -10,17 +10,17 @@ from typing import Any
 
 import yaml
 
-from rag.bundle import leaks, proof
+from rag.bundle import golden_cases, leaks
 from rag.bundle.archive import SUFFIX, pack
-from rag.bundle.contents import read_folder
+from rag.bundle.atomic import appearing
+from rag.bundle.errors import BundleError
 from rag.bundle.evidence import evidence, metrics_of
+from rag.bundle.files import read_folder
 from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, LIMITS, MANIFEST, PROMPT, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
-from rag.bundle.measured import Measured, measured, named
 from rag.bundle.references import files_of, referenced, versions
-from rag.bundle.refusal import BundleError
+from rag.bundle.source_trial import Measured, measured, named
 from rag.bundle.trust import check_config
-from rag.bundle.writing import appearing
 from rag.config.build import TARGET, Components
 from rag.config.compose import plugins
 from rag.config.identity import without_runtime
@@ -85,8 +85,8 @@ def export(what: str, target: Path | None = None, queries: int = QUERIES, with_m
     cannot be served or must not be passed on, DataError for a trial that is not in the store as it ran, and StoreError where
     the target cannot be written or is something else.
     """
-    if not 0 <= queries <= proof.MOST:
-        raise ConfigError("--queries", f"is {queries}", f"0 to {proof.MOST:,}")
+    if not 0 <= queries <= golden_cases.MOST:
+        raise ConfigError("--queries", f"is {queries}", f"0 to {golden_cases.MOST:,}")
     if target and target.name.endswith(SUFFIX):
         folder = target.with_name(target.name.removesuffix(SUFFIX))
         raise ConfigError(f"--to {target}", "is the name of an archive, and a folder is written", f"--to {folder} --archive")
@@ -109,7 +109,7 @@ def content_of(found: Measured, queries: int = QUERIES, with_models: bool = Fals
     config = found.config
     check_typed(found.components, config)
     content = _pipeline(config, found.components, found.corpus, found.indexes, with_models)
-    cases = proof.cases(found, queries)
+    cases = golden_cases.cases(found, queries)
     manifest = replace(
         content.manifest,
         experiment=found.experiment,
@@ -120,7 +120,7 @@ def content_of(found: Measured, queries: int = QUERIES, with_models: bool = Fals
         split=str(config["split"]),
         metrics=metrics_of(found),
     )
-    files = {**content.files, **evidence(found), GOLDEN: proof.lines_of(cases)}
+    files = {**content.files, **evidence(found), GOLDEN: golden_cases.lines_of(cases)}
     return replace(content, files=files, manifest=manifest, queries=len(cases))
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rag.bundle.endpoints import check_endpoint
+from rag.bundle.errors import refused
 from rag.bundle.layout import KEPT
 from rag.bundle.presets import components_in, runtime_of
-from rag.bundle.refusal import refused
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
 from rag.config.validation import check_fusion, check_typed

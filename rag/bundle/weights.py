@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rag.bundle.contents import Contents
+from rag.bundle.errors import refused
+from rag.bundle.files import Contents
 from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
-from rag.bundle.plain import json_of
 from rag.bundle.presets import components_in
 from rag.bundle.references import hub_or_folder, idle, weights
-from rag.bundle.refusal import refused
+from rag.bundle.strict_parse import json_of
 from rag.config.build import TARGET, Components
 from rag.core.errors import ConfigError, closest
 from rag.core.models.pinned import HUB_ID

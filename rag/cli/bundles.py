@@ -60,8 +60,8 @@ def verify(
     --json: bundle (its hash), name, queries (how many), same, here and, with --url, there: compared (passages, prompt,
     contexts, answer), mismatches (query_id, what, expected, found, said), left_out (why, how often).
     """
-    from rag.bundle import parity
-    from rag.bundle.opened import open_bundle
+    from rag.bundle import replay as parity
+    from rag.bundle.open_bundle import open_bundle
     from rag.reporting.terminal import bundles as shown
     from rag.reporting.terminal import print_json
 

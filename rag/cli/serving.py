@@ -33,7 +33,7 @@ def serve(
     """
     from functools import partial
 
-    from rag.bundle.opened import open_bundle
+    from rag.bundle.open_bundle import open_bundle
     from rag.cli.bundles import folders
     from rag.core.errors import MissingExtraError
     from rag.serve.settings import Settings

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from rag.bundle.opened import Bundle
+from rag.bundle.open_bundle import Bundle
 from rag.core.errors import ConfigError
 from rag.reporting.terminal.serving import serving
 from rag.serve.app import create_app

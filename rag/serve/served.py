@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from weakref import finalize
 
-from rag.bundle.opened import Bundle, open_bundle
-from rag.bundle.parity import replay
+from rag.bundle.open_bundle import Bundle, open_bundle
+from rag.bundle.replay import replay
 from rag.components.queries.none import AsTyped
 from rag.core.errors import UserError, closest
 from rag.core.records import Document, Query

@@ -13,9 +13,9 @@ from support.forged_bundles import archived, forged, refusal, resealed, written
 
 from rag.bundle import archive
 from rag.bundle.archive import FRAME, header, pack
+from rag.bundle.errors import BundleError
 from rag.bundle.layout import Limits
-from rag.bundle.opened import open_bundle, read
-from rag.bundle.refusal import BundleError
+from rag.bundle.open_bundle import open_bundle, read
 from rag.core.errors import StoreError
 
 

@@ -9,7 +9,7 @@ from support.gate_experiment import write_gated, write_many
 from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 
 from rag.analysis import baseline
-from rag.bundle.opened import open_bundle
+from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import export
 from rag.execution.judges.calibration import Card
 

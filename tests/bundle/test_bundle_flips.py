@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import yaml
 
-from rag.bundle import opened, tables
+from rag.bundle import consistency
+from rag.bundle import open_bundle as opened
 from rag.bundle.archive import pack
+from rag.bundle.errors import BundleError
 from rag.bundle.layout import MANIFEST
-from rag.bundle.opened import open_bundle
-from rag.bundle.refusal import BundleError
+from rag.bundle.open_bundle import open_bundle
 
 TIMES = 500
 
@@ -36,7 +37,7 @@ def parsers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (opened, "yaml_of"),
         (opened, "json_of"),
         (opened, "lines_of"),
-        (tables, "arrays_of"),
+        (consistency, "arrays_of"),
         (np, "load"),
         (zipfile, "ZipFile"),
     ):

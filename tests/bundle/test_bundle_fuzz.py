@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from support.forged_bundles import resealed, sealed
 from support.small_set import write_golden
 
-from rag.bundle.opened import open_bundle
-from rag.bundle.refusal import BundleError
+from rag.bundle.errors import BundleError
+from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import Plain
 from rag.core.records import Query
 from rag.execution.store.entry_format import Entry, decode, encode

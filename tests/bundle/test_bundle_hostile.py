@@ -21,7 +21,7 @@ TARGETS: Cases = {
         ("reranker", "hydra._internal.utils._locate", "outside of rag"),
         ("reranker", "rag.cli.app.main", "no component"),
         ("reranker", "rag.serve.app.create_app", "no component"),
-        ("reranker", "rag.bundle.opened.Bundle", "no component"),
+        ("reranker", "rag.bundle.open_bundle.Bundle", "no component"),
         ("reranker", "rag.analysis.gate.candidate.Candidate", "no component"),
         ("reranker", "rag.components.loaders.folder.FolderLoader", "no component"),
         ("reranker", "rag.components.judges.llm.LlmJudge", "no component"),

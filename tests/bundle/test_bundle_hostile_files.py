@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.forged_bundles import Cases, Change, appended, forged, refusal, resealed, with_manifest, written
 
-from rag.bundle import contents
+from rag.bundle import files
 from rag.bundle.layout import Limits
 
 DENSE = "indexes/dense.entry"
@@ -225,20 +225,20 @@ def test_what_is_exchanged_while_it_is_read_is_noticed(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swap: Callable[[Path], object]
 ) -> None:
     made = forged(base, tmp_path / "b", lambda folder: None)
-    check = contents._check_listing
-    monkeypatch.setattr(contents, "_check_listing", lambda *given: (check(*given), swap(made)))
+    check = files._check_listing
+    monkeypatch.setattr(files, "_check_listing", lambda *given: (check(*given), swap(made)))
     said = refusal(made)
     assert "cannot be read" in said.what or "changes while it is read" in said.what
 
 
 def test_a_pipe_in_place_of_a_file_does_not_wait(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = forged(base, tmp_path / "b", lambda folder: None)
-    check = contents._check_listing
+    check = files._check_listing
 
     def swapping(*given: Any) -> None:
         check(*given)
         (made / "documents.jsonl").unlink()
         os.mkfifo(made / "documents.jsonl")
 
-    monkeypatch.setattr(contents, "_check_listing", swapping)
+    monkeypatch.setattr(files, "_check_listing", swapping)
     assert "changes while it is read" in refusal(made).what

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from support.swept_trial import sweep
 
-from rag.bundle import writing
+from rag.bundle import atomic
 from rag.bundle.archive import pack
-from rag.bundle.measured import measured, named
-from rag.bundle.opened import open_bundle
+from rag.bundle.atomic import appearing
+from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import content_of, export, packed, written
-from rag.bundle.writing import appearing
+from rag.bundle.source_trial import measured, named
 from rag.core.errors import StoreError
 
 MOMENTS, STEPS = 50, 40
@@ -25,7 +25,7 @@ NURSERY = """
 import os, random, signal, sys, time
 from pathlib import Path
 from rag.bundle.archive import pack
-from rag.bundle.measured import measured, named
+from rag.bundle.source_trial import measured, named
 from rag.bundle.seal import content_of, written
 
 what, out, moments, steps = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
@@ -103,7 +103,7 @@ def test_no_kill_leaves_half_a_bundle(place: Path, tmp_path: Path) -> None:
 def test_what_the_dead_left_behind_is_cleared_by_the_next(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    host = writing.socket.gethostname().replace(".", "-")
+    host = atomic.socket.gethostname().replace(".", "-")
     names = {
         f".b.{host}.{dead.pid}.{'0' * 32}.part": False,
         f".b.{host}.{os.getpid()}.{'0' * 32}.part": True,
@@ -136,7 +136,7 @@ def test_a_full_disk_leaves_nothing_and_is_told(
 ) -> None:
     content = content_of(measured(*reversed(named("small"))))
     with monkeypatch.context() as patch:
-        patch.setattr(writing.os, "fsync", Full(after))
+        patch.setattr(atomic.os, "fsync", Full(after))
         with pytest.raises(StoreError, match="does not fit on the disk"):
             written(content, tmp_path / "out" / "b")
     assert list((tmp_path / "out").iterdir()) == []

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from support.forged_bundles import forged, node, refusal, resealed
 
-from rag.bundle import contents
-from rag.bundle import opened as opening
+from rag.bundle import files
+from rag.bundle import open_bundle as opening
 from rag.bundle.archive import pack
-from rag.bundle.opened import open_bundle
+from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import PinnedModel
 
@@ -89,7 +89,7 @@ def test_no_room_for_a_model_is_told(base: Path, tmp_path: Path, weights: Path, 
     room.mkdir()
     # Whatever cannot be written there: root may write to any folder.
     (room / "models").write_text("", "utf-8")
-    monkeypatch.setattr(contents, "private", lambda manifest: SimpleNamespace(name=str(room)))
+    monkeypatch.setattr(files, "private", lambda manifest: SimpleNamespace(name=str(room)))
     with pytest.raises(StoreError, match="TMPDIR"):
         open_bundle(made)
 

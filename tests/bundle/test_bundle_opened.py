@@ -13,7 +13,7 @@ from support.small_set import write_golden
 from rag.bundle import layout, seal
 from rag.bundle.archive import pack
 from rag.bundle.manifest import digest_of
-from rag.bundle.opened import open_bundle
+from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import ConfigError
 from rag.core.records import Query
 from rag.execution.sweep.open_config import config_of, open_config

@@ -21,12 +21,13 @@ from support.scripted_server import answer, say, serving
 from support.small_set import write_golden
 from support.swept_trial import sweep, trials
 
-from rag.bundle import parity, proof, remote
-from rag.bundle.measured import measured
-from rag.bundle.opened import Bundle, open_bundle
-from rag.bundle.parity import replay, replay_url, replayed, replayed_url
-from rag.bundle.proof import Case
+from rag.bundle import golden_cases, remote_replay
+from rag.bundle import replay as parity
+from rag.bundle.golden_cases import Case
+from rag.bundle.open_bundle import Bundle, open_bundle
+from rag.bundle.replay import replay, replay_url, replayed, replayed_url
 from rag.bundle.seal import export
+from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
 from rag.core.errors import DataError, ServiceError
 from rag.core.files import shipped
@@ -212,10 +213,10 @@ def test_golden_questions_that_are_none_are_refused(there: Path, tmp_path: Path,
 
 def test_what_nobody_recorded_is_asked_of_the_pipeline(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "carried over", tmp_path / "b")
-    cases = proof.cases_of(bundle)
+    cases = golden_cases.cases_of(bundle)
     turns = tuple(Turn("user", f"{number}?") for number in range(3))
     odd = [replace(cases[0], sought=Sought("dogs", ("dogs",)), recalled=Recalled(turns, "")), *cases[1:]]
-    found = replay(replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(odd)}))
+    found = replay(replace(bundle, files={**bundle.files, "golden.jsonl": golden_cases.lines_of(odd)}))
     assert {one.query_id for one in found} == {"q1"}
 
 
@@ -255,7 +256,7 @@ def test_a_case_comes_back_as_it_was_written() -> None:
     query = Query("q", "And what does it cost?\x85", turns)
     case = Case(query, ("a:0-1",), "00", (), "", Sought("what", ("one", "two")), Recalled(turns, "sum"))
     bare = Case(Query("r", "What \ud83d?"), ())
-    assert proof.read(proof.lines_of([case, bare])) == [case, bare]
+    assert golden_cases.read(golden_cases.lines_of([case, bare])) == [case, bare]
 
 
 ASKING = (
@@ -272,7 +273,7 @@ def test_what_models_said_on_the_way_is_said_again_without_them(tmp_path: Path, 
         assert script.asked
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
-    (case,) = (case for case in proof.cases_of(bundle) if case.query.history)
+    (case,) = (case for case in golden_cases.cases_of(bundle) if case.query.history)
     assert case.sought is not None
     assert case.sought.question.startswith("What does a bus ticket cost")
     assert case.recalled is not None
@@ -293,10 +294,10 @@ def test_the_prompt_is_what_the_model_was_sent_and_its_answer_need_not_be_repeat
     with serving(say("It leaves at seven [1].")) as script:
         axes = f'  model:\n    said: "generator=openai generator.base_url={script.url} generator.api_key_env=null"'
         folder = sweep(tmp_path, axes)
-        sent = {proof.told([Message(one["role"], one["content"]) for one in body["messages"]]) for body in script.asked}
+        sent = {golden_cases.told([Message(one["role"], one["content"]) for one in body["messages"]]) for body in script.asked}
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
-    cases = proof.cases_of(bundle)
+    cases = golden_cases.cases_of(bundle)
     assert {case.prompt for case in cases} == sent
     assert {case.answer for case in cases} == {None}
     found = replayed(bundle)
@@ -335,7 +336,7 @@ def test_conversations_that_were_lived_are_asked_as_they_went(tmp_path: Path, mo
     sweep(folder, "  live:\n    lived: history=live queries=carry_over")
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
-    before, after = (case for case in proof.cases_of(bundle) if case.query.query_id in ("q2", "q7"))
+    before, after = (case for case in golden_cases.cases_of(bundle) if case.query.query_id in ("q2", "q7"))
     said = after.query.history[1].text
     assert said != HISTORY[1]["text"]
     assert before.answer is not None
@@ -378,15 +379,15 @@ def test_what_is_no_server_of_ours_is_told(there: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked_over_http_is_left_out(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
-    cases = [case for case in proof.cases_of(bundle) if case.query.history]
+    cases = [case for case in golden_cases.cases_of(bundle) if case.query.history]
     silent = [replace(case, answer=None) for case in cases]
     marked = [replace(case, query=replace(case.query, history=(Turn("assistant", "Eight [1]."),))) for case in cases]
     halved = [replace(case, query=Query("q", "When \ud800?")) for case in cases]
     asking = {**bundle.config, "queries": {"_target_": "rag.components.queries.rewrite.ModelRewrite"}}
-    assert proof.asks(asking)
+    assert golden_cases.asks(asking)
     with httpserver({"data": [{"id": "m", "bundle": bundle.digest}]}) as url:
         for lines in (silent, marked, halved):
-            found = replayed_url(replace(bundle, files={**bundle.files, "golden.jsonl": proof.lines_of(lines)}), url)
+            found = replayed_url(replace(bundle, files={**bundle.files, "golden.jsonl": golden_cases.lines_of(lines)}), url)
             assert sum(found.left_out.values()) == 1
         assert sum(replayed_url(replace(bundle, config=asking), url).left_out.values()) == 7
 
@@ -396,10 +397,10 @@ def test_a_server_that_wants_to_be_left_alone_is_asked_again(
 ) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
     waited: list[float] = []
-    monkeypatch.setattr(remote.time, "sleep", waited.append)
+    monkeypatch.setattr(remote_replay.time, "sleep", waited.append)
     with httpserver({"title": "Too many requests"}, 429, {"Retry-After": "7"}) as url, pytest.raises(ServiceError, match="429"):
         replay_url(bundle, url)
-    assert waited == [7.0] * remote.PATIENCE
+    assert waited == [7.0] * remote_replay.PATIENCE
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from rag.analysis import baseline
 from rag.bundle import leaks, seal
 from rag.bundle.layout import KEPT, MANIFEST, SEAL
 from rag.bundle.manifest import digest_of
-from rag.bundle.measured import named
-from rag.bundle.opened import open_bundle
+from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import Sealed, export
+from rag.bundle.source_trial import named
 from rag.core.errors import ConfigError, DataError, StoreError, UserError
 from rag.core.models.pinned import sha256
 from rag.core.records import Document

@@ -12,11 +12,11 @@ from support.swept_trial import PLAIN, sweep, trials
 from support.tiny_model import write_tiny
 
 from rag.bundle.archive import pack
+from rag.bundle.errors import BundleError
 from rag.bundle.layout import KEPT
-from rag.bundle.opened import open_bundle
-from rag.bundle.parity import replay
+from rag.bundle.open_bundle import open_bundle
 from rag.bundle.references import files_of, fingerprint_of, referenced
-from rag.bundle.refusal import BundleError
+from rag.bundle.replay import replay
 from rag.bundle.seal import export, seal
 from rag.components.embedders import minilm
 from rag.config.build import Components

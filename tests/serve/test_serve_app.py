@@ -12,7 +12,7 @@ from support.live_server import Live, live
 from support.small_server import QUESTION, small_bundle
 from support.small_set import TEXTS
 
-from rag.bundle.opened import open_bundle
+from rag.bundle.open_bundle import open_bundle
 from rag.serve import promised, promised_openai, writing
 from rag.serve.routes import documents
 from rag.serve.served import Served

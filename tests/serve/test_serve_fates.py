@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.small_server import QUESTION, small_bundle
 
-from rag.bundle.opened import open_bundle
+from rag.bundle.open_bundle import open_bundle
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.records import Finding, Query, Ranking
 from rag.pipeline.pipeline import Pipeline

@@ -11,7 +11,7 @@ from support.live_server import PATIENT, live
 from support.scripted_server import error, say, serving
 from support.small_server import QUESTION, small_bundle
 
-from rag.bundle.opened import Bundle, open_bundle
+from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.records import Query, Sought
 from rag.serve.patience import RETRIES, Foreseen, impatient

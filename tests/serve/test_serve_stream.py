@@ -16,7 +16,7 @@ import pytest
 from support.live_server import PATIENT, Live, events, live
 from support.small_server import QUESTION, small_bundle
 
-from rag.bundle.opened import Bundle, open_bundle
+from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.core.errors import ServiceError
 from rag.core.records import Reply, Request
 from rag.serve import promised

@@ -9,7 +9,7 @@ from support.changing_bundles import digest, measured, replaced
 from support.live_server import PATIENT, live
 from support.small_server import QUESTION
 
-from rag.bundle.opened import open_bundle
+from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import UserError
 from rag.core.records import Query
 from rag.serve.served import ParityError, Served

@@ -6,8 +6,8 @@ from shutil import copytree
 from support.forged_bundles import resealed
 from support.small_server import QUESTION
 
-from rag.bundle.opened import open_bundle
-from rag.bundle.proof import Case, lines_of
+from rag.bundle.golden_cases import Case, lines_of
+from rag.bundle.open_bundle import open_bundle
 from rag.core.records import Query
 
 

@@ -14,8 +14,8 @@ import yaml
 import zstandard
 
 from rag.bundle.archive import FRAME
-from rag.bundle.opened import open_bundle
-from rag.bundle.refusal import BundleError
+from rag.bundle.errors import BundleError
+from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import Plain, seal
 from rag.execution.store.entry_format import Entry, decode, encode
 from rag.execution.sweep.open_config import config_of

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from rag.bundle.differences import Replay
-from rag.bundle.opened import Bundle
-from rag.bundle.proof import cases_of
+from rag.bundle.golden_cases import cases_of
+from rag.bundle.open_bundle import Bundle
 from rag.bundle.seal import Sealed
 from rag.reporting.terminal.following import following
 from rag.reporting.terminal.output import escape, out, visible

@@ -10,7 +10,7 @@ from uuid import uuid4
 from mlflow.pyfunc.model import PythonModelContext, ResponsesAgent
 from mlflow.types.responses import ResponsesAgentRequest, ResponsesAgentResponse, ResponsesAgentStreamEvent
 
-from rag.bundle.opened import Bundle
+from rag.bundle.open_bundle import Bundle
 from rag.core.errors import UserError
 from rag.core.records import Answer, Query, Reply, Turn
 from rag.core.text.citations import Citation, citations, without_markers

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rag.bundle.opened import Bundle, open_bundle
-from rag.bundle.parity import replay
+from rag.bundle.open_bundle import Bundle, open_bundle
+from rag.bundle.replay import replay
 from rag.core.errors import DataError, UserError
 
 ARTIFACT = "bundle"

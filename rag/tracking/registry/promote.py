@@ -12,7 +12,7 @@ from rag.analysis.gate import verdict as told
 from rag.analysis.gate.decide import FAIL, PASS, Pair, Row, Verdict
 from rag.analysis.gate.limits import Kept
 from rag.analysis.gate.spec import EXIT_CODES, RATIO, Gate
-from rag.bundle.opened import open_bundle
+from rag.bundle.open_bundle import open_bundle
 from rag.config import experiment
 from rag.core.errors import ConfigError, DataError, ServiceError
 from rag.execution.sweep.objective import Bound

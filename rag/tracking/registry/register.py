@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.bundle.layout import GOLDEN
-from rag.bundle.opened import Bundle, open_bundle
+from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.references import versions
 from rag.core.errors import ConfigError
 from rag.core.redaction import shown

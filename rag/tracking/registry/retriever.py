@@ -5,7 +5,7 @@ from threading import Lock
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 from pydantic import BaseModel
 
-from rag.bundle.opened import Bundle
+from rag.bundle.open_bundle import Bundle
 from rag.execution.sweep.open_config import asked, provenance
 from rag.tracking.registry.opening import opened, refused
 

@@ -12,10 +12,10 @@ import yaml
 
 from rag.analysis import baseline
 from rag.analysis.baseline import Baseline
-from rag.bundle.contents import Contents
+from rag.bundle.files import Contents
 from rag.bundle.layout import SCORES
 from rag.bundle.manifest import Manifest
-from rag.bundle.opened import read
+from rag.bundle.open_bundle import read
 from rag.core.errors import DataError
 from rag.execution.judges.calibration import Card
 from rag.tracking.registry.opening import ARTIFACT

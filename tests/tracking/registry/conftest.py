@@ -13,7 +13,7 @@ import pytest
 from support.gate_experiment import AXES, GATE, write_gated, write_many
 
 from rag.bundle import seal
-from rag.bundle.opened import Bundle, open_bundle
+from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.config import experiment
 from rag.execution.sweep import sweep
 from rag.tracking import tracking

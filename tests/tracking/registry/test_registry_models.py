@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.forged_bundles import resealed
 
-from rag.bundle.opened import Bundle, open_bundle
+from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.core.records import Query, Request, Turn
 from rag.core.text.citations import without_markers
 from rag.execution.sweep.open_config import provenance, told

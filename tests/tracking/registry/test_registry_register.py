@@ -12,8 +12,8 @@ from support.scripted_server import say, serving
 from support.small_server import small_bundle
 
 from rag.bundle.archive import pack
-from rag.bundle.opened import open_bundle
-from rag.bundle.parity import Mismatch
+from rag.bundle.open_bundle import open_bundle
+from rag.bundle.replay import Mismatch
 from rag.core.errors import ConfigError, DataError, ServiceError, UserError
 from rag.tracking.registry import opening
 from rag.tracking.registry.promote import promote

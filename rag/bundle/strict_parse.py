@@ -17,7 +17,7 @@ from yaml.events import (
 )
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from rag.bundle.refusal import BundleError, refused
+from rag.bundle.errors import BundleError, refused
 
 DEEPEST = 24
 """Levels of mappings and lists in a YAML file."""

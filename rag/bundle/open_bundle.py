@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 from rag.bundle.archive import read_archive
-from rag.bundle.contents import Contents, read_folder
+from rag.bundle.consistency import corpus_of, documents_of, index_of
+from rag.bundle.errors import BundleError, refused
+from rag.bundle.files import Contents, read_folder
 from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, LIMITS, PROMPT, Limits
 from rag.bundle.manifest import Manifest
-from rag.bundle.plain import json_of, lines_of, yaml_of
-from rag.bundle.refusal import BundleError, refused
-from rag.bundle.tables import corpus_of, documents_of, index_of
+from rag.bundle.strict_parse import json_of, lines_of, yaml_of
 from rag.bundle.trust import check_config, check_roles
 from rag.bundle.weights import check_fingerprints, check_weights, placed
 from rag.config.build import Components

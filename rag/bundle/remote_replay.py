@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from rag.bundle import proof
+from rag.bundle import golden_cases
+from rag.bundle.consistency import is_text
 from rag.bundle.differences import Mismatch, Replay
-from rag.bundle.opened import Bundle
-from rag.bundle.proof import Case, cases_of
-from rag.bundle.tables import is_text
+from rag.bundle.golden_cases import Case, cases_of
+from rag.bundle.open_bundle import Bundle
 from rag.core.errors import ServiceError
 from rag.core.records import Message, Turn
 from rag.core.text.citations import without_markers
@@ -37,8 +37,8 @@ def replayed_url(bundle: Bundle, url: str, key: str | None = None) -> Replay:
     with httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=TIMEOUT) as client:
         try:
             if asked := _found(client, bundle.digest, found):
-                repeats = not proof.asks([bundle.config[role] for role in proof.ANSWERING])
-                before = proof.asks([bundle.config["queries"], bundle.config["memory"]])
+                repeats = not golden_cases.asks([bundle.config[role] for role in golden_cases.ANSWERING])
+                before = golden_cases.asks([bundle.config["queries"], bundle.config["memory"]])
                 for case in cases_of(bundle):
                     case = case if repeats else replace(case, answer=None)
                     if why := "a model says what is searched for, or remembered" if before else _unsent(case):
@@ -106,7 +106,7 @@ def _compare(case: Case, asked: Asked, found: Replay) -> None:
             return
         told = asked.answer(case)
         messages = [Message(message["role"], message["content"]) for message in told.get("prompt") or ()]
-        found.hold(case, "prompt", case.prompt, proof.told(messages))
+        found.hold(case, "prompt", case.prompt, golden_cases.told(messages))
     found.hold(case, "contexts", case.contexts, tuple(context["chunk"] for context in told["contexts"]))
     found.hold(case, "answer", case.answer, told["answer"])
 

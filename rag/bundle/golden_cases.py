@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from rag.bundle.errors import refused
 from rag.bundle.layout import GOLDEN
-from rag.bundle.measured import Measured
-from rag.bundle.opened import Bundle
-from rag.bundle.refusal import refused
+from rag.bundle.open_bundle import Bundle
+from rag.bundle.source_trial import Measured
 from rag.config.build import TARGET
 from rag.config.identity import digest
 from rag.core.records import Message, Query, Recalled, Sought, Turn

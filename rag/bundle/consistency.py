@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.bundle.arrays import arrays_of
+from rag.bundle.errors import refused
 from rag.bundle.layout import CHUNKS, DOCUMENTS
-from rag.bundle.plain import json_of, lines_of
-from rag.bundle.refusal import refused
+from rag.bundle.strict_parse import json_of, lines_of
 from rag.core.corpus import Corpus
 from rag.core.records import Arrays, Document
 from rag.evaluation.data.golden import Golden

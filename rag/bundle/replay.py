@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rag.bundle import proof
+from rag.bundle import golden_cases
 from rag.bundle.differences import Mismatch, Replay
-from rag.bundle.opened import Bundle
-from rag.bundle.proof import Case, cases_of
-from rag.bundle.remote import replayed_url
+from rag.bundle.golden_cases import Case, cases_of
+from rag.bundle.open_bundle import Bundle
+from rag.bundle.remote_replay import replayed_url
 from rag.core.errors import RefusalError
 from rag.core.records import Query, Recalled, Sought
 from rag.core.roles import Memory, Rewriter
@@ -29,7 +29,7 @@ def replayed(bundle: Bundle) -> Replay:
     """
     found = Replay()
     known = [case for case in cases_of(bundle) if _is_known(case, bundle.config, found)]
-    silent = not proof.asks([bundle.config[role] for role in proof.ANSWERING])
+    silent = not golden_cases.asks([bundle.config[role] for role in golden_cases.ANSWERING])
     pipeline = _recorded(bundle.pipeline, known)
     traces = pipeline.traces([case.query for case in known]) if known else []
     for case, trace in zip(known, traces, strict=True):
@@ -38,7 +38,7 @@ def replayed(bundle: Bundle) -> Replay:
         if case.prompt is None:
             continue
         prepared = pipeline.prepare(case.query, trace)
-        found.hold(case, "prompt", case.prompt, proof.prompt_of(prepared))
+        found.hold(case, "prompt", case.prompt, golden_cases.prompt_of(prepared))
         if case.answer is not None and (silent or prepared.request is None):
             _hold_answer(found, case, pipeline, trace)
     return found
@@ -46,7 +46,10 @@ def replayed(bundle: Bundle) -> Replay:
 
 def _is_known(case: Case, config: Mapping[str, Any], found: Replay) -> bool:
     """Whether all is there that a model would otherwise be asked for."""
-    asked = case.sought is None and proof.asks(config["queries"]), case.recalled is None and proof.asks(config["memory"])
+    asked = (
+        case.sought is None and golden_cases.asks(config["queries"]),
+        case.recalled is None and golden_cases.asks(config["memory"]),
+    )
     # Where no prompt was made, nothing was remembered.
     if asked[0] or (asked[1] and case.prompt is not None):
         found.leave_out("what a model said is not recorded")

@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
+from rag.bundle.errors import refused
 from rag.bundle.layout import MANIFEST, MODELS, SEAL, Limits, check_distinct, check_name, check_names
 from rag.bundle.manifest import Manifest, read_manifest
-from rag.bundle.refusal import refused
 from rag.core.errors import StoreError
 
 BLOCK = 1 << 20
