@@ -21,7 +21,7 @@ from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.sweep import Prepared, Sweep
 from rag.reporting.terminal import progress
-from rag.tracking import runs
+from rag.tracking import sweep_runs
 
 Show = Callable[[Sweep, Conclusion], None]
 
@@ -120,7 +120,9 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> Sweep
         raise KeyboardInterrupt
     if track:
         try:
-            runs.send(done, ready.store, shlex.join(["rag", "track", name, *overrides]), concluded.controls, concluded.winner)
+            sweep_runs.send(
+                done, ready.store, shlex.join(["rag", "track", name, *overrides]), concluded.controls, concluded.winner
+            )
         except ServiceError as error:
             warnings.warn(str(error), stacklevel=2)
     return SweepResult(done, concluded, ready.store)
@@ -129,7 +131,7 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> Sweep
 def open_sweep(name: str, overrides: Sequence[str] = ()) -> SweepResult:
     """Open a finished experiment from the store; DataError where a trial has not run. Nothing is computed."""
     ready = sweeps.prepare(experiment.load(name, overrides))
-    done = runs.recall(ready.plan, ready.store)
+    done = sweep_runs.recall(ready.plan, ready.store)
     missing = [row.name for row in done.board.rows if row.status == "not run"]
     if missing:
         what = f"{len(missing)} of {len(done.board.rows)} trials have not run, the first is {missing[0]}"

@@ -61,7 +61,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
     from rag.api.sweeps import conduct
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import progress
-    from rag.tracking import runs
+    from rag.tracking import sweep_runs
 
     ready = sweep.prepare(declared)
     done, told = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
@@ -70,7 +70,7 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        _, missing = runs.send(done, ready.store, shlex.join(["rag", *again]), told.controls, told.winner)
+        _, missing = sweep_runs.send(done, ready.store, shlex.join(["rag", *again]), told.controls, told.winner)
         _say_untraced(missing)
     if done.exhausted or told.exhausted:
         raise typer.Exit(SPENT)
@@ -105,13 +105,13 @@ def track(experiment: Experiment, overrides: Overrides = None) -> None:
     from rag.config.experiment import load
     from rag.execution.sweep import holdout, sweep
     from rag.reporting import terminal
-    from rag.tracking import runs
+    from rag.tracking import sweep_runs
 
     ready = sweep.prepare(load(experiment, overrides or ()))
-    done = runs.recall(ready.plan, ready.store)
+    done = sweep_runs.recall(ready.plan, ready.store)
     told = holdout.reach(done, ready.store, ready.settings, None)
     later = shlex.join(["rag", "track", experiment, *(overrides or ())])
-    _, missing = runs.send(done, ready.store, later, told.controls, told.winner)
+    _, missing = sweep_runs.send(done, ready.store, later, told.controls, told.winner)
     _say_untraced(missing)
     count = sum(row.status == "done" for row in done.board.rows)
     terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
@@ -141,7 +141,7 @@ def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> N
 @app.command()
 def ui(port: int = 5000) -> None:
     """Look at the trials in MLflow, on 127.0.0.1."""
-    from rag.tracking import runs
+    from rag.tracking import sweep_runs
 
     # The server takes this process's place, so that Ctrl-C and a service manager reach it.
-    os.execv(sys.executable, [sys.executable, *runs.server_command(port)])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, *sweep_runs.server_command(port)])  # noqa: S606

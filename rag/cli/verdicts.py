@@ -63,7 +63,7 @@ def report(experiment: Experiment, overrides: Overrides = None, track: Track = T
     from rag.execution.sweep import sweep
     from rag.reporting import report as reports
     from rag.reporting import terminal
-    from rag.tracking import runs
+    from rag.tracking import sweep_runs
 
     ready = sweep.prepare(load(experiment, overrides or ()))
     made = reports.write(ready.plan, ready.store)
@@ -73,7 +73,7 @@ def report(experiment: Experiment, overrides: Overrides = None, track: Track = T
         for line in (*made.lines, "", str(made.page), str(made.text)):
             terminal.out.print(line, markup=False, soft_wrap=True)
     if track:
-        _attach(runs.attach, ready.plan, made.files)
+        _attach(sweep_runs.attach, ready.plan, made.files)
 
 
 def _attach(attach: Callable[[Any, Any], str], made: Any, files: Any) -> None:

@@ -10,7 +10,7 @@ from rag.config.experiment import ad_hoc
 from rag.execution.sweep import sweep
 from rag.reporting.report import markdown, page
 from rag.reporting.report.gather import gather
-from rag.tracking import runs
+from rag.tracking import sweep_runs
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_mlflow_is_told_too(rag: Verb, golden: Path, here: Path) -> None:
     told = rag("run", *given, "--no-track", "--json").json
     (tally,) = told["checks"].values()
     ready = sweep.prepare(ad_hoc(given))
-    (sent,) = runs.record(runs.recall(ready.plan, ready.store), ready.store).trials
+    (sent,) = sweep_runs.record(sweep_runs.recall(ready.plan, ready.store), ready.store).trials
     floor = tally["fired"]["retrieval_floor"]["questions"]
     assert sent.metrics["found/retrieval_floor"] == sent.metrics["found/retrieval_floor/abstain"] == floor
     assert sent.metrics["found/citations"] == 0

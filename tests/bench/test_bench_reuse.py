@@ -15,7 +15,7 @@ from rag.components.embedders.static import StaticEmbedder
 from rag.config.experiment import Experiment, Trial, load
 from rag.execution.store.store import Store
 from rag.execution.sweep.sweep import Sweep
-from rag.tracking import runs, tracking
+from rag.tracking import mlflow_client, sweep_runs
 
 pytestmark = [pytest.mark.bench, needs_data]
 
@@ -121,11 +121,11 @@ def show_ratio(done: Sweep, together: Seconds, singles: list[tuple[Seconds, Seco
 def test_tracking_costs_sixty_milliseconds_a_trial(bench: Path) -> None:
     done, store = swept("grid", "split=all", "store=store")
     with timed() as ready:
-        tracking.prepare(None, runs.FOLDER)
+        mlflow_client.prepare(None, sweep_runs.FOLDER)
     with timed() as sent:
-        runs.send(done, store, "rag track grid")
+        sweep_runs.send(done, store, "rag track grid")
     with timed() as again:
-        runs.send(done, store, "rag track grid")
+        sweep_runs.send(done, store, "rag track grid")
     report = Report("288 trials to MLflow on SQLite", ("what", "wall s", "CPU s", "wall ms a trial", "CPU ms a trial"))
     for name, taken in (("import MLflow, make its tables", ready), ("send 288 trials", sent), ("send them again", again)):
         report.row(name, taken.wall, taken.cpu, 1000 * taken.wall / TRIALS, 1000 * taken.cpu / TRIALS)

@@ -10,7 +10,7 @@ import pytest
 from support.command_line import Verb, verb
 from support.gate_experiment import write_gated, write_many
 
-from rag.tracking import runs, tracking
+from rag.tracking import mlflow_client, sweep_runs
 
 rag = pytest.fixture(verb)
 METRICS = ["ndcg@10", "recall@5", "token_f1"]
@@ -44,7 +44,7 @@ def there(swept: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.chdir(swept)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return MlflowClient(tracking_uri=tracking.prepare(None, runs.FOLDER))
+    return MlflowClient(tracking_uri=mlflow_client.prepare(None, sweep_runs.FOLDER))
 
 
 def all_runs(client: Any) -> tuple[Any, list[Any]]:

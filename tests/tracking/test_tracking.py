@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 from support.ports import free_port
 
 from rag.core.errors import ServiceError
-from rag.tracking import traces, tracked, tracking
-from rag.tracking.tracking import SweepRecord, Table, TrialRecord
+from rag.tracking import evaluation_traces, mlflow_client, run_records
+from rag.tracking.mlflow_client import SweepRecord, Table, TrialRecord
 
 GONE = 2**22 + 7
 """A process id beyond what Linux gives out."""
@@ -58,7 +58,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tables")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        tracking.prepare(None, folder)
+        mlflow_client.prepare(None, folder)
     return folder / "mlflow.db"
 
 
@@ -92,24 +92,24 @@ def artifact(run: Any, name: str) -> str:
 
 
 def test_the_module_loads_without_mlflow() -> None:
-    code = "import sys, rag.tracking.tracking; sys.exit('mlflow' in sys.modules)"
+    code = "import sys, rag.tracking.mlflow_client; sys.exit('mlflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_where_is_decided_by_environment_then_argument_then_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert tracking.prepare(None, folder) == f"sqlite:///{folder}/mlflow.db"
+    assert mlflow_client.prepare(None, folder) == f"sqlite:///{folder}/mlflow.db"
     copy(folder / "mlflow.db", folder / "other")
     other = f"sqlite:///{folder}/other/mlflow.db"
-    assert tracking.prepare(other, folder) == other
+    assert mlflow_client.prepare(other, folder) == other
     monkeypatch.setenv("MLFLOW_TRACKING_URI", other)
-    assert tracking.prepare(None, folder) == other
+    assert mlflow_client.prepare(None, folder) == other
 
 
 def test_only_the_own_database_gets_a_write_ahead_log(folder: Path) -> None:
     copy(folder / "mlflow.db", folder / "other")
-    tracking.prepare(None, folder)
-    tracking.track(sweep(), tracking.prepare(None, folder))
-    tracking.prepare(f"sqlite:///{folder}/other/mlflow.db", folder)
+    mlflow_client.prepare(None, folder)
+    mlflow_client.track(sweep(), mlflow_client.prepare(None, folder))
+    mlflow_client.prepare(f"sqlite:///{folder}/other/mlflow.db", folder)
     modes = []
     for path in (folder / "mlflow.db", folder / "other" / "mlflow.db"):
         with closing(sqlite3.connect(path)) as connection:
@@ -118,8 +118,8 @@ def test_only_the_own_database_gets_a_write_ahead_log(folder: Path) -> None:
 
 
 def test_a_sweep_is_a_parent_with_a_run_per_trial(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
-    parent = tracking.track(sweep(trial(1), trial(2, status="FAILED", metrics={}, table=None)), uri)
+    uri = mlflow_client.prepare(None, folder)
+    parent = mlflow_client.track(sweep(trial(1), trial(2, status="FAILED", metrics={}, table=None)), uri)
     first, second = children(uri, parent)
     assert (first.info.run_name, first.info.status) == ("chunker=1", "FINISHED")
     assert (second.info.run_name, second.info.status) == ("chunker=2", "FAILED")
@@ -133,8 +133,8 @@ def test_a_sweep_is_a_parent_with_a_run_per_trial(folder: Path) -> None:
 
 
 def test_the_parent_says_what_was_asked_of_what(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
-    parent = tracking.track(sweep(trial(1), tags={"question": "Which size?"}), uri)
+    uri = mlflow_client.prepare(None, folder)
+    parent = mlflow_client.track(sweep(trial(1), tags={"question": "Which size?"}), uri)
     (run,) = (run for run in runs(uri) if run.info.run_id == parent)
     assert (run.info.run_name, run.info.status, run.data.params) == ("chunk sizes", "FINISHED", {"depth": "100"})
     assert run.data.tags["question"] == "Which size?"
@@ -147,8 +147,8 @@ def test_the_parent_says_what_was_asked_of_what(folder: Path) -> None:
 def test_artifacts_hold_the_config_and_a_table_that_mlflow_reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlflow import MlflowClient
 
-    uri = tracking.prepare(None, folder)
-    (run,) = children(uri, tracking.track(sweep(trial(1)), uri))
+    uri = mlflow_client.prepare(None, folder)
+    (run,) = children(uri, mlflow_client.track(sweep(trial(1)), uri))
     assert run.info.artifact_uri.startswith(f"file://{folder}/mlartifacts/")
     config = yaml.safe_load(artifact(run, "config.yaml"))
     assert config == {"chunker": {"size": 1}, "generator": {"api_key": "***", "api_key_env": "KEY"}}
@@ -160,69 +160,69 @@ def test_artifacts_hold_the_config_and_a_table_that_mlflow_reads(folder: Path, m
 
 
 def test_what_stands_there_is_not_sent_twice(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
-    parent = tracking.track(sweep(trial(1), trial(2, status="FAILED")), uri)
-    assert tracking.track(sweep(trial(1), trial(2, status="FAILED"), trial(3)), uri) == parent
+    uri = mlflow_client.prepare(None, folder)
+    parent = mlflow_client.track(sweep(trial(1), trial(2, status="FAILED")), uri)
+    assert mlflow_client.track(sweep(trial(1), trial(2, status="FAILED"), trial(3)), uri) == parent
     assert [run.info.run_name for run in children(uri, parent)] == ["chunker=1", "chunker=2", "chunker=3"]
-    tracking.track(sweep(trial(1, config={"other": 1}), trial(2)), uri)
+    mlflow_client.track(sweep(trial(1, config={"other": 1}), trial(2)), uri)
     assert [run.info.run_name for run in children(uri, parent)] == ["chunker=1"] * 2 + ["chunker=2"] * 2 + ["chunker=3"]
 
 
 def test_what_is_learnt_of_a_judge_later_is_told_of_trials_that_stand_there(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
+    uri = mlflow_client.prepare(None, folder)
     unknown = trial(1, tags={"judge": "Local", "judge.remarks": "no card", "judge.auc.old": ".5"}, files={"judge.json": "{}"})
-    parent = tracking.track(sweep(unknown, trial(2)), uri)
+    parent = mlflow_client.track(sweep(unknown, trial(2)), uri)
     known = replace(
         unknown, tags={"judge": "Local", "judge.auc.wice": ".849", "judge.remarks": ""}, files={"judge.json": "[1]"}
     )
-    assert tracking.track(sweep(known, trial(2)), uri) == parent
+    assert mlflow_client.track(sweep(known, trial(2)), uri) == parent
     first, second = children(uri, parent)
-    assert tracked.verdicts(first.data.tags) == known.tags
+    assert run_records.verdicts(first.data.tags) == known.tags
     assert artifact(first, "judge.json") == "[1]"
     assert first.info.status == "FINISHED"
     assert "judge" not in second.data.tags
 
 
 def test_metrics_that_are_measured_later_join_the_run_and_stay(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
-    parent = tracking.track(sweep(trial(1), trial(2)), uri)
+    uri = mlflow_client.prepare(None, folder)
+    parent = mlflow_client.track(sweep(trial(1), trial(2)), uri)
     table = Table(["question", "recall@5", "faithfulness"], [["Why?", 0.5, 1.0]])
     metrics = {"recall@5": 0.9, "faithfulness": 0.75}
     judged = trial(1, tags={"judge": "Local"}, metrics=metrics, table=table, files={"judge.json": "{}"})
-    tracking.track(sweep(judged, trial(2)), uri)
-    tracking.track(sweep(trial(1), replace(judged, trial_id="t2", config=trial(2).config)), uri)
+    mlflow_client.track(sweep(judged, trial(2)), uri)
+    mlflow_client.track(sweep(trial(1), replace(judged, trial_id="t2", config=trial(2).config)), uri)
     first, second = children(uri, parent)
     for run in (first, second):
         assert run.data.metrics["faithfulness"] == 0.75
         assert run.data.metrics["recall_5"] == 0.5  # what was measured before is what was measured
         assert run.data.tags["judge"] == "Local"
-        assert "faithfulness" in artifact(run, tracked.TABLE)
+        assert "faithfulness" in artifact(run, run_records.TABLE)
 
 
 def test_another_dataset_is_another_sweep(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
-    assert tracking.track(sweep(), uri) != tracking.track(sweep(dataset_digest="e" * 64), uri)
+    uri = mlflow_client.prepare(None, folder)
+    assert mlflow_client.track(sweep(), uri) != mlflow_client.track(sweep(dataset_digest="e" * 64), uri)
 
 
 def test_a_parent_without_a_trial_that_ended_well_has_failed(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
-    parent = tracking.track(sweep(trial(1, status="FAILED")), uri)
+    uri = mlflow_client.prepare(None, folder)
+    parent = mlflow_client.track(sweep(trial(1, status="FAILED")), uri)
     assert {run.info.run_id: run.info.status for run in runs(uri)}[parent] == "FAILED"
 
 
 def test_more_than_mlflow_takes_at_once(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
+    uri = mlflow_client.prepare(None, folder)
     many = trial(1, params={f"p{n}": "x" * 9000 for n in range(230)}, metrics={f"m@{n}": n / 7 for n in range(1300)})
-    (run,) = children(uri, tracking.track(sweep(many), uri))
+    (run,) = children(uri, mlflow_client.track(sweep(many), uri))
     assert len(run.data.params) == 230
     assert set(run.data.params.values()) == {"x" * 499 + "…"}
     assert len(run.data.metrics) == 1300
 
 
 def test_names_that_meet_after_fitting_stay_apart(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
+    uri = mlflow_client.prepare(None, folder)
     (run,) = children(
-        uri, tracking.track(sweep(trial(1, metrics={"a@1": 1.0, "a_1": 2.0}, params={"é%": "1", "é&": "2"})), uri)
+        uri, mlflow_client.track(sweep(trial(1, metrics={"a@1": 1.0, "a_1": 2.0}, params={"é%": "1", "é&": "2"})), uri)
     )
     assert run.data.metrics == {"a_1": 1.0, "a_1_2": 2.0}
     assert run.data.params == {"é_": "1", "é__2": "2"}
@@ -232,29 +232,29 @@ def test_names_that_meet_after_fitting_stay_apart(folder: Path) -> None:
 def test_every_name_fits(text: str) -> None:
     from mlflow.utils import validation
 
-    name = tracked.metric_name(text)
+    name = run_records.metric_name(text)
     assert validation.validate_param_and_metric_name(name)
     assert not validation.path_not_unique(name)
     assert 1 <= len(name) <= validation.MAX_ENTITY_KEY_LENGTH
 
 
 def test_typical_names_read_well() -> None:
-    assert tracked.metric_name("recall@2000chars") == "recall_2000chars"
-    assert tracked.metric_name("found/floor") == "found_floor"
+    assert run_records.metric_name("recall@2000chars") == "recall_2000chars"
+    assert run_records.metric_name("found/floor") == "found_floor"
 
 
 def test_runs_of_dead_processes_are_reaped(folder: Path) -> None:
     from mlflow import MlflowClient
 
-    uri = tracking.prepare(None, folder)
-    assert tracking.reap(uri, "study") == 0
+    uri = mlflow_client.prepare(None, folder)
+    assert mlflow_client.reap(uri, "study") == 0
     client = MlflowClient(tracking_uri=uri)
     experiment = client.create_experiment("study")
     here, pids = socket.gethostname(), {"dead": GONE, "mine": os.getpid(), "far": GONE}
     tags = {name: {"assay.pid": str(pid), "assay.host": here if name != "far" else "elsewhere"} for name, pid in pids.items()}
     for name, ours in (tags | {"foreign": {}}).items():
         client.create_run(experiment, tags=ours, run_name=name)
-    assert tracking.reap(uri, "study") == 1
+    assert mlflow_client.reap(uri, "study") == 1
     assert {run.info.run_name: run.info.status for run in runs(uri)} == {
         "dead": "KILLED",
         "mine": "RUNNING",
@@ -266,26 +266,26 @@ def test_runs_of_dead_processes_are_reaped(folder: Path) -> None:
 def test_a_run_that_ended_while_runs_were_listed_stays_as_it_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlflow import MlflowClient
 
-    uri = tracking.prepare(None, folder)
+    uri = mlflow_client.prepare(None, folder)
     client = MlflowClient(tracking_uri=uri)
     run = client.create_run(
         client.create_experiment("study"), tags={"assay.pid": str(GONE), "assay.host": socket.gethostname()}
     )
-    gone = tracked.is_orphan
+    gone = run_records.is_orphan
 
     def looked_at_later(tags: Mapping[str, str]) -> bool:
         client.set_terminated(run.info.run_id, "FINISHED")  # its process did that, and then ended
         return gone(tags)
 
-    monkeypatch.setattr(tracked, "is_orphan", looked_at_later)
-    assert tracking.reap(uri, "study") == 0
+    monkeypatch.setattr(run_records, "is_orphan", looked_at_later)
+    assert mlflow_client.reap(uri, "study") == 0
     assert client.get_run(run.info.run_id).info.status == "FINISHED"
 
 
 def test_a_run_that_another_process_takes_up_again_stays_as_that_ends_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlflow import MlflowClient
 
-    uri = tracking.prepare(None, folder)
+    uri = mlflow_client.prepare(None, folder)
     client = MlflowClient(tracking_uri=uri)
     tags = {"assay.pid": str(GONE), "assay.host": socket.gethostname()}
     run = client.create_run(client.create_experiment("study"), tags=tags)
@@ -299,8 +299,8 @@ def test_a_run_that_another_process_takes_up_again_stays_as_that_ends_it(folder:
 
     with monkeypatch.context() as patch:
         patch.setattr(MlflowClient, "get_run", slowly)
-        reaping = threading.Thread(target=tracking.reap, args=(uri, "study"))
-        with tracked.alone(uri):
+        reaping = threading.Thread(target=mlflow_client.reap, args=(uri, "study"))
+        with run_records.alone(uri):
             reaping.start()
             found.wait(1)  # it must not come to that yet
             client.set_terminated(run.info.run_id, "FINISHED")
@@ -311,18 +311,18 @@ def test_a_run_that_another_process_takes_up_again_stays_as_that_ends_it(folder:
 
 
 def test_a_full_disk_is_told_and_made_good_later(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    uri = tracking.prepare(None, folder)
+    uri = mlflow_client.prepare(None, folder)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tracked, "write", full)
+        patch.setattr(run_records, "write", full)
         with pytest.raises(ServiceError, match="No space left") as caught:
-            tracking.track(sweep(trial(1)), uri)
+            mlflow_client.track(sweep(trial(1)), uri)
     assert caught.value.remedy.endswith("rag track study")
     assert [run.info.status for run in runs(uri)] == ["KILLED", "KILLED"]
-    parent = tracking.track(sweep(trial(1)), uri)
+    parent = mlflow_client.track(sweep(trial(1)), uri)
     assert sorted(run.info.status for run in children(uri, parent)) == ["FINISHED", "KILLED"]
     assert {run.info.run_id: run.info.status for run in runs(uri)}[parent] == "FINISHED"
 
@@ -330,14 +330,14 @@ def test_a_full_disk_is_told_and_made_good_later(folder: Path, monkeypatch: pyte
 def test_a_database_that_is_none(folder: Path) -> None:
     (folder / "mlflow.db").write_text("no database, " * 1000, encoding="utf-8")
     with pytest.raises(ServiceError, match="not a database"):
-        tracking.prepare(None, folder)
+        mlflow_client.prepare(None, folder)
 
 
 def test_a_database_of_another_mlflow(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "mlflow.db")) as connection:
         connection.executescript("UPDATE alembic_version SET version_num = 'unheard of'; DROP TABLE inputs")
     with pytest.raises(ServiceError, match="unheard of"):
-        tracking.prepare(None, folder)
+        mlflow_client.prepare(None, folder)
 
 
 def test_a_database_that_cannot_be_opened_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +346,7 @@ def test_a_database_that_cannot_be_opened_is_told_at_once(tmp_path: Path, monkey
     asked: list[Any] = []
     monkeypatch.setattr("mlflow.MlflowClient", lambda **given: asked.append(given))
     with pytest.raises(ServiceError, match="rag track"):
-        tracking.prepare(None, tmp_path)
+        mlflow_client.prepare(None, tmp_path)
     assert asked == [], "MLflow tries for 100 seconds to open what cannot be opened"
 
 
@@ -354,7 +354,7 @@ def test_a_server_that_is_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://me:hunter2@127.0.0.1:{free_port()}")
     with pytest.raises(ServiceError) as caught:
-        tracking.prepare(None, tmp_path)
+        mlflow_client.prepare(None, tmp_path)
     assert "rag track" in caught.value.remedy
     assert "hunter2" not in str(caught.value)
 
@@ -362,39 +362,39 @@ def test_a_server_that_is_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_a_deleted_experiment_says_how_to_get_it_back(folder: Path) -> None:
     from mlflow import MlflowClient
 
-    uri = tracking.prepare(None, folder)
+    uri = mlflow_client.prepare(None, folder)
     client = MlflowClient(tracking_uri=uri)
     client.delete_experiment(client.create_experiment("study"))
     with pytest.raises(ServiceError, match="restore"):
-        tracking.track(sweep(), uri)
+        mlflow_client.track(sweep(), uri)
 
 
 def test_a_folder_with_odd_characters(tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     odd = tmp_path / "a b %20 ü"
     copy(tables, odd)
-    uri = tracking.prepare(None, odd)
-    parent = tracking.track(sweep(trial(1)), uri)
+    uri = mlflow_client.prepare(None, odd)
+    parent = mlflow_client.track(sweep(trial(1)), uri)
     assert len(children(uri, parent)) == 1
     assert list((odd / "mlartifacts").rglob("config.yaml"))
 
 
 @pytest.mark.bench
 def test_a_trial_costs_less_than_sixty_milliseconds(folder: Path) -> None:
-    uri = tracking.prepare(None, folder)
+    uri = mlflow_client.prepare(None, folder)
     params, metrics = {f"p{n}": "x" * 20 for n in range(60)}, {f"m{n}@5": n / 7 for n in range(60)}
     table = Table(["question", "score"], [[f"q{n}", n / 7] for n in range(100)])
     trials = [trial(n, params=params, metrics=metrics, table=table) for n in range(21)]
-    tracking.track(sweep(trials[0]), uri)
+    mlflow_client.track(sweep(trials[0]), uri)
     started = time.process_time()
-    tracking.track(sweep(*trials), uri)
+    mlflow_client.track(sweep(*trials), uri)
     assert (time.process_time() - started) / 20 < 0.060
 
 
 COLD = """
 import sys
 from pathlib import Path
-from rag.tracking import tracking
+from rag.tracking import mlflow_client as tracking
 folder, name = Path(sys.argv[1]), sys.argv[2]
 trials = [tracking.TrialRecord(f"{name}{n}", f"{name}{n}", {"n": str(n)}, {"m@5": 0.5}, {"n": n}) for n in range(3)]
 uri = tracking.prepare(None, folder)
@@ -419,7 +419,7 @@ def test_four_processes_start_on_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_processes_that_send_the_same_sweep_at_once_send_it_once(folder: Path) -> None:
-    uri = tracked.sqlite_uri(folder / "mlflow.db")
+    uri = run_records.sqlite_uri(folder / "mlflow.db")
     record = sweep(*(trial(number) for number in range(5)))
     (folder / "record.json").write_text(json.dumps(asdict(record)), "utf-8")
     command = [sys.executable, "-c", SENDER, str(folder / "record.json"), uri]
@@ -437,7 +437,7 @@ def test_processes_that_send_the_same_sweep_at_once_send_it_once(folder: Path) -
 SENDER = """
 import json, sys
 from mlflow import MlflowClient
-from rag.tracking.tracking import SweepRecord, Table, TrialRecord, track
+from rag.tracking.mlflow_client import SweepRecord, Table, TrialRecord, track
 
 MlflowClient(tracking_uri=sys.argv[2]).search_experiments()
 told = json.load(open(sys.argv[1], encoding="utf-8"))
@@ -497,12 +497,12 @@ def test_a_server_takes_a_trial_in_four_requests(
 
     def requests_for(*trials: TrialRecord) -> int:
         asked.clear()
-        tracking.track(sweep(*trials, experiment=kept), uri)
+        mlflow_client.track(sweep(*trials, experiment=kept), uri)
         return len([path for path in asked if "mlflow-artifacts" not in path])
 
     monkeypatch.setattr(requests.Session, "send", counted)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    assert tracking.prepare(None, folder) == uri
+    assert mlflow_client.prepare(None, folder) == uri
     requests_for(trial(1))
     nothing_new = requests_for(trial(1))
     assert requests_for(*(trial(number) for number in range(1, 6))) - nothing_new == 4 * 4
@@ -510,7 +510,7 @@ def test_a_server_takes_a_trial_in_four_requests(
     assert any(math.isnan(run.data.metrics.get("recall_5_kind_table", 0)) for run in runs(uri, kept))
     written = tmp_path if kept == "on disk" else folder / "kept"
     assert len(list(written.rglob("questions.json"))) == 5
-    assert tracking.reap(uri, kept) == 0
+    assert mlflow_client.reap(uri, kept) == 0
 
 
 def test_a_server_takes_a_question_in_one_request_without_secrets(
@@ -522,9 +522,9 @@ def test_a_server_takes_a_question_in_one_request_without_secrets(
     uri, key = server[0], "sk-" + "a1B2" * 8
     MlflowClient(tracking_uri=uri).create_experiment("asked", (tmp_path / "kept").as_uri())
     record = sweep(trial(1), experiment="asked")
-    parent = tracking.track(record, uri)
+    parent = mlflow_client.track(record, uri)
     questions = [
-        traces.QuestionRecord(
+        evaluation_traces.QuestionRecord(
             f"q{number}",
             {"question": f"Why {number}? {key}"},
             {"answer": f"Because {key}", "passages": ["a.md:0-9"]},
@@ -540,9 +540,9 @@ def test_a_server_takes_a_question_in_one_request_without_secrets(
     send = requests.Session.send
     counted = lambda self, request, **settings: (asked.append(request.path_url), send(self, request, **settings))[1]  # noqa: E731
     monkeypatch.setattr(requests.Session, "send", counted)
-    traces.send(record, parent, {"t1": questions}, uri)
+    evaluation_traces.send(record, parent, {"t1": questions}, uri)
     sent = len(asked)
-    traces.send(record, parent, {"t1": questions}, uri)
+    evaluation_traces.send(record, parent, {"t1": questions}, uri)
     assert sent - (len(asked) - sent) <= len(questions) + 4  # and: the version, what was there, all spans, the tag
     (run,) = (run for run in runs(uri, "asked") if run.data.tags.get("assay.trial"))
     found = MlflowClient(tracking_uri=uri).search_traces(locations=[run.info.experiment_id], run_id=run.info.run_id)
@@ -565,13 +565,13 @@ def test_files_are_put_beside_a_sweep_in_two_requests_and_one_each(
     if kept.startswith("on disk"):
         MlflowClient(tracking_uri=uri).create_experiment(kept, (tmp_path / "kept").as_uri())
     files = {"report.html": "<p>ü", "report.md": "# ü", "verdict.json": "{}"}
-    assert tracking.attach(sweep(experiment="never sent"), files, None, folder) == ""
-    parent = tracking.track(sweep(trial(1), experiment=kept), uri)
+    assert mlflow_client.attach(sweep(experiment="never sent"), files, None, folder) == ""
+    parent = mlflow_client.track(sweep(trial(1), experiment=kept), uri)
     asked: list[str] = []
     send = requests.Session.send
     counted = lambda self, request, **settings: (asked.append(request.path_url), send(self, request, **settings))[1]  # noqa: E731
     monkeypatch.setattr(requests.Session, "send", counted)
-    assert tracking.attach(sweep(experiment=kept), files, None, folder) == parent
+    assert mlflow_client.attach(sweep(experiment=kept), files, None, folder) == parent
     assert len(asked) == 2 + (0 if kept.startswith("on disk") else len(files))
     written = tmp_path if kept.startswith("on disk") else folder / "kept"
     for name, text in files.items():
@@ -582,6 +582,6 @@ def test_nothing_is_left_beside_the_database(folder: Path, monkeypatch: pytest.M
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    tracking.track(sweep(trial(1)), tracking.prepare(None, folder))
+    mlflow_client.track(sweep(trial(1)), mlflow_client.prepare(None, folder))
     assert list(elsewhere.iterdir()) == []
     shutil.rmtree(folder / "mlartifacts")

@@ -19,7 +19,7 @@ from rag.execution.sweep.sweep import REPORTS
 from rag.reporting.report import asked, findings
 from rag.reporting.report.findings import Scored
 from rag.reporting.report.material import Data, Material, Mean, Reuse, TrialRow, Verdict
-from rag.tracking import runs
+from rag.tracking import sweep_runs
 
 
 def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
@@ -68,7 +68,7 @@ def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapp
     if _is_of(written, board):
         return written
     try:
-        return holdout.reach(runs.recall(made, store), store, {}, None).to_json()
+        return holdout.reach(sweep_runs.recall(made, store), store, {}, None).to_json()
     except UserError as error:
         return {"notes": [f"Nothing could be concluded: {error.where}: {error.what}."]}
 

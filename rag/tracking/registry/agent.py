@@ -16,7 +16,7 @@ from rag.core.records import Answer, Query, Reply, Turn
 from rag.core.text.citations import Citation, citations, without_markers
 from rag.execution.sweep.open_config import asked, told
 from rag.pipeline.pipeline import Trace
-from rag.tracking.registry.opening import opened, refused
+from rag.tracking.registry.load_bundle import opened, refused
 
 ROLES: Mapping[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
 """Who speaks in a conversation that a pipeline reads: what a model is told beside it stands in its own prompt."""

@@ -17,10 +17,10 @@ from rag.config import experiment
 from rag.core.errors import ConfigError, DataError, ServiceError
 from rag.execution.sweep.objective import Bound
 from rag.tracking.registry import versions
-from rag.tracking.registry.judged import advisory
+from rag.tracking.registry.promotion_lock import alone
 from rag.tracking.registry.register import CHALLENGER, CHAMPION
 from rag.tracking.registry.service import registry
-from rag.tracking.registry.turns import alone
+from rag.tracking.registry.uncalibrated_metrics import advisory
 from rag.tracking.registry.versions import Version
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from rag.bundle.references import versions
 from rag.core.errors import ConfigError
 from rag.core.redaction import shown
 from rag.core.roles import changes_nothing
-from rag.tracking import tracking
+from rag.tracking import mlflow_client
 from rag.tracking.registry import scripts
-from rag.tracking.registry.opening import ARTIFACT, check_parity
+from rag.tracking.registry.load_bundle import ARTIFACT, check_parity
 from rag.tracking.registry.service import asked_for, environment, registry
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _run(client: "MlflowClient", bundle: Bundle) -> Iterator[str]:
     """The run that a bundle is logged below: that of its trial, or one of its own."""
     manifest = bundle.manifest
     name = manifest.experiment or "bundles"
-    experiment = tracking.experiment_of(client, client.tracking_uri, name)
+    experiment = mlflow_client.experiment_of(client, client.tracking_uri, name)
     found = client.search_runs([experiment], f"tags.`assay.trial` = '{manifest.trial or bundle.digest}'", max_results=1)
     tags = {"assay.trial": manifest.trial or bundle.digest}
     run = found[0] if found else client.create_run(experiment, tags=tags, run_name=bundle.name)

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from rag.bundle.open_bundle import Bundle
 from rag.execution.sweep.open_config import asked, provenance
-from rag.tracking.registry.opening import opened, refused
+from rag.tracking.registry.load_bundle import opened, refused
 
 
 class Place(BaseModel):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rag.core.errors import ServiceError
 from rag.core.redaction import shown
-from rag.tracking import tracked, tracking
-from rag.tracking.registry.opening import UNTRACED
-from rag.tracking.runs import FOLDER
+from rag.tracking import mlflow_client, run_records
+from rag.tracking.registry.load_bundle import UNTRACED
+from rag.tracking.sweep_runs import FOLDER
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -21,23 +21,23 @@ MISSING = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND")
 @contextmanager
 def registry(again: str) -> Iterator["MlflowClient"]:
     """A client of the registry, where MLflow's own functions look meanwhile too; ServiceError names the command `again`."""
-    for name, value in {**tracked.ENVIRONMENT, **UNTRACED}.items():
+    for name, value in {**run_records.ENVIRONMENT, **UNTRACED}.items():
         os.environ.setdefault(name, value)
-    uri = tracking.prepare(None, FOLDER)
+    uri = mlflow_client.prepare(None, FOLDER)
     import mlflow
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         # MLflow remembers an address in this process, and in the environment of those that it starts.
-        with tracked.quiet(), environment(MLFLOW_TRACKING_URI=uri, MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR="false"):
+        with run_records.quiet(), environment(MLFLOW_TRACKING_URI=uri, MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR="false"):
             mlflow.set_tracking_uri(uri)
             try:
                 yield mlflow.MlflowClient(uri)
             finally:
                 mlflow.set_tracking_uri(None)  # type: ignore[arg-type]
     except (MlflowException, SQLAlchemyError, OSError) as error:
-        what = f"MLflow cannot be used: {tracked.said(error)}"
+        what = f"MLflow cannot be used: {run_records.said(error)}"
         raise ServiceError(shown("", uri), what, f"when it is mended: {again}") from error
 
 

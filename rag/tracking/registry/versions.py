@@ -18,7 +18,7 @@ from rag.bundle.manifest import Manifest
 from rag.bundle.open_bundle import read
 from rag.core.errors import DataError
 from rag.execution.judges.calibration import Card
-from rag.tracking.registry.opening import ARTIFACT
+from rag.tracking.registry.load_bundle import ARTIFACT
 from rag.tracking.registry.register import CHALLENGER, CHAMPION, TAG
 from rag.tracking.registry.service import asked_for
 

@@ -14,7 +14,7 @@ from rag.execution.graph import unread_trials
 from rag.execution.sweep import sweep
 from rag.reporting.report import markdown, wording
 from rag.reporting.report.gather import gather
-from rag.tracking import runs
+from rag.tracking import sweep_runs
 
 LONG = "The ferry to Holm leaves at seven. " * 60 + "Lost property is kept for thirty days at the harbour."
 SHORT = "Dogs travel free of charge."
@@ -80,7 +80,10 @@ def test_the_share_is_the_same_in_plan_leaderboard_mlflow_and_report(study: Call
     assert not any("reranker_unread" in measured for name, measured in found.items() if "none" in name)
     ready = sweep.prepare(load(path, ()))
     assert sorted(set(unread_trials.of(ready.plan, ready.store).values())) == [0.0, pytest.approx(share)]
-    sent = {trial.trial_id: trial.metrics for trial in runs.record(runs.recall(ready.plan, ready.store), ready.store).trials}
+    sent = {
+        trial.trial_id: trial.metrics
+        for trial in sweep_runs.record(sweep_runs.recall(ready.plan, ready.store), ready.store).trials
+    }
     for trial_id, measured in told["measured"].items():
         for column in ("unread", "reranker_unread"):
             assert sent[trial_id].get(column) == measured.get(column)

@@ -16,7 +16,7 @@ from rag.execution.sweep import ablations, sweep
 from rag.reporting import report
 from rag.reporting.report.judged import judges
 from rag.reporting.report.page import board
-from rag.tracking import runs
+from rag.tracking import sweep_runs
 
 rag = pytest.fixture(verb)
 WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
@@ -115,7 +115,7 @@ def test_a_card_of_other_texts_than_answers_warns(study: str, labels: str, rag: 
 def test_mlflow_is_told_of_the_judge(study: str, labels: str, rag: Verb) -> None:
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     done, store = swept(study)
-    for trial in runs.record(done, store).trials:
+    for trial in sweep_runs.record(done, store).trials:
         told = json.loads(trial.files["judge.json"])
         assert trial.tags["judge"] == told["judge"] == "LocalJudge"
         assert trial.tags["judge.auc.people"].startswith(f"{told['cards'][0]['auc']['value']:.3f} [")

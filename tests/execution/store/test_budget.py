@@ -20,7 +20,7 @@ from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.reporting import terminal
-from rag.tracking import runs
+from rag.tracking import sweep_runs
 
 PRICE = ", 'generator.runtime.price={prompt: 1000, completion: 1000}'"
 TWO = "  k: k=1,2"
@@ -257,7 +257,7 @@ def test_a_server_that_does_not_count_is_counted_by_characters(here: Path, store
 
 def test_tokens_and_money_go_to_mlflow_and_stand_on_the_board(here: Path, store: Store, script: Script) -> None:
     done = swept(planned(write_study(here, fixed=f", generator.max_tokens=10{PRICE}"), store, "budget.usd=90"), store)
-    told = runs.record(done, store)
+    told = sweep_runs.record(done, store)
     assert told.metrics["spent_tokens"] == 100 * QUESTIONS
     assert told.metrics["spent_cost_usd"] == pytest.approx(0.1 * QUESTIONS)
     assert told.metrics["planned_tokens"] == done.plan.estimate.spending.likely.tokens

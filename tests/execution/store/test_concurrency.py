@@ -24,7 +24,7 @@ import faiss, mlflow.store.db.utils, mlflow.store.model_registry.sqlalchemy_stor
 from rag import cli
 from rag.config import identity
 from rag.execution.graph import plan
-from rag.tracking import runs, tracking
+from rag.tracking import sweep_runs as runs, mlflow_client as tracking
 from rag.execution.sweep import sweep
 from rag.reporting import terminal
 from rag.config.compose import compose, hydra_ready

@@ -23,7 +23,7 @@ from rag.core.errors import BudgetError, ConfigError, DataError, ServiceError, S
 from rag.evaluation.data.review.question_file import QuestionFile
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Store
-from rag.tracking import tracking
+from rag.tracking import mlflow_client
 
 rag = pytest.fixture(verb)
 AXES = '  search: ["index=[bm25s] fusion=single"]\n  k: k=1,2'
@@ -72,9 +72,9 @@ def test_models_runs_and_questions_on_a_drive_without_locks(
     with pytest.raises(ConfigError, match=r"embedder\.runtime\.cache: .* cannot be written or locked"):
         StaticEmbedder(cache=str(tmp_path / "models")).embed_queries(["a"])
     with pytest.raises(ServiceError, match=r"MLflow cannot be used: .*\n.*the results are safe"):
-        tracking.reap(f"sqlite:///{tmp_path}/mlflow.db", "study")
+        mlflow_client.reap(f"sqlite:///{tmp_path}/mlflow.db", "study")
     with pytest.raises(ServiceError, match="MLflow cannot be used"):
-        tracking.prepare(None, tmp_path)
+        mlflow_client.prepare(None, tmp_path)
     assert not list((tmp_path / "models").glob("*[!k]"))
 
 

@@ -20,7 +20,7 @@ from rag.execution.sweep.ablations import RETRIEVED
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
 from rag.reporting import report
-from rag.tracking import runs
+from rag.tracking import sweep_runs
 
 rag = pytest.fixture(verb)
 WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
@@ -59,7 +59,7 @@ def there(ran: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Sweep, Store, Con
     """What the sweep left in the store, and what follows from it; the test works in its folder, and nothing runs."""
     monkeypatch.chdir(ran)
     ready = sweep.prepare(load("study.yaml"))
-    done = runs.recall(ready.plan, ready.store)
+    done = sweep_runs.recall(ready.plan, ready.store)
     return done, ready.store, holdout.reach(done, ready.store, ready.settings, None)
 
 
@@ -123,8 +123,8 @@ def test_a_terminal_json_and_a_report_show_it(there: tuple[Sweep, Store, Conclus
 def test_mlflow_gets_it_on_the_run_of_the_trial_and_on_the_parent(there: tuple[Sweep, Store, Conclusion]) -> None:
     done, store, told = there
     assert told.winner
-    sent = runs.record(done, store, told.controls)
-    plain = {trial.trial_id: trial for trial in runs.record(done, store).trials}
+    sent = sweep_runs.record(done, store, told.controls)
+    plain = {trial.trial_id: trial for trial in sweep_runs.record(done, store).trials}
     for trial in sent.trials:
         before = plain[trial.trial_id]
         if trial.trial_id != told.winner.recommended:
@@ -140,7 +140,7 @@ def test_mlflow_gets_it_on_the_run_of_the_trial_and_on_the_parent(there: tuple[S
         assert trial.table
         assert {"faithfulness", "evidence_cited"} <= set(trial.table.columns)
     assert sent.metrics["faithfulness"] == 1.0
-    assert "faithfulness" not in runs.record(done, store).metrics
+    assert "faithfulness" not in sweep_runs.record(done, store).metrics
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from rag.execution.sweep.sweep import Sweep
 from rag.reporting import terminal
 from rag.reporting.report import page
 from rag.reporting.report.gather import gather
-from rag.tracking import runs
+from rag.tracking import sweep_runs
 
 SEARCHES = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single", "index=[bm25s,dense]"]'
 CHUNKS = '  chunker: ["chunker=fixed chunker.size=12", chunker=whole]'
@@ -366,7 +366,7 @@ def test_where_trials_stand_is_told_everywhere(tmp_path: Path, capsys: pytest.Ca
     assert "P(best)" in shown
     assert f">* {likely[0]:.2f}".replace("0.", ".") in shown
     store = Store(str(tmp_path / "store"))
-    sent = runs.record(done, store, verdict=found)
+    sent = sweep_runs.record(done, store, verdict=found)
     assert (sent.tags["recommended.trial"], sent.tags["recommended.why"]) == (found.recommended, found.why)
     tags = {trial.trial_id: trial.tags for trial in sent.trials}
     assert tags[found.recommended]["verdict"] == "recommended"

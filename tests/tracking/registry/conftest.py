@@ -16,7 +16,7 @@ from rag.bundle import seal
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.config import experiment
 from rag.execution.sweep import sweep
-from rag.tracking import tracking
+from rag.tracking import mlflow_client
 from rag.tracking.registry.register import Registered, register
 
 ALL = GATE.replace("gate:\n", "split: all\nholdout: 0\ngate:\n  split: all\n")
@@ -85,7 +85,7 @@ def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blank")
     with pytest.MonkeyPatch.context() as patched:
         patched.delenv("MLFLOW_TRACKING_URI", raising=False)
-        tracking.prepare(f"sqlite:///{folder}/mlflow.db", folder / "unused")
+        mlflow_client.prepare(f"sqlite:///{folder}/mlflow.db", folder / "unused")
     with closing(sqlite3.connect(folder / "mlflow.db")) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return folder / "mlflow.db"

@@ -20,11 +20,11 @@ from rag.config.build import Components
 from rag.core.errors import ConfigError, DataError, ServiceError
 from rag.execution.sweep.open_config import config_of
 from rag.tracking.registry import promote as promotion
-from rag.tracking.registry import turns
-from rag.tracking.registry.judged import advisory
+from rag.tracking.registry import promotion_lock
 from rag.tracking.registry.promote import Asked, promote
 from rag.tracking.registry.register import register
 from rag.tracking.registry.service import registry
+from rag.tracking.registry.uncalibrated_metrics import advisory
 from rag.tracking.registry.versions import challenger, fetched
 
 Place = Callable[[str], Path]
@@ -188,8 +188,8 @@ def test_an_alias_that_somebody_moved_meanwhile_stays(versions: Any, monkeypatch
 
 
 def test_of_two_who_promote_at_once_one_moves_the_alias(versions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PAUSE", 0)
-    monkeypatch.setattr(turns, "TRIES", 2)
+    monkeypatch.setattr(promotion_lock, "PAUSE", 0)
+    monkeypatch.setattr(promotion_lock, "TRIES", 2)
     look, looks = promotion.versions.champion, []
 
     def meanwhile(client: Any, model: str) -> Any:
@@ -210,9 +210,9 @@ def test_of_two_who_promote_at_once_one_moves_the_alias(versions: Any, monkeypat
 
 
 def test_who_died_while_promoting_is_not_waited_for(versions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PAUSE", 0)
-    for began, stops in ((time.time() + 60, True), (time.time() - turns.STALE - 60, False)):
-        versions.set_registered_model_tag("notes", f"{turns.CLAIM}other", f"{began:.0f}")
+    monkeypatch.setattr(promotion_lock, "PAUSE", 0)
+    for began, stops in ((time.time() + 60, True), (time.time() - promotion_lock.STALE - 60, False)):
+        versions.set_registered_model_tag("notes", f"{promotion_lock.CLAIM}other", f"{began:.0f}")
         if stops:
             with pytest.raises(ServiceError, match="at this moment"):
                 promote("notes")

@@ -15,7 +15,7 @@ from rag.bundle.archive import pack
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.replay import Mismatch
 from rag.core.errors import ConfigError, DataError, ServiceError, UserError
-from rag.tracking.registry import opening
+from rag.tracking.registry import load_bundle
 from rag.tracking.registry.promote import promote
 from rag.tracking.registry.register import Registered, register
 
@@ -78,7 +78,7 @@ def test_what_is_said_can_be_run(at_home: Place, capsys: pytest.CaptureFixture[s
 
 def test_what_answers_otherwise_is_not_registered(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     differs = [Mismatch("q1", "answer", "seven", "eight")]
-    monkeypatch.setattr(opening, "replay", lambda bundle: differs)
+    monkeypatch.setattr(load_bundle, "replay", lambda bundle: differs)
     with pytest.raises(DataError, match="does not answer as it was measured"):
         register(at_home("answers"), "otherwise")
 

@@ -10,8 +10,8 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.serialisation import answer_parts
 from rag.execution.store.store import Store
-from rag.tracking.traces import LIMIT, QuestionRecord
-from rag.tracking.tracking import Table
+from rag.tracking.evaluation_traces import LIMIT, QuestionRecord
+from rag.tracking.mlflow_client import Table
 
 WIDTH, LONGEST = 10, 2000
 """Passages of a question, and characters of a text, at most."""

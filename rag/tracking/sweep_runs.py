@@ -23,8 +23,8 @@ from rag.execution.sweep.ablations import Controlled
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
-from rag.tracking import columns, rows, traces, tracking
-from rag.tracking.tracking import SweepRecord, TrialRecord
+from rag.tracking import evaluation_traces, mlflow_client, question_rows, run_columns
+from rag.tracking.mlflow_client import SweepRecord, TrialRecord
 
 FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
@@ -43,15 +43,15 @@ def send(
     that sends them later.
     """
     try:
-        uri = tracking.prepare(None, FOLDER)
-        tracking.reap(uri, done.plan.experiment.name)
+        uri = mlflow_client.prepare(None, FOLDER)
+        mlflow_client.reap(uri, done.plan.experiment.name)
         told = record(done, store, controlled, verdict)
-        parent = tracking.track(told, uri)
+        parent = mlflow_client.track(told, uri)
     except ServiceError as error:
         first = "the results are safe" if "rag track" in error.remedy else error.remedy
         raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
     try:
-        traces.send(told, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
+        evaluation_traces.send(told, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
     except ServiceError as error:
         return parent, f"{error.where}: {error.what}; later: {again}"
     return parent, ""
@@ -59,18 +59,18 @@ def send(
 
 def _questions(
     made: Plan, store: Store, controlled: Controlled, verdict: Winner | None
-) -> dict[str, list[traces.QuestionRecord]]:
+) -> dict[str, list[evaluation_traces.QuestionRecord]]:
     """The questions of the recommended trial, with all metrics of its answers."""
     if verdict is None:
         return {}
     whole = controlled.plan if controlled.plan and controlled.trial_id == verdict.recommended else None
     trials = whole.trials[:1] if whole else [trial for trial in made.trials if trial.trial_id == verdict.recommended]
-    return {verdict.recommended: rows.questions(trials[0], whole or made, store)}
+    return {verdict.recommended: question_rows.questions(trials[0], whole or made, store)}
 
 
 def server_command(port: int) -> list[str]:
     """The arguments to Python that start MLflow on 127.0.0.1 over what was tracked here."""
-    uri = tracking.prepare(None, FOLDER)
+    uri = mlflow_client.prepare(None, FOLDER)
     if uri.startswith(("http:", "https:", "databricks")):
         raise UserError("MLFLOW_TRACKING_URI", f"is {shown('uri', uri)}, a server that runs already", "open it in a browser")
     return ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", "127.0.0.1", "--port", str(port)]
@@ -90,7 +90,7 @@ def attach(made: Plan, files: Mapping[str, Path]) -> str:
     if not os.environ.get("MLFLOW_TRACKING_URI") and not (FOLDER / "mlflow.db").exists():
         return ""
     texts = {name: path.read_text("utf-8") for name, path in files.items() if path.is_file()}
-    return tracking.attach(_swept(made, ()), texts, None, FOLDER)
+    return mlflow_client.attach(_swept(made, ()), texts, None, FOLDER)
 
 
 def record(done: Sweep, store: Store, controlled: Controlled | None = None, verdict: Winner | None = None) -> SweepRecord:
@@ -104,10 +104,10 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
         full = _answered(controlled.plan, store, tags)
         trials = [_with_answers(trial, full) if trial.trial_id == controlled.trial_id else trial for trial in trials]
     trials = [replace(trial, tags={**_verdict(trial.trial_id, verdict), **trial.tags}) for trial in trials]
-    chosen = columns.verdict_tags(verdict) if verdict else {}
+    chosen = run_columns.verdict_tags(verdict) if verdict else {}
     shown = verdict.recommended if verdict else controlled.trial_id
     metrics = next((trial.metrics for trial in trials if trial.trial_id == shown), {})
-    concluded = columns.verdict_figures(verdict, done.board.objective) if verdict else {}
+    concluded = run_columns.verdict_figures(verdict, done.board.objective) if verdict else {}
     return replace(_swept(made, trials), tags={**chosen, **tags}, metrics={**metrics, **concluded, **_spent(done)})
 
 
@@ -169,21 +169,21 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
     judge = next(iter(assessors(made, store, [trial])), None)
     tally = finding_counts.one_of(trial, made, store)
     objective = leaderboard.objective_of(made)
-    metrics = {**columns.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
+    metrics = {**run_columns.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
     judged = {"judge.json": json.dumps(plain(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}
     # What a run may spend is none of a trial's: with another budget it is still the same trial.
     config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
     return TrialRecord(
         trial_id=trial.trial_id,
         name=trial.trial.name,
-        params=columns.settings(trial, made),
+        params=run_columns.settings(trial, made),
         metrics=metrics,
         config=config,
         tags={**tags, "config.digest": digest(without_runtime(config)), **_judge_tags(judge)},
-        table=rows.table(trial, made, store) if row.status == "done" else None,
+        table=question_rows.table(trial, made, store) if row.status == "done" else None,
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
-        files={"metrics.json": columns.everything(row), **judged},
+        files={"metrics.json": run_columns.everything(row), **judged},
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.config.identity import digest
 from rag.core.redaction import plain
-from rag.tracking import tracked, tracking
+from rag.tracking import mlflow_client, run_records
 
 if TYPE_CHECKING:
     from mlflow.entities import Assessment, Run, Span, TraceInfo
@@ -39,18 +39,18 @@ class QuestionRecord:
     failed: bool = False
 
 
-def send(record: tracking.SweepRecord, parent: str, questions: Mapping[str, Sequence[QuestionRecord]], uri: str) -> None:
+def send(record: mlflow_client.SweepRecord, parent: str, questions: Mapping[str, Sequence[QuestionRecord]], uri: str) -> None:
     """Send questions of trials that stand below a parent run, by trial id.
 
     A run whose tag says that the same questions are there is left alone. Otherwise the traces of an earlier sending, whole or
     broken off, are replaced. ServiceError if MLflow cannot take them.
     """
-    with tracking.told(uri, record.experiment), tracked.alone(uri):
-        client = tracking.client_of(uri)
-        experiment = tracking.experiment_of(client, uri, record.experiment)
-        there = tracking.sent_trials(client, experiment, parent)
+    with mlflow_client.told(uri, record.experiment), run_records.alone(uri):
+        client = mlflow_client.client_of(uri)
+        experiment = mlflow_client.experiment_of(client, uri, record.experiment)
+        there = mlflow_client.sent_trials(client, experiment, parent)
         for trial in (trial for trial in record.trials if questions.get(trial.trial_id)):
-            run = there.get((trial.trial_id, tracked.config_digest(trial), trial.status))
+            run = there.get((trial.trial_id, run_records.config_digest(trial), trial.status))
             asked = questions[trial.trial_id][:LIMIT]
             state = digest([asdict(question) for question in asked])
             if run and run.data.tags.get(TAG) != state:
@@ -90,7 +90,7 @@ def _info(run: "Run", question: QuestionRecord, time: int) -> "TraceInfo":
         response_preview=str(outputs.get("answer") or "; ".join(outputs["passages"]))[:PREVIEW],
         client_request_id=question.query_id,
         trace_metadata={"mlflow.sourceRun": run.info.run_id},
-        tags={"mlflow.traceName": "question", **tracked.fitting(question.tags, tracked.LONGEST_TAG)},
+        tags={"mlflow.traceName": "question", **run_records.fitting(question.tags, run_records.LONGEST_TAG)},
         assessments=list(_assessments(run, question)),
     )
 
@@ -101,7 +101,7 @@ def _assessments(run: "Run", question: QuestionRecord) -> Iterator["Assessment"]
     of_run = {"mlflow.assessment.sourceRunId": run.info.run_id}
     code, people = AssessmentSource("CODE", "assay"), AssessmentSource("HUMAN", "golden set")
     for name, score in question.scores.items():
-        yield Feedback(tracked.metric_name(name), score, source=code, metadata=of_run)
+        yield Feedback(run_records.metric_name(name), score, source=code, metadata=of_run)
     for name, gold in plain(question.expectations).items():
         yield Expectation(name, gold, source=people, metadata=of_run)
 

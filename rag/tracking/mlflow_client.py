@@ -18,8 +18,8 @@ from filelock import FileLock
 
 from rag.core.errors import ServiceError
 from rag.core.redaction import shown
-from rag.tracking import tracked
-from rag.tracking.tracked import SweepRecord, Table, TrialRecord
+from rag.tracking import run_records
+from rag.tracking.run_records import SweepRecord, Table, TrialRecord
 
 __all__ = [
     "SweepRecord",
@@ -51,16 +51,16 @@ def prepare(uri: str | None, folder: Path) -> str:
     The environment variable MLFLOW_TRACKING_URI goes before `uri`, and `uri` before an SQLite file in `folder`. The tables of
     an SQLite file are made under a lock: processes that find it empty together break it. ServiceError if nobody answers.
     """
-    own = tracked.sqlite_uri(folder.resolve() / "mlflow.db")
+    own = run_records.sqlite_uri(folder.resolve() / "mlflow.db")
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or own
     with told(uri, "EXPERIMENT"):
-        if (database := tracked.sqlite_file(uri)) is None:
+        if (database := run_records.sqlite_file(uri)) is None:
             client_of(uri).search_experiments(max_results=1)
             return uri
         database.parent.mkdir(parents=True, exist_ok=True)
         client = client_of(uri)
         if uri == own:
-            tracked.commit_fast(client._tracking_client.store)
+            run_records.commit_fast(client._tracking_client.store)
     return uri
 
 
@@ -73,14 +73,14 @@ def track(record: SweepRecord, uri: str) -> str:
     artifacts cost none when their location is a folder. ServiceError if MLflow cannot take them: nothing is lost, `rag track`
     sends the rest.
     """
-    with told(uri, record.experiment), tracked.alone(uri):
+    with told(uri, record.experiment), run_records.alone(uri):
         client = client_of(uri)
         experiment = experiment_of(client, uri, record.experiment)
         parent = _parent(client, experiment, record)
         with _killed_if_interrupted(client, parent):
             there = sent_trials(client, experiment, parent)
             for trial in record.trials:
-                if run := there.get((trial.trial_id, tracked.config_digest(trial), trial.status)):
+                if run := there.get((trial.trial_id, run_records.config_digest(trial), trial.status)):
                     _measured_since(client, run, trial)
                     _of_dataset(client, run, record)
                 else:
@@ -96,7 +96,7 @@ def attach(record: SweepRecord, files: Mapping[str, str], uri: str | None, folde
 
     Two requests, and one per file where artifacts lie behind a service. ServiceError if MLflow cannot take them.
     """
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or tracked.sqlite_uri(folder.resolve() / "mlflow.db")
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or run_records.sqlite_uri(folder.resolve() / "mlflow.db")
     with told(uri, record.experiment):
         client = client_of(uri)
         known = client.get_experiment_by_name(record.experiment)
@@ -111,11 +111,11 @@ def reap(uri: str, experiment: str) -> int:
 
     Such a run may be taken up by who sends its sweep again, so nobody sends to the same database file meanwhile.
     """
-    with told(uri, experiment), tracked.alone(uri):
+    with told(uri, experiment), run_records.alone(uri):
         client = client_of(uri)
         known = client.get_experiment_by_name(experiment)
         running = _runs(client, known.experiment_id, "attributes.status = 'RUNNING'") if known else ()
-        stale = [run.info.run_id for run in running if tracked.is_orphan(run.data.tags)]
+        stale = [run.info.run_id for run in running if run_records.is_orphan(run.data.tags)]
         # Since they were listed a process may have ended its run in order, and then itself.
         left = [run_id for run_id in stale if client.get_run(run_id).info.status == "RUNNING"]
         for run_id in left:
@@ -127,7 +127,7 @@ def client_of(uri: str) -> "MlflowClient":
     """A client of a tracking URI; the tables of an SQLite file are made under a lock."""
     from mlflow import MlflowClient
 
-    if (database := tracked.sqlite_file(uri)) is None:
+    if (database := run_records.sqlite_file(uri)) is None:
         return MlflowClient(tracking_uri=uri)
     with FileLock(f"{database}.lock", timeout=PATIENCE, fallback_to_soft=False):
         # MLflow would try for 100 seconds to open what cannot be opened.
@@ -148,11 +148,11 @@ def experiment_of(client: "MlflowClient", uri: str, name: str) -> str:
 def _new_experiment(client: "MlflowClient", uri: str, name: str) -> "Experiment":
     from mlflow.exceptions import MlflowException
 
-    database = tracked.sqlite_file(uri)
+    database = run_records.sqlite_file(uri)
     # Without a location MLflow would put artifacts under whatever folder a process happens to run in.
     location = (database.parent / "mlartifacts").as_uri() if database else None
     try:
-        return client.get_experiment(client.create_experiment(name, location, tracked.KIND))
+        return client.get_experiment(client.create_experiment(name, location, run_records.KIND))
     except MlflowException:
         if (known := client.get_experiment_by_name(name)) is None:
             raise
@@ -164,7 +164,7 @@ def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str
     if run:
         _told_since(client, run, record.tags)
     else:
-        run = client.create_run(experiment, tags=tracked.sweep_tags(record), run_name=record.name)
+        run = client.create_run(experiment, tags=run_records.sweep_tags(record), run_name=record.name)
     run_id = str(run.info.run_id)
     with _killed_if_interrupted(client, run_id):
         if not (run.inputs and run.inputs.dataset_inputs):
@@ -174,7 +174,7 @@ def _parent(client: "MlflowClient", experiment: str, record: SweepRecord) -> str
 
 
 def _known(client: "MlflowClient", experiment: str, record: SweepRecord) -> "Run | None":
-    return next(_runs(client, experiment, f"tags.`assay.sweep` = '{tracked.sweep_digest(record)}'"), None)
+    return next(_runs(client, experiment, f"tags.`assay.sweep` = '{run_records.sweep_digest(record)}'"), None)
 
 
 def _of_dataset(client: "MlflowClient", run: "Run", record: SweepRecord) -> None:
@@ -197,24 +197,24 @@ def sent_trials(client: "MlflowClient", experiment: str, parent: str) -> dict[tu
 
 def _measured_since(client: "MlflowClient", run: "Run", trial: TrialRecord) -> None:
     """Add metrics that a run lacks, and bring its tags up to date; what an earlier sweep alone measured of it stays."""
-    lacking = {name: value for name, value in trial.metrics.items() if tracked.metric_name(name) not in run.data.metrics}
+    lacking = {name: value for name, value in trial.metrics.items() if run_records.metric_name(name) not in run.data.metrics}
     if lacking:
         _log(client, run.info.run_id, {}, lacking)
     if _told_since(client, run, trial.tags) or lacking:
-        _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
+        _write_artifacts(client, str(run.info.artifact_uri), run_records.artifacts(trial))
 
 
 def _measured_anew(client: "MlflowClient", run_id: str, metrics: Mapping[str, float]) -> None:
     """Log those metrics that a run lacks, or has other values of: every value that is logged becomes a point of a chart."""
     there = client.get_run(run_id).data.metrics
-    changed = {name: value for name, value in metrics.items() if there.get(tracked.metric_name(name)) != value}
+    changed = {name: value for name, value in metrics.items() if there.get(run_records.metric_name(name)) != value}
     if changed:
         _log(client, run_id, {}, changed)
 
 
 def _told_since(client: "MlflowClient", run: "Run", tags: Mapping[str, str]) -> bool:
     """Replace the verdict of a run and, where `tags` name a judge, what is known of its judge; whether they have changed."""
-    was, now = tracked.verdicts(run.data.tags), tracked.verdicts(tracked.fitting(tags, tracked.LONGEST_TAG))
+    was, now = run_records.verdicts(run.data.tags), run_records.verdicts(run_records.fitting(tags, run_records.LONGEST_TAG))
     if not any(name.startswith("judge") for name in now):
         was = {name: value for name, value in was.items() if not name.startswith("judge")}
     for name in was.keys() - now.keys():
@@ -227,9 +227,11 @@ def _told_since(client: "MlflowClient", run: "Run", tags: Mapping[str, str]) -> 
 
 def _send(client: "MlflowClient", experiment: str, parent: str, record: SweepRecord, trial: TrialRecord) -> None:
     began = int((time.time() - trial.seconds) * 1000)
-    run = client.create_run(experiment, start_time=began, tags=tracked.trial_tags(trial, record, parent), run_name=trial.name)
+    run = client.create_run(
+        experiment, start_time=began, tags=run_records.trial_tags(trial, record, parent), run_name=trial.name
+    )
     with _killed_if_interrupted(client, run.info.run_id):
-        _write_artifacts(client, str(run.info.artifact_uri), tracked.artifacts(trial))
+        _write_artifacts(client, str(run.info.artifact_uri), run_records.artifacts(trial))
         _log(client, run.info.run_id, trial.params, trial.metrics)
         _of_dataset(client, run, record)
         client.set_terminated(run.info.run_id, trial.status)
@@ -241,19 +243,19 @@ def _log(client: "MlflowClient", run_id: str, params: Mapping[str, str], metrics
     now = int(time.time() * 1000)
     client.log_batch(
         run_id,
-        metrics=[Metric(name, value, now, 0) for name, value in tracked.named_metrics(metrics)],
-        params=[Param(name, value) for name, value in tracked.fitting(params, tracked.LONGEST_PARAM).items()],
+        metrics=[Metric(name, value, now, 0) for name, value in run_records.named_metrics(metrics)],
+        params=[Param(name, value) for name, value in run_records.fitting(params, run_records.LONGEST_PARAM).items()],
     )
 
 
 def _write_artifacts(client: "MlflowClient", location: str, files: Mapping[str, str]) -> None:
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-    if (folder := tracked.local_folder(location)) is not None:
-        tracked.write(folder, files)
+    if (folder := run_records.local_folder(location)) is not None:
+        run_records.write(folder, files)
         return
     with tempfile.TemporaryDirectory() as passing:
-        tracked.write(Path(passing), files)
+        run_records.write(Path(passing), files)
         # The client would ask once more where the artifacts of the run belong.
         repository: Any = get_artifact_repository(location, tracking_uri=client.tracking_uri)
         repository.log_artifacts(passing)
@@ -280,15 +282,15 @@ def _killed_if_interrupted(client: "MlflowClient", run_id: str) -> Iterator[None
 @contextmanager
 def told(uri: str, experiment: str) -> Iterator[None]:
     """Say in one line what went wrong there."""
-    for name, value in tracked.ENVIRONMENT.items():
+    for name, value in run_records.ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     from alembic.util.exc import CommandError
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
-        with tracked.quiet():
+        with run_records.quiet():
             yield
     except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError, NotImplementedError) as error:
-        what = f"MLflow cannot be used: {tracked.said(error)}"
+        what = f"MLflow cannot be used: {run_records.said(error)}"
         raise ServiceError(shown("", uri), what, f"the results are safe; when it is mended: rag track {experiment}") from error
