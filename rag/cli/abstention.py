@@ -36,7 +36,8 @@ def abstention(
     from rag.analysis import abstention as declining
     from rag.core.errors import ConfigError
     from rag.reporting import terminal
-    from rag.reporting.terminal import progress, risks
+    from rag.reporting.terminal import abstention as risks
+    from rag.reporting.terminal import progress
 
     if risk is not None and not 0 <= risk <= 1:
         raise ConfigError("--risk", f"is {risk}", "a mean loss, from 0 to 1")

@@ -35,7 +35,7 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
     from rag.execution.judges.calibration import card_of, keep
     from rag.execution.store import maintenance
     from rag.reporting import terminal
-    from rag.reporting.terminal import cards
+    from rag.reporting.terminal import judge_cards
 
     name, node, components, (data, *more) = _chosen(chosen or (), "mtrag", store)
     if more:
@@ -43,7 +43,7 @@ def calibrate(chosen: Chosen = None, store: Place = ".rag/store", as_json: Json 
     judge = components.role("judge", node)
     with terminal.Waiting(f"{name} judges {len(data.cases):,} texts of {data.name} …"):
         found = card_of(judge, data, components.identity(node, "judge"), maintenance.at(store))
-    terminal.print_json(found.to_json()) if as_json else cards.card(name, found)
+    terminal.print_json(found.to_json()) if as_json else judge_cards.card(name, found)
     keep(found, maintenance.at(store))  # After it is shown: what took minutes is not lost with a store that cannot be written.
 
 
@@ -58,7 +58,7 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     from rag.execution.judges import calibration
     from rag.execution.judges.calibration import Fitted
     from rag.reporting import terminal
-    from rag.reporting.terminal import cards
+    from rag.reporting.terminal import judge_cards
 
     name, node, components, data = _chosen(chosen or (), "wice,mtrag,scifact")
     judge = components.role("judge", node)
@@ -67,7 +67,7 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     texts, names = sum(len(one.cases) for one in data), ", ".join(one.name for one in data)
     with terminal.Waiting(f"{name} reads {texts:,} texts of {names} …"):
         told = calibration.fit(judge, data)
-    terminal.print_json(told) if as_json else cards.weights(told)
+    terminal.print_json(told) if as_json else judge_cards.weights(told)
 
 
 @judges.command()

@@ -61,7 +61,7 @@ def report(experiment: Experiment, overrides: Overrides = None, track: Track = T
     """
     from rag.config.experiment import load
     from rag.execution.sweep import sweep
-    from rag.reporting import report as reports
+    from rag.reporting import html as reports
     from rag.reporting import terminal
     from rag.tracking import sweep_runs
 

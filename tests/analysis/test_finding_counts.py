@@ -8,8 +8,8 @@ from support.command_line import Verb, verb
 from rag.analysis.finding_counts import Fired, Tally, in_words
 from rag.config.experiment import ad_hoc
 from rag.execution.sweep import sweep
-from rag.reporting.report import markdown, page
-from rag.reporting.report.gather import gather
+from rag.reporting.html import markdown, page
+from rag.reporting.html.gather import gather
 from rag.tracking import sweep_runs
 
 

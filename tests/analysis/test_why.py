@@ -19,8 +19,8 @@ from rag.config.experiment import load
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
 from rag.reporting import terminal
-from rag.reporting.terminal.losses import blame as blame_table
-from rag.reporting.terminal.losses import headroom as show_headroom
+from rag.reporting.terminal.lost_questions import blame as blame_table
+from rag.reporting.terminal.lost_questions import headroom as show_headroom
 from rag.reporting.terminal.passages import excerpt, heading
 
 GIVEN = ("dataset=native", "dataset.path=../golden", "embedder=hashing", "embedder.dimensions=64", "split=all")

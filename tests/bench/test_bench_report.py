@@ -7,7 +7,7 @@ from bench.measuring import Report, timed
 from support import synthetic_reports
 from support.chromium import chromium
 
-from rag.reporting.report import page
+from rag.reporting.html import page
 
 pytestmark = pytest.mark.bench
 

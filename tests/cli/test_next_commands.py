@@ -130,7 +130,7 @@ def test_what_cannot_stand_beside_a_trial_is_refused(rag: Verb, beside: str, whe
 def test_a_chat_with_such_a_trial_answers(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     trial = recommended(rag("sweep", "study", "--no-track"))
     lines = iter([QUESTIONS[0][1]])
-    monkeypatch.setattr("rag.reporting.terminal.typed.Typed.read", lambda self: next(lines, None))
+    monkeypatch.setattr("rag.reporting.terminal.line_input.Typed.read", lambda self: next(lines, None))
     said = rag("chat", f"trial={trial}", "queries=carry_over")
     assert said.out.startswith(f"Trial {trial} as it was measured, but with queries=carry_over {LENT}\n")
     assert "The ferry to Holm leaves at seven" in said.out

@@ -157,8 +157,8 @@ def test_no_instruction_stands_in_python(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("rag/reporting/report/page.py", 'TEXT = "You are a careful assistant for questions about leave."'),
-        ("rag/reporting/report/page.py", 'def f(x):\n    return f"Answer only from these contexts: {x}"'),
+        ("rag/reporting/html/page.py", 'TEXT = "You are a careful assistant for questions about leave."'),
+        ("rag/reporting/html/page.py", 'def f(x):\n    return f"Answer only from these contexts: {x}"'),
         ("rag/analysis/why/own.py", 'text = ("Think about it " "step by step, then decide.")'),
         ("rag/execution/graph/plan.py", 'Message("system", "Be brief")'),
         ("rag/execution/graph/plan.py", 'RULES = "Be brief"\nmessages = [records.Message("system", RULES)]'),

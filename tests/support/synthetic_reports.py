@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rag.reporting.report.material import (
+from rag.reporting.html.view_model import (
     FAILED,
     LOST,
     NO_GOLD,

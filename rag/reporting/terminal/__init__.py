@@ -1,26 +1,26 @@
 """What people see in a terminal: tables on standard output, progress on standard error."""
 
+from rag.reporting.terminal.ablations import controls
+from rag.reporting.terminal.ann_audits import audits
 from rag.reporting.terminal.answers import answered, differs
-from rag.reporting.terminal.audits import audits
-from rag.reporting.terminal.boards import counted, leaderboard
 from rag.reporting.terminal.chat import Chat
 from rag.reporting.terminal.comparisons import comparisons
-from rag.reporting.terminal.controls import controls
 from rag.reporting.terminal.dialogues import dialogues
 from rag.reporting.terminal.effects import effects
+from rag.reporting.terminal.finding_counts import tallies
 from rag.reporting.terminal.health import health
-from rag.reporting.terminal.holdings import accepted, dataset, skipped, spaces
 from rag.reporting.terminal.judges import concordance, judges
-from rag.reporting.terminal.losses import losses
+from rag.reporting.terminal.leaderboards import counted, leaderboard
+from rag.reporting.terminal.lost_questions import losses
 from rag.reporting.terminal.output import err, interval, number, out, print_json, stream
 from rag.reporting.terminal.passages import passages
 from rag.reporting.terminal.plans import plan, planned
 from rag.reporting.terminal.prompts import prompt
+from rag.reporting.terminal.recommendation import swept
 from rag.reporting.terminal.review import reviewed
-from rag.reporting.terminal.tallies import tallies
-from rag.reporting.terminal.waiting import Waiting
+from rag.reporting.terminal.store_contents import accepted, dataset, skipped, spaces
+from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.why import why
-from rag.reporting.terminal.winner import swept
 
 __all__ = [
     "Chat",

@@ -9,7 +9,7 @@ from rag.bundle.differences import Replay
 from rag.bundle.golden_cases import cases_of
 from rag.bundle.open_bundle import Bundle
 from rag.bundle.seal import Sealed
-from rag.reporting.terminal.following import following
+from rag.reporting.terminal.next_commands import following
 from rag.reporting.terminal.output import escape, out, visible
 
 MOST = 10

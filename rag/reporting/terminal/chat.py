@@ -15,11 +15,11 @@ from rag.core.text.citations import sections_of
 from rag.execution.sweep.open_config import told
 from rag.pipeline.session import Exchange, Session
 from rag.reporting.terminal.answers import answered, remarks, sources
+from rag.reporting.terminal.line_input import PROMPT, Typed
 from rag.reporting.terminal.output import Table, err, escape, out, visible
 from rag.reporting.terminal.passages import passages
+from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.transcript import save
-from rag.reporting.terminal.typed import PROMPT, Typed
-from rag.reporting.terminal.waiting import Waiting
 
 COMMANDS = {
     "/history": "what was said",

@@ -6,7 +6,7 @@ from rich.padding import Padding
 
 from rag.analysis.dataset_health import Finding, Health
 from rag.analysis.dataset_health.findings import counted
-from rag.reporting.terminal.audits import audits
+from rag.reporting.terminal.ann_audits import audits
 from rag.reporting.terminal.output import escape, out
 
 SHOWN = 8

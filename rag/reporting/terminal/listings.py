@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rag.reporting.terminal.following import following
+from rag.reporting.terminal.next_commands import following
 from rag.reporting.terminal.output import Table, escape, out, visible
 
 LONGEST = 40

@@ -13,8 +13,8 @@ from rag.components.loaders.json_rows import parse_row
 from rag.core.errors import ConfigError, UserError
 from rag.evaluation.data.review.drafts import Draft, Row
 from rag.evaluation.data.review.review_loop import Review
+from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import err, escape, out, visible
-from rag.reporting.terminal.typed import Typed
 
 CHOICES = "[bold]a[/bold] accept, [bold]e[/bold] edit, [bold]d[/bold] drop, [bold]s[/bold] skip, [bold]q[/bold] quit"
 

@@ -12,8 +12,8 @@ from rag.components.embedders.minilm import MiniLmEmbedder
 from rag.config.experiment import load
 from rag.execution.graph import unread_trials
 from rag.execution.sweep import sweep
-from rag.reporting.report import markdown, wording
-from rag.reporting.report.gather import gather
+from rag.reporting.html import markdown, wording
+from rag.reporting.html.gather import gather
 from rag.tracking import sweep_runs
 
 LONG = "The ferry to Holm leaves at seven. " * 60 + "Lost property is kept for thirty days at the harbour."

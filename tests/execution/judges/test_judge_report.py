@@ -13,9 +13,9 @@ from rag.execution.judges.judge_report import assessors
 from rag.execution.store import maintenance
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, sweep
-from rag.reporting import report
-from rag.reporting.report.judged import judges
-from rag.reporting.report.page import board
+from rag.reporting import html
+from rag.reporting.html.judge_trust import judges
+from rag.reporting.html.page import board
 from rag.tracking import sweep_runs
 
 rag = pytest.fixture(verb)
@@ -133,7 +133,7 @@ def test_a_report_has_a_section_on_judges_and_all_columns(here: Path, labels: st
     assert [line.cells[1] for line in listing.lines] == ["none"]
     assert "its agreement with people is unknown" in listing.sentence
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
-    found = report.gather(done.plan, store)
+    found = html.gather(done.plan, store)
     assert found.judges is not None
     ((name, cells),) = [(line.name, line.cells) for line in found.judges.lines]
     assert (name, cells[1]) == ("LocalJudge", f"people (answer), {len(SUPPORTED) + len(UNSUPPORTED)} texts")

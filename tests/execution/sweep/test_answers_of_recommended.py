@@ -19,7 +19,7 @@ from rag.execution.sweep import ablations, holdout, sweep
 from rag.execution.sweep.ablations import RETRIEVED
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
-from rag.reporting import report
+from rag.reporting import html
 from rag.tracking import sweep_runs
 
 rag = pytest.fixture(verb)
@@ -112,7 +112,7 @@ def test_a_terminal_json_and_a_report_show_it(there: tuple[Sweep, Store, Conclus
     written = json.loads(Path("reports/study/verdict.json").read_text("utf-8"))
     for key in ("controls", "judges"):
         assert said[key] == written[key] == told.to_json()[key]
-    page = report.gather(done.plan, store)
+    page = html.gather(done.plan, store)
     assert page.controls is not None
     assert page.controls.columns == ("token_f1", "faithfulness", "evidence_cited")
     assert page.controls.lines[0].cells[1] == brackets

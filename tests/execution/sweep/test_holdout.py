@@ -22,8 +22,8 @@ from rag.execution.sweep import holdout, selection, sweep
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
 from rag.reporting import terminal
-from rag.reporting.report import page
-from rag.reporting.report.gather import gather
+from rag.reporting.html import page
+from rag.reporting.html.gather import gather
 from rag.tracking import sweep_runs
 
 SEARCHES = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single", "index=[bm25s,dense]"]'

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 from support import synthetic_reports
 
-from rag.reporting.report import page
-from rag.reporting.report.material import Material
+from rag.reporting.html import page
+from rag.reporting.html.view_model import Material
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 from support import synthetic_reports
 from support.chromium import CONTRAST
 
-from rag.reporting.report import page
-from rag.reporting.report.material import Data, Material, Mean, Reuse, TrialRow
+from rag.reporting.html import page
+from rag.reporting.html.view_model import Data, Material, Mean, Reuse, TrialRow
 
 Open = Callable[..., "object"]
 

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pytest
 from support import synthetic_reports
 
-from rag.reporting.report.ink import NAMES, Chart
-from rag.reporting.report.material import Material, Mean
-from rag.reporting.report.page import CHARTS, board, heat
+from rag.reporting.html.page import CHARTS, board, heat
+from rag.reporting.html.svg import NAMES, Chart
+from rag.reporting.html.view_model import Material, Mean
 
 SVG = "{http://www.w3.org/2000/svg}"
 

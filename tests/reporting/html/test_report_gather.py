@@ -17,9 +17,9 @@ from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store import maintenance
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, sweep
-from rag.reporting import report
-from rag.reporting.report.asked import outcomes
-from rag.reporting.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
+from rag.reporting import html
+from rag.reporting.html.explorer_data import outcomes
+from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
 
 rag = pytest.fixture(verb)
 
@@ -46,7 +46,7 @@ def _swept(folder: Path, place: Path, axes: str = AXES) -> tuple[Plan, Store, Pa
 
 
 def material(ran: tuple[Plan, Store, Path]) -> Material:
-    return report.gather(*ran)
+    return html.gather(*ran)
 
 
 def test_a_report_holds_what_the_sweep_showed(ran: tuple[Plan, Store, Path]) -> None:
@@ -100,7 +100,7 @@ def test_blame_and_outcomes_agree(ran: tuple[Plan, Store, Path]) -> None:
 
 
 def test_without_a_verdict_on_file_the_store_gives_one(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
-    found = report.gather(ran[0], ran[1], tmp_path)
+    found = html.gather(ran[0], ran[1], tmp_path)
     assert found.verdict is not None
     assert found.verdict.recommended == getattr(material(ran).verdict, "recommended", "")
 
@@ -116,7 +116,7 @@ def test_a_verdict_that_is_not_about_this_is_not_believed(ran: tuple[Plan, Store
     elif wrong == "other scores":
         told["winner"]["standings"][0]["tune"]["mean"] = 0.123
     path.write_text(json.dumps(told) if wrong.startswith("other") else wrong, "utf-8")
-    found = report.gather(ran[0], ran[1], tmp_path)
+    found = html.gather(ran[0], ran[1], tmp_path)
     assert found.verdict is not None
     assert found.verdict.why != "believed"
 
@@ -130,7 +130,7 @@ def test_what_is_not_there_is_named_with_the_reason(ran: tuple[Plan, Store, Path
 
 def test_an_experiment_that_never_ran_says_what_to_do(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="none of its 18 trials has scores") as caught:
-        report.write(ran[0], maintenance.at(str(tmp_path / "empty")), tmp_path)
+        html.write(ran[0], maintenance.at(str(tmp_path / "empty")), tmp_path)
     assert caught.value.remedy == "rag sweep toy"
     assert not list((tmp_path / "toy").glob("*.html"))
 
@@ -138,7 +138,7 @@ def test_an_experiment_that_never_ran_says_what_to_do(ran: tuple[Plan, Store, Pa
 def test_a_folder_that_cannot_be_written_is_told_before_the_work(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
     (tmp_path / "toy").write_text("a file where the folder should be", "utf-8")
     with pytest.raises(StoreError, match="cannot be written"):
-        report.write(ran[0], ran[1], tmp_path)
+        html.write(ran[0], ran[1], tmp_path)
 
 
 def test_trials_that_failed_are_named_and_the_rest_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_trials_that_failed_are_named_and_the_rest_is_reported(tmp_path: Path, m
     for trial in board["trials"]:
         trial["status"] = "failed" if trial["trial"] == lost.trial_id else trial["status"]
     path.write_text(json.dumps(board), "utf-8")
-    made = report.write(plan, store, folder)
+    made = html.write(plan, store, folder)
     assert [row.trial_id for row in made.material.trials if row.status == "failed"] == [lost.trial_id]
     assert lost.trial.name in made.text.read_text("utf-8").replace("\\", "")
     assert "failed" in made.page.read_text("utf-8")

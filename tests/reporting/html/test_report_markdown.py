@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import synthetic_reports
 
-from rag.reporting.report import markdown
+from rag.reporting.html import markdown
 
 UNESCAPED = re.compile(r"(?<!\\)(?:\\\\)*[`*_|~$\[\]]")
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from support import synthetic_reports
 
-from rag.reporting.report import page
-from rag.reporting.report.material import Explorer
-from rag.reporting.report.packing import PLAIN, Packed, block, pack
+from rag.reporting.html import page
+from rag.reporting.html.embedded_data import PLAIN, Packed, block, pack
+from rag.reporting.html.view_model import Explorer
 
 
 def unpacked(text: str) -> Any:

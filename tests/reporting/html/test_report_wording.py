@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 from support import synthetic_reports
 
-from rag.reporting.report import figures, markdown, page, wording
-from rag.reporting.report.ink import name
-from rag.reporting.report.material import Mean, Reuse
+from rag.reporting.html import markdown, number_format, page, wording
+from rag.reporting.html.svg import name
+from rag.reporting.html.view_model import Mean, Reuse
 
 NAN = float("nan")
 
@@ -27,7 +27,9 @@ def test_the_headline_names_the_recommended_trial_its_interval_and_its_holdout()
     head = wording.headline(material)
     assert (head.lead, head.name, head.trial_id) == ("Take", row.name, row.trial_id)
     assert head.sure[0] == "ndcg@10 is .700 [.650, .750] on the 38 questions that the trials were compared on."
-    assert head.sure[1] == f"It is tied with {figures.amount(len(material.verdict.tied) - 1, 'other trial')}, shaded below."  # type: ignore[union-attr]
+    assert (
+        head.sure[1] == f"It is tied with {number_format.amount(len(material.verdict.tied) - 1, 'other trial')}, shaded below."
+    )  # type: ignore[union-attr]
     assert head.sure[2] == (
         "On the 30 questions of the holdout, which chose nothing, it is .680 [.600, .760], +.020 [−.030, +.070] of optimism."
     )
@@ -97,22 +99,22 @@ def test_reuse_reads_as_people_say_it() -> None:
 
 @pytest.mark.parametrize(("value", "text"), [(0.0412, "+.041"), (-0.03, "−.030"), (0.0, ".000"), (1.25, "+1.250"), (NAN, "–")])
 def test_differences_have_a_sign(value: float, text: str) -> None:
-    assert figures.signed(value) == text
+    assert number_format.signed(value) == text
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 bytes"), (1500, "1.5 kB"), (18_440_000, "18.4 MB"), (2.5e9, "2.5 GB")])
 def test_sizes(count: float, text: str) -> None:
-    assert figures.size(count) == text
+    assert number_format.size(count) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(4.04, "4.0 s"), (41, "41 s"), (720, "12 min"), (12_240, "3.4 h")])
 def test_durations(value: float, text: str) -> None:
-    assert figures.seconds(value) == text
+    assert number_format.seconds(value) == text
 
 
 @pytest.mark.parametrize(("dollars", "text"), [(0, "$0.00"), (0.0123, "$0.012"), (1234.5, "$1,234.50")])
 def test_money(dollars: float, text: str) -> None:
-    assert figures.money(dollars) == text
+    assert number_format.money(dollars) == text
 
 
 def test_a_long_name_keeps_both_ends() -> None:

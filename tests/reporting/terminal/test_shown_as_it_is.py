@@ -31,10 +31,10 @@ from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.trial_scores import Result
 from rag.reporting import terminal
-from rag.reporting.terminal import holdings, output
+from rag.reporting.terminal import output, store_contents
 from rag.reporting.terminal.answers import answered, sources
-from rag.reporting.terminal.boards import leaderboard
 from rag.reporting.terminal.health import _listed
+from rag.reporting.terminal.leaderboards import leaderboard
 from rag.reporting.terminal.output import Plain, Table, escape, out, visible
 
 PIECES = (
@@ -192,7 +192,7 @@ def test_dataset_fix(line: str) -> None:
             return "n"
 
     with pytest.MonkeyPatch.context() as patched, showing() as said:
-        patched.setattr(holdings, "Typed", No)
+        patched.setattr(store_contents, "Typed", No)
         assert not terminal.accepted(f"-{line}\n+{line}.\n", 1)
     assert_shown(said, f"-{line}\n+{line}.\n")
 

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from rag.reporting.terminal import output, waiting
+from rag.reporting.terminal import output, streamed_answer
 
 
 def shown(pieces: list[str], monkeypatch: pytest.MonkeyPatch, width: int = 20, terminal: bool = True) -> str:
     screen = Console(file=io.StringIO(), width=width, force_terminal=terminal, color_system=None, highlight=False)
     with monkeypatch.context() as patched:
-        patched.setattr(waiting, "out", screen)
+        patched.setattr(streamed_answer, "out", screen)
         patched.setattr(output, "out", screen)
-        with waiting.Waiting() as hear:
+        with streamed_answer.Waiting() as hear:
             for piece in pieces:
                 hear(piece)
     assert isinstance(screen.file, io.StringIO)
@@ -44,4 +44,4 @@ def test_no_line_is_too_long_and_no_word_is_lost(pieces: list[str]) -> None:
     text = "".join(pieces)
     assert "".join(said.split()) == "".join(text.split())
     longest = max((cell_len(word) for word in text.split()), default=0)
-    assert longest > waiting.LONGEST or all(cell_len(line) <= max(20, longest) for line in said.split("\n"))
+    assert longest > streamed_answer.LONGEST or all(cell_len(line) <= max(20, longest) for line in said.split("\n"))

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag.reporting.report.material import Explorer, Passage, Question, Ranked, Shown
+from rag.reporting.html.view_model import Explorer, Passage, Question, Ranked, Shown
 
 BUDGET = 9_000_000
 """Characters that shards and texts may take in a page. Where they would take more, the trials that rank lowest keep their

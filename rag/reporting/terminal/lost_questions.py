@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rag.analysis.headroom import Headroom, sentence
 from rag.analysis.why import Overview, Overviews
-from rag.reporting.terminal.following import following
+from rag.reporting.terminal.next_commands import following
 from rag.reporting.terminal.output import Table, escape, number, out
 
 MOST = 30

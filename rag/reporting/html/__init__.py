@@ -9,9 +9,9 @@ from rag.core.files import replace_text
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep.sweep import REPORTS
-from rag.reporting.report import markdown, page, wording
-from rag.reporting.report.gather import gather
-from rag.reporting.report.material import Material
+from rag.reporting.html import markdown, page, wording
+from rag.reporting.html.gather import gather
+from rag.reporting.html.view_model import Material
 
 __all__ = ["Material", "Report", "gather", "write"]
 

@@ -11,10 +11,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from rag.reporting.report import charts, figures, tradeoffs, wording
-from rag.reporting.report.ink import Chart
-from rag.reporting.report.material import OUTCOMES, Heat, Material, Mean, TrialRow
-from rag.reporting.report.packing import BUDGET, Packed, pack
+from rag.reporting.html import charts, number_format, tradeoffs, wording
+from rag.reporting.html.embedded_data import BUDGET, Packed, pack
+from rag.reporting.html.svg import Chart
+from rag.reporting.html.view_model import OUTCOMES, Heat, Material, Mean, TrialRow
 
 CHARTS: Mapping[str, Callable[[Material], Chart | None]] = {
     "leaderboard": charts.leaderboard,
@@ -68,7 +68,7 @@ def _fingerprint(text: str) -> str:
 
 @cache
 def _shipped(name: str) -> str:
-    return (resources.files("rag.reporting.report") / "templates" / name).read_text("utf-8")
+    return (resources.files("rag.reporting.html") / "templates" / name).read_text("utf-8")
 
 
 def _environment() -> jinja2.Environment:
@@ -76,7 +76,7 @@ def _environment() -> jinja2.Environment:
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
     made = jinja2.Environment(loader=loader, autoescape=True, **options)
     made.filters |= {
-        name: getattr(figures, name)
+        name: getattr(number_format, name)
         for name in ("number", "interval", "difference", "size", "seconds", "money", "mean", "amount")
     }
     made.filters["svg"] = lambda chart: Markup(chart.svg)  # noqa: S704 (built element by element from our own drawing)
@@ -98,7 +98,7 @@ def board(material: Material) -> Board:
     """All trials that have scores, best first, with the metrics and costs that there is room for."""
     rows = material.done
     columns = [column for column in material.columns if column != material.column][:MOST_COLUMNS]
-    known = [name for name in figures.MEASURED if name != material.column]
+    known = [name for name in number_format.MEASURED if name != material.column]
     measured = [name for name in known if any(row.measured.get(name) for row in rows)]
     likely = any(row.p_best == row.p_best for row in rows)
     lines = [
@@ -106,14 +106,14 @@ def board(material: Material) -> Board:
             rank,
             row,
             (
-                *([figures.number(row.p_best, 2)] if likely else []),
-                *(figures.measured(name, row.measured.get(name), material.data.questions) for name in measured),
-                *(figures.mean(row.metrics.get(column)) for column in columns),
+                *([number_format.number(row.p_best, 2)] if likely else []),
+                *(number_format.measured(name, row.measured.get(name), material.data.questions) for name in measured),
+                *(number_format.mean(row.metrics.get(column)) for column in columns),
             ),
         )
         for rank, row in enumerate(rows, 1)
     ]
-    heads = (*(["P(best)"] if likely else []), *(figures.MEASURED[name] for name in measured), *columns)
+    heads = (*(["P(best)"] if likely else []), *(number_format.MEASURED[name] for name in measured), *columns)
     asked = max((row.score.n for row in rows), default=0) or material.data.questions
     held = material.verdict.held if material.verdict and any(row.holdout for row in rows) else 0
     return Board(f"{material.column} (n={asked})", f"holdout (n={held})" if held else "", heads, tuple(lines))
@@ -149,7 +149,7 @@ def _coloured(material: Material, found: Heat, kept: list[int]) -> HeatTable:
     lines = []
     for at in shown:
         row = material.row(found.trials[at])
-        cells = tuple((figures.number(value, 2), step(value)) for value in found.values[at])
+        cells = tuple((number_format.number(value, 2), step(value)) for value in found.values[at])
         lines.append((row.name if row else found.trials[at], row is not None and row is material.chosen, cells))
     slices = tuple((name, n, n < SMALL_SLICE) for name, n in zip(found.slices, found.sizes, strict=True))
     return HeatTable(slices, tuple(lines), len(kept))

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.reporting.report import figures, wording
-from rag.reporting.report.figures import difference, interval, mean
-from rag.reporting.report.material import Listing, Material
-from rag.reporting.report.page import board, heat
+from rag.reporting.html import number_format, wording
+from rag.reporting.html.number_format import difference, interval, mean
+from rag.reporting.html.page import board, heat
+from rag.reporting.html.view_model import Listing, Material
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 BEGINS = re.compile(r"^([#+=>-]|\d+(?=[.)]))")
@@ -95,7 +95,8 @@ def _tradeoffs(material: Material) -> Iterator[str]:
     yield ""
     asked = material.data.questions
     yield from (
-        f"- {plain(row.name)}: {mean(material.quality(row))}; {plain(', '.join(figures.costs(row, asked)))}" for row in front
+        f"- {plain(row.name)}: {mean(material.quality(row))}; {plain(', '.join(number_format.costs(row, asked)))}"
+        for row in front
     )
     yield ""
 
@@ -113,7 +114,7 @@ def _effects(material: Material) -> Iterator[str]:
     rows = (
         (
             f"{one.axis}: {one.choice}{f' with {one.other}' if one.other else ''}",
-            *(one.reference, difference(one.effect), figures.number(one.p_adjusted)),
+            *(one.reference, difference(one.effect), number_format.number(one.p_adjusted)),
         )
         for one in found
     )
@@ -183,12 +184,12 @@ def _listing(found: Listing) -> Iterator[str]:
 def _latency(material: Material) -> Iterator[str]:
     yield "## Latency"
     yield ""
-    rows = [row for row in material.done if figures.LATENCY in row.measured]
+    rows = [row for row in material.done if number_format.LATENCY in row.measured]
     if not rows:
         yield from _missing(material, "latency", "Latency was not measured: latency=16 times sixteen questions of every trial.")
         return
-    names = ("latency_p50_ms", figures.LATENCY)
-    cells = [(row.name, *(figures.number(row.measured.get(name), 1) for name in names)) for row in rows]
+    names = ("latency_p50_ms", number_format.LATENCY)
+    cells = [(row.name, *(number_format.number(row.measured.get(name), 1) for name in names)) for row in rows]
     yield from _table(("trial", "median ms", "p95 ms"), cells)
 
 
@@ -196,8 +197,8 @@ def _reading(material: Material) -> Iterator[str]:
     data = material.data
     yield "## How to read this"
     yield ""
-    asked = f"{figures.amount(data.questions, 'question')} in {figures.amount(data.clusters, 'cluster')}"
-    over = f"{figures.amount(data.documents, 'document')}; digest {code(data.digest)}"
+    asked = f"{number_format.amount(data.questions, 'question')} in {number_format.amount(data.clusters, 'cluster')}"
+    over = f"{number_format.amount(data.documents, 'document')}; digest {code(data.digest)}"
     yield f"- Data: {plain(data.name)} ({plain(data.split)}): {asked}, {over}"
     yield f"- Intervals: 95 %, by clusters of questions. Objective: {plain(material.objective)}"
     yield f"- Work: {plain(wording.reuse(material))}"

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rag.reporting.report.figures import number, signed
-from rag.reporting.report.ink import COLOURS, name
-from rag.reporting.report.material import Material, Mean, TrialRow
+from rag.reporting.html.number_format import number, signed
+from rag.reporting.html.svg import COLOURS, name
+from rag.reporting.html.view_model import Material, Mean, TrialRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from rag.execution.judges.judge_agreement import Concordance, concordances
 from rag.execution.judges.judge_report import SHOWN, Assessor, asking, assessors
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations
-from rag.reporting.report.figures import amount, difference, interval, number
-from rag.reporting.report.material import Line, Listing, Mean
+from rag.reporting.html.number_format import amount, difference, interval, number
+from rag.reporting.html.view_model import Line, Listing, Mean
 
 COLUMNS = ("not judged", "labels", "AUC", "beside word overlap", "beside length", "kappa", "sensitivity", "specificity")
 

@@ -13,8 +13,8 @@ from rag.evaluation.scoring import Judged, Scores
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.store import Entry
-from rag.reporting.report.findings import Scored
-from rag.reporting.report.material import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
+from rag.reporting.html.findings import Scored
+from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
 
 WIDTH = 10
 """Passages per question and trial, at most; a trial that reads more shows its first ones."""

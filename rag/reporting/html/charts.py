@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.reporting.report.figures import difference, interval
-from rag.reporting.report.ink import COLOURS, Chart, drawn, name
-from rag.reporting.report.marks import ROW, TOP, figure_ticks, log_ticks, of, ticks, whisker
-from rag.reporting.report.marks import rows as in_rows
-from rag.reporting.report.material import Factor, Material
+from rag.reporting.html.axes import ROW, TOP, figure_ticks, log_ticks, of, ticks, whisker
+from rag.reporting.html.axes import rows as in_rows
+from rag.reporting.html.number_format import difference, interval
+from rag.reporting.html.svg import COLOURS, Chart, drawn, name
+from rag.reporting.html.view_model import Factor, Material
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

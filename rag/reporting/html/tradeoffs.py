@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rag.reporting.report.figures import BYTES, COST, LATENCY, number
-from rag.reporting.report.ink import COLOURS, Chart, drawn, name
-from rag.reporting.report.marks import TOP, log_ticks
-from rag.reporting.report.material import Material, TrialRow
+from rag.reporting.html.axes import TOP, log_ticks
+from rag.reporting.html.number_format import BYTES, COST, LATENCY, number
+from rag.reporting.html.svg import COLOURS, Chart, drawn, name
+from rag.reporting.html.view_model import Material, TrialRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

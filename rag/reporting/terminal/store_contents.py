@@ -5,8 +5,8 @@ from typing import Any
 
 from rag.components.loaders.file_tree import Skipped, tally
 from rag.evaluation.data.validation import DatasetCheck
+from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import Table, escape, number, out, stream
-from rag.reporting.terminal.typed import Typed
 
 FEWEST = 6
 """Clusters that a difference needs: the smallest p-value of sign flips is 2 ** (1 - clusters)."""

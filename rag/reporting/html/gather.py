@@ -16,9 +16,9 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, leaderboard
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import REPORTS
-from rag.reporting.report import asked, findings
-from rag.reporting.report.findings import Scored
-from rag.reporting.report.material import Data, Material, Mean, Reuse, TrialRow, Verdict
+from rag.reporting.html import explorer_data, findings
+from rag.reporting.html.findings import Scored
+from rag.reporting.html.view_model import Data, Material, Mean, Reuse, TrialRow, Verdict
 from rag.tracking import sweep_runs
 
 
@@ -57,7 +57,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
         verdict=verdict,
         **found.parts,
         latency=_latency(made, store),
-        explorer=asked.explorer(scored, found.lost),
+        explorer=explorer_data.explorer(scored, found.lost),
         missing=missing | found.missing,
     )
 

@@ -18,9 +18,9 @@ from rag.evaluation.statistics.paired import ALPHA
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep.objective import USUAL, Objective
-from rag.reporting.report.figures import difference, interval, number
-from rag.reporting.report.judged import UNJUDGED, judges
-from rag.reporting.report.material import Blame, Factor, Gain, Heat, Line, Listing, Mean
+from rag.reporting.html.judge_trust import UNJUDGED, judges
+from rag.reporting.html.number_format import difference, interval, number
+from rag.reporting.html.view_model import Blame, Factor, Gain, Heat, Line, Listing, Mean
 
 Floats = NDArray[np.float64]
 

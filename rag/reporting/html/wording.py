@@ -4,8 +4,8 @@ import shlex
 from dataclasses import dataclass
 
 from rag.pipeline.unread_text import remark, share
-from rag.reporting.report.figures import amount, costs, difference, interval, seconds
-from rag.reporting.report.material import Material, TrialRow
+from rag.reporting.html.number_format import amount, costs, difference, interval, seconds
+from rag.reporting.html.view_model import Material, TrialRow
 
 
 @dataclass(frozen=True)

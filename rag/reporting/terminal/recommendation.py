@@ -8,9 +8,9 @@ from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Mean, Standing, Winner
 from rag.execution.sweep.sweep import Sweep
-from rag.reporting.terminal.boards import counted, leaderboard
-from rag.reporting.terminal.controls import controls
-from rag.reporting.terminal.following import following
+from rag.reporting.terminal.ablations import controls
+from rag.reporting.terminal.leaderboards import counted, leaderboard
+from rag.reporting.terminal.next_commands import following
 from rag.reporting.terminal.output import err, escape, number, out
 
 LEGEND = "> recommended   = not shown to be worse than the best   * on the front of quality, latency, cost and size"

@@ -3,7 +3,7 @@
 import math
 
 from rag.pipeline.unread_text import COLUMNS, percent
-from rag.reporting.report.material import Mean, TrialRow
+from rag.reporting.html.view_model import Mean, TrialRow
 from rag.reporting.terminal import number
 
 __all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "money", "number", "seconds", "signed", "size"]
