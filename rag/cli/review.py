@@ -10,7 +10,7 @@ from rag.cli.options import Json, Overrides
 
 if TYPE_CHECKING:
     from rag.evaluation.data.review.question_file import QuestionFile
-    from rag.serve.opinions import Opinions
+    from rag.serve.feedback import Opinions
 
 Sessions = Annotated[str, typer.Option(envvar="RAG_SESSIONS", help="The database of the server.")]
 
@@ -70,7 +70,7 @@ def _opinions(sessions: str) -> "Opinions":
 
     try:
         from rag.serve.database import Database
-        from rag.serve.opinions import Opinions
+        from rag.serve.feedback import Opinions
     except ModuleNotFoundError as error:
         raise MissingExtraError("rag dataset review", "sqlalchemy", "serve") from error
     return Opinions(Database(sessions, making=False))

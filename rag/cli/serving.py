@@ -39,7 +39,7 @@ def serve(
     from rag.serve.settings import Settings
 
     try:
-        from rag.serve.running import run
+        from rag.serve.process import run
     except ModuleNotFoundError as error:
         if (error.name or "rag").startswith("rag"):
             raise

@@ -12,15 +12,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rag import __version__
 from rag.serve import page, problems
 from rag.serve.conversations import Conversations
-from rag.serve.description import describe
-from rag.serve.desk import Desk
-from rag.serve.guarding import protect
-from rag.serve.opinions import Opinions
-from rag.serve.purging import purging
+from rag.serve.expiry import purging
+from rag.serve.feedback import Opinions
+from rag.serve.hot_reload import switching
+from rag.serve.loaded_bundles import Served
+from rag.serve.middleware import protect
+from rag.serve.openapi import describe
+from rag.serve.request_handler import Desk
 from rag.serve.routes import ask, chat, documents, feedback, health, openai, search, sessions
-from rag.serve.served import Served
 from rag.serve.settings import Settings
-from rag.serve.switching import switching
 
 SPARE = 4
 """Threads for each request that may be at work."""

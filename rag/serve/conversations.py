@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from rag.core.records import Answer, Query, Reply, Turn
 from rag.pipeline.live_history import said
 from rag.serve.database import Database, MissingError
-from rag.serve.tables import ANSWERS, SESSIONS
+from rag.serve.sql_tables import ANSWERS, SESSIONS
 
 RATEABLE = 1000
 """Answers outside of sessions that are kept for each owner: some 8 MB, and those of the minute before the next purge."""

@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError, UserError
-from rag.serve.tables import SESSIONS, TABLES
+from rag.serve.sql_tables import SESSIONS, TABLES
 
 LOG = logging.getLogger("rag.serve.database")
 PATIENCE = 5

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rag.serve.refusing import METRICS, Begun, give_up, is_open, refuse
+from rag.serve.error_responses import METRICS, Begun, give_up, is_open, refuse
 
 LONGEST = 10
 """Times the seconds of a request that a stream may take in all: it is being read, but somebody else may wait for its turn."""

@@ -11,7 +11,7 @@ from rag.core.errors import UserError
 from rag.core.records import Turn
 from rag.core.text.citations import without_markers
 from rag.pipeline.live_history import UNSAID
-from rag.serve.schemas import QUESTION, AskBody, Within
+from rag.serve.request_models import QUESTION, AskBody, Within
 
 
 def whole(text: str) -> str:

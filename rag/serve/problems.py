@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from rag.core.errors import ConfigError, DataError, MissingExtraError, RefusalError, ServiceError, StoreError, UserError
 from rag.core.redaction import HIDDEN, SECRET_VALUE
 from rag.serve.database import MissingError
-from rag.serve.writing import written
+from rag.serve.json_output import written
 
 MEDIA = "application/problem+json"
 OPENAI = "/v1/"

@@ -77,7 +77,7 @@ def test_the_commands_of_a_report_and_of_a_bundle_run(rag: Verb, monkeypatch: py
     (line,) = [line for line in text.splitlines() if line.startswith("- Next: ")]
     assert "The ferry to Holm leaves at seven" in run(rag, line.removeprefix("- Next: ").strip("`")).out
     served: list[object] = []
-    monkeypatch.setattr("rag.serve.running.run", lambda bundles, *rest, **more: served.extend(bundles))
+    monkeypatch.setattr("rag.serve.process.run", lambda bundles, *rest, **more: served.extend(bundles))
     for command in (found := commands(rag("export", "study"))):
         assert run(rag, command).code == 0, command
     assert [command.split()[1] for command in found] == ["verify", "serve"]

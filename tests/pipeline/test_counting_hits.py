@@ -24,7 +24,7 @@ from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.steps import select
-from rag.serve.fates import fates
+from rag.serve.passage_trace import fates
 
 GIVEN = [
     "dataset=native",

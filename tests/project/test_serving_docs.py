@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from rag.cli.app import app
-from rag.serve import metering, spans
+from rag.serve import otel_spans, prometheus
 from rag.serve.settings import Settings, named
 
 TEXT = (Path(__file__).parents[2] / "docs/serving.md").read_text("utf-8")
@@ -32,15 +32,15 @@ def test_every_setting_stands_there_with_its_default() -> None:
 
 
 def test_every_metric_that_is_named_is_there() -> None:
-    source = Path(metering.__file__).read_text("utf-8")
+    source = Path(prometheus.__file__).read_text("utf-8")
     known = {f"{name}_total" if kind == "Counter" else name for kind, name in re.findall(r'(\w+)\(\s*"(assay_\w+)"', source)}
     assert set(re.findall(r"`(assay_\w+)`", TEXT)) == known
 
 
 def test_steps_and_attributes_are_those_of_spans() -> None:
-    source = Path(spans.__file__).read_text("utf-8")
+    source = Path(otel_spans.__file__).read_text("utf-8")
     tree = TEXT.split("POST /ask", 1)[1].split("\n\n", 1)[0]
-    assert [step for step in spans.SEARCHING if step not in tree] == []
+    assert [step for step in otel_spans.SEARCHING if step not in tree] == []
     for name in re.findall(r"(?:gen_ai|assay|http|user)\.[a-z_.]*[a-z]", tree):
         assert f'"{name}"' in source, name
 

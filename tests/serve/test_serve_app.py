@@ -13,9 +13,9 @@ from support.small_server import QUESTION, small_bundle
 from support.small_set import TEXTS
 
 from rag.bundle.open_bundle import open_bundle
-from rag.serve import promised, promised_openai, writing
+from rag.serve import json_output, response_models, response_models_openai
+from rag.serve.loaded_bundles import Served
 from rag.serve.routes import documents
-from rag.serve.served import Served
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,9 @@ def test_an_answer_is_that_of_the_pipeline(server: Live, bundles: list[Path]) ->
 @pytest.mark.parametrize(
     ("path", "promise", "more"),
     [
-        ("/search", promised.Searched, {"k": 3}),
-        ("/ask", promised.Answer, {"show": ["trace", "prompt"]}),
-        ("/chat", promised.Answer, {}),
+        ("/search", response_models.Searched, {"k": 3}),
+        ("/ask", response_models.Answer, {"show": ["trace", "prompt"]}),
+        ("/chat", response_models.Answer, {}),
     ],
 )
 def test_answers_are_what_the_description_promises(server: Live, path: str, promise: Any, more: dict[str, Any]) -> None:
@@ -77,12 +77,12 @@ def test_answers_are_what_the_description_promises(server: Live, path: str, prom
 @pytest.mark.parametrize(
     ("path", "promise"),
     [
-        ("/documents", promised.Documents),
-        ("/documents/ferry.md", promised.Text),
-        ("/v1/models", promised_openai.Offers),
-        ("/v1/models/default", promised_openai.Offered),
-        ("/readyz", promised.Health),
-        ("/healthz", promised.Health),
+        ("/documents", response_models.Documents),
+        ("/documents/ferry.md", response_models.Text),
+        ("/v1/models", response_models_openai.Offers),
+        ("/v1/models/default", response_models_openai.Offered),
+        ("/readyz", response_models.Health),
+        ("/healthz", response_models.Health),
     ],
 )
 def test_what_is_looked_up_is_as_described(server: Live, path: str, promise: Any) -> None:
@@ -178,7 +178,7 @@ def test_a_conversation_goes_on(server: Live) -> None:
     said = [message["content"] for message in second["prompt"]]
     assert QUESTION in said
     shown = server.client.get(f"/sessions/{first['session']}")
-    promised.Session.model_validate_json(shown.content, strict=True)
+    response_models.Session.model_validate_json(shown.content, strict=True)
     assert [turn["answer"] for turn in shown.json()["turns"]] == [first["answer"], second["answer"]]
 
 
@@ -212,7 +212,7 @@ def test_a_long_document_is_written_in_pieces_off_the_loop(server: Live, monkeyp
 
     def written(told: Any) -> bytes:
         pieces.append((threading.current_thread().name, len(told)))
-        return writing.written(told)
+        return json_output.written(told)
 
     monkeypatch.setattr(documents, "written", written)
     monkeypatch.setattr(documents, "PIECE", 10)

@@ -16,7 +16,7 @@ from support.small_server import ALICE, TWO_KEYS, bearer, echo, guarded, listeni
 
 from rag.serve import connections
 from rag.serve.connections import BoundedConnection
-from rag.serve.running import most
+from rag.serve.process import most
 
 
 @pytest.fixture

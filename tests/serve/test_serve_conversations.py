@@ -20,8 +20,8 @@ from rag.core.errors import ConfigError, ServiceError
 from rag.core.records import Turn
 from rag.serve import conversations
 from rag.serve.conversations import PORTION, Conversations, NoSessionError
-from rag.serve.opinions import answer_id
-from rag.serve.tables import SESSIONS
+from rag.serve.feedback import answer_id
+from rag.serve.sql_tables import SESSIONS
 
 ODD = ["NUL \0", "half a pair \ud800", "'; DROP TABLE sessions; --", "𝒶 e\u0301 \u202e", "", "x" * 100_000]
 
@@ -239,7 +239,7 @@ def test_servers_that_start_together_share_their_tables(url: str) -> None:
 WRITER = """
 import sys
 from rag.serve.conversations import Conversations
-from rag.serve.opinions import answer_id
+from rag.serve.feedback import answer_id
 talks = Conversations(sys.argv[1])
 session = talks.create("ann")
 print(session, flush=True)

@@ -11,7 +11,7 @@ from rag.bundle.open_bundle import open_bundle
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.records import Finding, Query, Ranking
 from rag.pipeline.pipeline import Pipeline
-from rag.serve.fates import fates
+from rag.serve.passage_trace import fates
 
 
 class Distrusting:

@@ -14,7 +14,7 @@ from support.running_server import CONVERSING, Running, running
 from support.small_server import small_bundle
 
 from rag.core.errors import ServiceError
-from rag.serve.purging import purging
+from rag.serve.expiry import purging
 
 FERRY = "When does the ferry to Holm leave?"
 

@@ -7,7 +7,7 @@ import pytest
 from fastapi import Request, Response
 from support.small_server import ALICE, TWO_KEYS, ask, bearer, echo, guarded, small_app, small_bundle, stream_of, talk
 
-from rag.serve.guarding import SECURITY
+from rag.serve.middleware import SECURITY
 
 
 def secured(found: httpx.Response) -> bool:

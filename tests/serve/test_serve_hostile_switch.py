@@ -17,7 +17,7 @@ from support.live_server import PATIENT
 from support.serving_process import serving
 from support.small_server import ALICE, QUESTION, bearer
 
-from rag.serve.served import Served
+from rag.serve.loaded_bundles import Served
 
 
 def _tampered(folder: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_hostile_bundle_never_takes_over_and_no_request_is_lost(bundles: list[
 
         def refused() -> list[dict[str, str]]:
             lines = [json.loads(line) for line in errors.read().splitlines() if line.startswith("{")]
-            told.extend(line for line in lines if line["log"] == "rag.serve.served")
+            told.extend(line for line in lines if line["log"] == "rag.serve.loaded_bundles")
             return told
 
         wait(lambda: bool(answers))  # before that nothing listens for the signal

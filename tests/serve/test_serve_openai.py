@@ -9,8 +9,8 @@ from support.live_server import PATIENT, Live, live
 from support.scripted_server import Script, error, say, serving
 from support.small_server import ALICE, BOB, QUESTION, TWO_KEYS, small_bundle
 
-from rag.serve import promised_openai
-from rag.serve.served import Served
+from rag.serve import response_models_openai
+from rag.serve.loaded_bundles import Served
 
 ANSWER = "The ferry leaves at seven [1]."
 PARTS = ("queries=carry_over", "memory=buffer")
@@ -46,7 +46,7 @@ def user(text: str) -> Any:
 
 def test_a_completion_has_the_answer_its_sources_and_its_tokens(client: openai.OpenAI, server: Live) -> None:
     found = client.chat.completions.create(model="default", messages=[user(QUESTION)])
-    promised_openai.Completed.model_validate(found.model_dump(exclude_unset=True))
+    response_models_openai.Completed.model_validate(found.model_dump(exclude_unset=True))
     message = found.choices[0].message
     assert (message.content, found.choices[0].finish_reason) == (ANSWER, "stop")
     assert found.usage
@@ -130,7 +130,7 @@ def test_what_cannot_be_answered_is_an_error_of_the_client(
 ) -> None:
     with pytest.raises(expected, match=said) as caught:
         client.chat.completions.create(**({"model": "default", "messages": [user(QUESTION)]} | body))
-    promised_openai.OpenAiProblem.model_validate({"error": caught.value.body})
+    response_models_openai.OpenAiProblem.model_validate({"error": caught.value.body})
     assert caught.value.type == "invalid_request_error"
 
 

@@ -10,7 +10,7 @@ from support.databases import KINDS, file_url
 from rag.core.records import Turn
 from rag.serve import conversations
 from rag.serve.conversations import Conversations
-from rag.serve.opinions import ANSWER, NoAnswerError, Opinions, answer_id
+from rag.serve.feedback import ANSWER, NoAnswerError, Opinions, answer_id
 
 
 class Hours:

@@ -9,8 +9,8 @@ from support.live_server import Live, live
 from support.scripted_server import error, hang_up, say, serving, too_long, wrong_key
 from support.small_server import QUESTION, small_bundle
 
-from rag.serve import promised
-from rag.serve.served import Served
+from rag.serve import response_models
+from rag.serve.loaded_bundles import Served
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def test_what_is_refused_says_what_would_do(server: Live, path: str, body: dict[str, Any], status: int) -> None:
     response = server.post(path, **body)
     assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
-    found = promised.Problem.model_validate_json(response.content, strict=True)
+    found = response_models.Problem.model_validate_json(response.content, strict=True)
     assert found.status == status
     assert found.remedy
     assert len(response.headers["x-assay-bundle"]) == 64
@@ -54,7 +54,7 @@ def test_what_is_refused_says_what_would_do(server: Live, path: str, body: dict[
 def test_what_is_not_there_is_a_problem_too(server: Live, path: str) -> None:
     response = server.client.get(path)
     assert response.status_code == 404
-    assert set(response.json()) == ({"error"} if path.startswith("/v1/") else set(promised.Problem.model_fields))
+    assert set(response.json()) == ({"error"} if path.startswith("/v1/") else set(response_models.Problem.model_fields))
 
 
 def test_a_body_that_is_no_json_is_refused_without_repeating_it(server: Live) -> None:
@@ -79,7 +79,7 @@ def test_a_model_that_does_not_answer_is_told_and_search_works(tmp_path: Path, s
                 assert f'"status":{status}' in response.text.rpartition("event: error")[2]
             else:
                 assert response.status_code == status
-                assert promised.Problem.model_validate_json(response.content).remedy
+                assert response_models.Problem.model_validate_json(response.content).remedy
             assert server.told("/search", question=QUESTION)["passages"]
             script.steps = [say("At seven [1].")]
             assert server.told("/ask", question=QUESTION)["answer"] == "At seven [1]."

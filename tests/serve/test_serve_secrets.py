@@ -7,8 +7,8 @@ from support.live_server import live
 from support.scripted_server import error, serving
 from support.small_server import QUESTION, small_bundle
 
+from rag.serve.loaded_bundles import Served
 from rag.serve.problems import problem
-from rag.serve.served import Served
 
 SECRET = "hush-Wombat-4711"
 

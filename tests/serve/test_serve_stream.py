@@ -19,9 +19,9 @@ from support.small_server import QUESTION, small_bundle
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.core.errors import ServiceError
 from rag.core.records import Reply, Request
-from rag.serve import promised
-from rag.serve.desk import beating
-from rag.serve.served import Served
+from rag.serve import response_models
+from rag.serve.loaded_bundles import Served
+from rag.serve.request_handler import beating
 
 WORDS = ["At ", "seven ", "[1]."]
 
@@ -95,7 +95,7 @@ def test_passages_come_first_then_pieces_then_the_answer(bundle: Path, tmp_path:
             generator.go_on(1)  # no word is said before the last one has been heard
             assert next(found) == ("piece", {"text": word})
         name, answer = next(found)
-        promised.Answer.model_validate(answer, strict=True)
+        response_models.Answer.model_validate(answer, strict=True)
         assert (name, answer["answer"], answer["tokens"]) == ("answer", "At seven [1].", {"prompt": 30, "completion": 4})
         assert answer["cost_usd"] == 0.5
         assert list(found) == []
@@ -176,7 +176,7 @@ def test_what_breaks_in_the_middle_is_told_in_the_stream(bundle: Path, tmp_path:
     with halting(bundle, tmp_path / "serve.db", generator) as server:
         found = list(events(iter(server.post("/chat", **asked("/chat")).text.splitlines())))
         assert [name for name, _ in found] == ["passages", "piece", "error"]
-        problem = promised.Problem.model_validate(found[-1][1])
+        problem = response_models.Problem.model_validate(found[-1][1])
         assert (problem.status, problem.detail, problem.remedy) == (502, "model: went away", "start it again")
 
 

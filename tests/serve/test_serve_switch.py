@@ -12,8 +12,8 @@ from support.small_server import QUESTION
 from rag.bundle.open_bundle import open_bundle
 from rag.core.errors import UserError
 from rag.core.records import Query
-from rag.serve.served import ParityError, Served
-from rag.serve.switching import _state
+from rag.serve.hot_reload import _state
+from rag.serve.loaded_bundles import ParityError, Served
 
 
 def test_no_request_is_lost_while_bundles_change(bundles: list[Path], tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_what_cannot_be_served_does_not_take_over(
         bundle.rename(bundle.with_name("elsewhere"))
     else:
         (bundle / "documents.jsonl").write_bytes(b"x")
-    with caplog.at_level("ERROR", "rag.serve.served"):
+    with caplog.at_level("ERROR", "rag.serve.loaded_bundles"):
         served.refresh()
     assert served.pick(None).bundle.digest == digest(bundles[0])
     with pytest.raises(UserError):

@@ -13,10 +13,10 @@ from support.small_server import ALICE, QUESTION, TWO_KEYS, bearer, small_app, s
 from support.span_collector import collecting
 
 from rag.core.errors import ConfigError, MissingExtraError
-from rag.serve import sampled, spans
-from rag.serve.observing import Seen
+from rag.serve import mlflow_traces, otel_spans
+from rag.serve.otel_spans import laid_out
+from rag.serve.request_log import Seen
 from rag.serve.settings import Settings
-from rag.serve.spans import laid_out
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -132,7 +132,7 @@ def test_a_failure_is_marked(bundle: Path, database: Path, monkeypatch: pytest.M
 def test_a_collector_that_refuses_is_nobodys_trouble(
     status: int, bundle: Path, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spans, "PATIENCE", 200)
+    monkeypatch.setattr(otel_spans, "PATIENCE", 200)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     with collecting(status) as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
@@ -142,19 +142,19 @@ def test_a_collector_that_refuses_is_nobodys_trouble(
 
 
 def test_no_spans_are_made_where_nobody_collects_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in spans.VARIABLES:
+    for name in otel_spans.VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    assert not spans.wanted()
+    assert not otel_spans.wanted()
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
-    assert spans.wanted()
+    assert otel_spans.wanted()
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
-    assert not spans.wanted()
+    assert not otel_spans.wanted()
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with pytest.raises(MissingExtraError) as caught:
-        spans.Spans(log_texts=False)
+        otel_spans.Spans(log_texts=False)
     assert caught.value.remedy == "pip install 'opentelemetry-exporter-otlp-proto-http>=1.45' 'opentelemetry-sdk>=1.45'"
 
 
@@ -175,7 +175,7 @@ def mlflow_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "serving")
     # A slow machine takes its time to make the tables.
-    monkeypatch.setattr(sampled, "PATIENCE", 60)
+    monkeypatch.setattr(mlflow_traces, "PATIENCE", 60)
     mlflow.set_tracking_uri(uri)
     # It looks once in a process whether anything is traced, and others may have had it look.
     mlflow.tracing.reset()
@@ -212,7 +212,7 @@ def test_mlflow_has_a_trace_of_every_answer_that_is_sampled(
 
 
 def test_a_share_of_the_requests_is_sampled(mlflow_here: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sending, sent = sampled.Sampled(0.25, log_texts=False), []
+    sending, sent = mlflow_traces.Sampled(0.25, log_texts=False), []
     monkeypatch.setattr(sending, "_send", lambda seen, told: sent.append(seen.request))
     for number in range(256):
         sending(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}, told={"question": ""}))
@@ -222,7 +222,7 @@ def test_a_share_of_the_requests_is_sampled(mlflow_here: str, monkeypatch: pytes
 
 
 def test_an_mlflow_that_fails_or_is_slow_is_nobodys_trouble(mlflow_here: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sending, go, began = sampled.Sampled(1.0, log_texts=False), threading.Event(), threading.Event()
+    sending, go, began = mlflow_traces.Sampled(1.0, log_texts=False), threading.Event(), threading.Event()
 
     def stuck(seen: Seen, told: Any) -> None:
         began.set()
@@ -233,7 +233,7 @@ def test_an_mlflow_that_fails_or_is_slow_is_nobodys_trouble(mlflow_here: str, mo
     seen = Seen("0" * 24, "POST", 0, {}, told={})
     sending(seen)
     began.wait()
-    for _ in range(sampled.WAITING + 10):
+    for _ in range(mlflow_traces.WAITING + 10):
         sending(seen)
     go.set()
     sending.close()
@@ -243,4 +243,4 @@ def test_an_mlflow_that_fails_or_is_slow_is_nobodys_trouble(mlflow_here: str, mo
 def test_traces_need_to_know_which_mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     with pytest.raises(ConfigError, match=r"RAG_TRACE_SHARE.*MLFLOW_TRACKING_URI is not set"):
-        sampled.Sampled(Settings(trace_share=0.1).trace_share, log_texts=False)
+        mlflow_traces.Sampled(Settings(trace_share=0.1).trace_share, log_texts=False)

@@ -18,7 +18,7 @@ from support.live_server import PATIENT, events, live
 from support.scripted_server import Exchange, serving, stream
 from support.small_server import QUESTION, small_bundle
 
-from rag.serve.served import Served
+from rag.serve.loaded_bundles import Served
 
 rag = pytest.fixture(verb)
 

@@ -7,7 +7,7 @@ from support.small_set import TEXTS
 
 from rag.core.records import Turn
 from rag.evaluation.data.review.drafts import Opinion
-from rag.serve.opinions import answer_id
+from rag.serve.feedback import answer_id
 
 
 def context(number: int, doc: str, quote: str | None = None) -> dict[str, Any]:

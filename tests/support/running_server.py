@@ -14,9 +14,9 @@ import uvicorn
 
 from rag.serve.app import create_app
 from rag.serve.conversations import Conversations
+from rag.serve.feedback import Opinions
 from rag.serve.keys import Keys, hashed
-from rag.serve.opinions import Opinions
-from rag.serve.served import Served
+from rag.serve.loaded_bundles import Served
 from rag.serve.settings import Settings
 
 CONVERSING = ("generator=extractive", "queries=carry_over", "memory=buffer")

@@ -20,10 +20,10 @@ from rag.serve import problems
 from rag.serve.app import create_app
 from rag.serve.connections import BoundedConnection
 from rag.serve.conversations import Conversations
-from rag.serve.guarding import protect
+from rag.serve.feedback import Opinions
 from rag.serve.keys import Keys, hashed
-from rag.serve.opinions import Opinions
-from rag.serve.served import Served
+from rag.serve.loaded_bundles import Served
+from rag.serve.middleware import protect
 from rag.serve.settings import Settings
 
 QUESTION = "When does the ferry to Holm leave?"

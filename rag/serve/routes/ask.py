@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter, Request, Response
 
-from rag.serve.description import promises
-from rag.serve.desk import desk_of
-from rag.serve.promised import Answer
-from rag.serve.schemas import AskBody
+from rag.serve.openapi import promises
+from rag.serve.request_handler import desk_of
+from rag.serve.request_models import AskBody
+from rag.serve.response_models import Answer
 
 router = APIRouter(tags=["questions"])
 

@@ -4,10 +4,10 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from rag.serve.conversations import Kept
-from rag.serve.description import promises
-from rag.serve.desk import Place, desk_of, owner_of
-from rag.serve.promised import Answer
-from rag.serve.schemas import ChatBody
+from rag.serve.openapi import promises
+from rag.serve.request_handler import Place, desk_of, owner_of
+from rag.serve.request_models import ChatBody
+from rag.serve.response_models import Answer
 
 TURNS = 100
 """Questions of a session that a later one can lean on; memories look at far fewer."""

@@ -8,11 +8,11 @@ from starlette.concurrency import run_in_threadpool
 
 from rag.core.corpus import Corpus
 from rag.serve.database import MissingError
-from rag.serve.description import promises
-from rag.serve.desk import desk_of, sent
-from rag.serve.promised import Documents, Text
-from rag.serve.schemas import Closed
-from rag.serve.writing import written
+from rag.serve.json_output import written
+from rag.serve.openapi import promises
+from rag.serve.request_handler import desk_of, sent
+from rag.serve.request_models import Closed
+from rag.serve.response_models import Documents, Text
 
 PIECE = 65_536
 """Characters of a text that are written as JSON at once, in about two milliseconds."""

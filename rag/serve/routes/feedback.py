@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from rag.serve.description import promises
-from rag.serve.desk import desk_of, owner_of
-from rag.serve.schemas import Closed
+from rag.serve.openapi import promises
+from rag.serve.request_handler import desk_of, owner_of
+from rag.serve.request_models import Closed
 
 router = APIRouter(tags=["feedback"])
 

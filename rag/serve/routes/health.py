@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from rag.serve.desk import desk_of, sent
-from rag.serve.promised import Health, Problem
+from rag.serve.request_handler import desk_of, sent
+from rag.serve.response_models import Health, Problem
 
 router = APIRouter(tags=["health"])
 

@@ -6,15 +6,15 @@ from fastapi import APIRouter, Request, Response
 
 from rag.core.errors import UserError
 from rag.serve import openai, problems
-from rag.serve.asking import Asking
-from rag.serve.description import openai_promises
-from rag.serve.desk import Desk, Events, desk_of, owner_of, sent
+from rag.serve.answer_job import Asking
+from rag.serve.json_output import written
+from rag.serve.loaded_bundles import Model
 from rag.serve.logs import tell_failure
-from rag.serve.observing import broke
 from rag.serve.openai import Completion
-from rag.serve.promised_openai import Completed, Offered, Offers
-from rag.serve.served import Model
-from rag.serve.writing import written
+from rag.serve.openapi import openai_promises
+from rag.serve.request_handler import Desk, Events, desk_of, owner_of, sent
+from rag.serve.request_log import broke
+from rag.serve.response_models_openai import Completed, Offered, Offers
 
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
 

@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter, Request, Response
 
-from rag.serve.description import promises
-from rag.serve.desk import desk_of, sent
-from rag.serve.promised import Searched
-from rag.serve.schemas import SearchBody
+from rag.serve.openapi import promises
+from rag.serve.request_handler import desk_of, sent
+from rag.serve.request_models import SearchBody
+from rag.serve.response_models import Searched
 
 router = APIRouter(tags=["questions"])
 

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from rag.serve.conversations import Kept
-from rag.serve.description import promises
-from rag.serve.desk import desk_of, owner_of, sent
-from rag.serve.promised import Session
+from rag.serve.openapi import promises
+from rag.serve.request_handler import desk_of, owner_of, sent
+from rag.serve.response_models import Session
 
 router = APIRouter(tags=["sessions"])
 

@@ -22,7 +22,7 @@ from rag.evaluation.data.review.drafts import Opinion
 from rag.evaluation.data.review.question_file import QuestionFile
 from rag.evaluation.data.review.review_loop import Review
 from rag.serve.conversations import Conversations
-from rag.serve.opinions import Opinions
+from rag.serve.feedback import Opinions
 
 RIGHT = {"id": "new", "text": "Who may bring a dog?", "split": "tune", "evidence": [{"any": [{"doc": "ferry.md"}]}]}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from rag.core.errors import ConfigError
 from rag.serve.logs import FAILURES
-from rag.serve.observing import Seen
-from rag.serve.spans import SEARCHING, laid_out
+from rag.serve.otel_spans import SEARCHING, laid_out
+from rag.serve.request_log import Seen
 from rag.tracking.request_traces import RequestTrace, Step, TraceLog
 
 VARIABLE = "MLFLOW_TRACKING_URI"

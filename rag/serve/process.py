@@ -15,9 +15,9 @@ from rag.reporting.terminal.serving import serving
 from rag.serve.app import create_app
 from rag.serve.connections import BoundedConnection
 from rag.serve.conversations import Conversations
+from rag.serve.feedback import Opinions
+from rag.serve.loaded_bundles import Served
 from rag.serve.logs import LOGGING
-from rag.serve.opinions import Opinions
-from rag.serve.served import Served
 from rag.serve.settings import Settings
 
 KEEP = 75

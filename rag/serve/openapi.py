@@ -6,10 +6,10 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import BaseModel
 
+from rag.serve.error_responses import HEALTH
 from rag.serve.problems import MEDIA, OPENAI
-from rag.serve.promised import Problem
-from rag.serve.promised_openai import OpenAiProblem
-from rag.serve.refusing import HEALTH
+from rag.serve.response_models import Problem
+from rag.serve.response_models_openai import OpenAiProblem
 
 Responses = dict[int | str, dict[str, Any]]
 

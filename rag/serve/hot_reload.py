@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from rag.serve.served import Served
+from rag.serve.loaded_bundles import Served
 
 State = tuple[object, ...]
 

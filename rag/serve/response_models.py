@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rag.serve.schemas import QUESTION
+from rag.serve.request_models import QUESTION
 
 
 class Told(BaseModel):

@@ -8,7 +8,7 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.responses import Response
 
 from rag.serve.limits import Shares
-from rag.serve.observing import Seen
+from rag.serve.request_log import Seen
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 STEP_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)

@@ -17,9 +17,9 @@ from rag.core.errors import UserError, closest
 from rag.core.records import Document, Query
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
-from rag.serve.patience import prompt
+from rag.serve.retry_limits import prompt
 
-LOG = logging.getLogger("rag.serve.served")
+LOG = logging.getLogger("rag.serve.loaded_bundles")
 DEFAULT = "default"
 """The name that always leads to the first model."""
 

@@ -15,15 +15,15 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rag.serve import spans
-from rag.serve.description import Responses, promises
+from rag.serve import otel_spans
+from rag.serve.error_responses import METRICS, Begun, give_up, is_open, refuse
 from rag.serve.keys import Keys
 from rag.serve.limits import Buckets, InTurn, Rated, Shares
 from rag.serve.logs import tell_failure
-from rag.serve.metering import Meters
-from rag.serve.observing import Observed, RequestLog, Watcher, broke
-from rag.serve.refusing import METRICS, Begun, give_up, is_open, refuse
-from rag.serve.sampled import Sampled
+from rag.serve.mlflow_traces import Sampled
+from rag.serve.openapi import Responses, promises
+from rag.serve.prometheus import Meters
+from rag.serve.request_log import Observed, RequestLog, Watcher, broke
 from rag.serve.settings import Settings, is_loopback
 
 POLICY = ("default-src 'self'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'", "object-src 'none'")
@@ -72,8 +72,8 @@ def protect(app: FastAPI, settings: Settings, now: Callable[[], float] = time.mo
 
 
 def _traces(settings: Settings) -> Iterator[Watcher]:
-    if spans.wanted():
-        yield spans.Spans(settings.log_texts)
+    if otel_spans.wanted():
+        yield otel_spans.Spans(settings.log_texts)
     if settings.trace_share:
         yield Sampled(settings.trace_share, settings.log_texts)
 

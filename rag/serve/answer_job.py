@@ -14,15 +14,15 @@ from rag.core.records import Answer, Query, Turn
 from rag.pipeline.search_filter import Scope
 from rag.pipeline.steps import rewrite
 from rag.pipeline.timing import Clock
-from rag.serve import telling
+from rag.serve import payloads
 from rag.serve.batching import Found
-from rag.serve.fates import fates
-from rag.serve.listening import Stoppable
-from rag.serve.observing import spoke, tell
-from rag.serve.opinions import answer_id
-from rag.serve.patience import Foreseen
+from rag.serve.cancellation import Stoppable
+from rag.serve.feedback import answer_id
+from rag.serve.loaded_bundles import Model
+from rag.serve.passage_trace import fates
 from rag.serve.problems import UpstreamError
-from rag.serve.served import Model
+from rag.serve.request_log import spoke, tell
+from rag.serve.retry_limits import Foreseen
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Asking:
     def passages(self, k: int | None = None) -> list[dict[str, Any]]:
         """What was found."""
         pipeline = self.found.pipeline
-        return telling.found(pipeline, self.found.trace, k or pipeline.k, self.model.documents)
+        return payloads.found(pipeline, self.found.trace, k or pipeline.k, self.model.documents)
 
     def passages_read(self) -> list[dict[str, Any]]:
         """What of it is read, and cited by these numbers: known when the first piece has come."""
@@ -136,11 +136,11 @@ class Asking:
         """The complete answer as the API has it."""
         if self.answer is None:
             raise RuntimeError("the answer is not complete")
-        told = self._head | telling.answered(self.answer, self.found.trace, self.model.documents) | {"timings": self.timings()}
+        told = self._head | payloads.answered(self.answer, self.found.trace, self.model.documents) | {"timings": self.timings()}
         told |= {"session": None, "turn": None}
         if "trace" in show:
             told["trace"] = {"passages": fates(self.found.pipeline, self.found.trace, self.answer)}
-        told |= {"prompt": telling.messages(self.speaker.said)} if "prompt" in show else {}
+        told |= {"prompt": payloads.messages(self.speaker.said)} if "prompt" in show else {}
         tell(told)
         return told
 

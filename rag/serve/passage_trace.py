@@ -5,7 +5,7 @@ from typing import Any
 
 from rag.core.records import Answer, Finding
 from rag.pipeline.pipeline import Pipeline, Trace
-from rag.serve.telling import Places, places, steps
+from rag.serve.payloads import Places, places, steps
 
 CHANCE = 20
 """A passage among so many first ones of any step had a chance; all that is behind is of no interest to a reader."""

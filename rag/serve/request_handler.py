@@ -17,15 +17,15 @@ from rag.core.errors import ServiceError, UserError
 from rag.core.records import Span, Turn
 from rag.pipeline.search_filter import EVERYTHING, Scope
 from rag.serve import problems
-from rag.serve.asking import Asking
+from rag.serve.answer_job import Asking
 from rag.serve.conversations import Conversations
+from rag.serve.feedback import Opinions
+from rag.serve.json_output import written
+from rag.serve.loaded_bundles import Served
 from rag.serve.logs import tell_failure
-from rag.serve.observing import broke
-from rag.serve.opinions import Opinions
-from rag.serve.schemas import AskBody, Asked, Within
-from rag.serve.served import Served
+from rag.serve.request_log import broke
+from rag.serve.request_models import AskBody, Asked, Within
 from rag.serve.settings import Settings
-from rag.serve.writing import written
 
 LOG = logging.getLogger("rag.serve")
 PATIENCE = 15.0

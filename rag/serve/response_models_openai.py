@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from rag.serve.promised import Told
+from rag.serve.response_models import Told
 
 
 class Wrong(Told):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag import __version__
 from rag.core.errors import MissingExtraError
-from rag.serve.observing import QUIET, Seen
+from rag.serve.request_log import QUIET, Seen
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from rag.core.errors import ServiceError
 from rag.serve.conversations import Conversations
 
-LOG = logging.getLogger("rag.serve.purging")
+LOG = logging.getLogger("rag.serve.expiry")
 
 
 async def purging(conversations: Conversations, every: float = 60) -> None:

@@ -13,7 +13,7 @@ from rag.core.records import Turn
 from rag.evaluation.data.review.drafts import Opinion
 from rag.serve.conversations import kept
 from rag.serve.database import Database, MissingError
-from rag.serve.tables import ANSWERS, FEEDBACK, SESSIONS
+from rag.serve.sql_tables import ANSWERS, FEEDBACK, SESSIONS
 
 ANSWER = re.compile(r"ans_[0-9a-f]{24}")
 
