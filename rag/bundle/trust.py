@@ -16,6 +16,7 @@ from rag.bundle.layout import KEPT
 from rag.bundle.presets import components_in, runtime_of
 from rag.config import build
 from rag.config.build import FORBIDDEN, RUNTIME, TARGET, Components
+from rag.config.moved import new_name
 from rag.config.validation import check_fusion, check_typed
 from rag.core.errors import UserError
 from rag.core.roles import has_methods, protocols
@@ -120,6 +121,9 @@ def _check_component(node: Mapping[str, Any], where: str, role: str, hosts: tupl
     package, folder = target.partition(".")[0], build.folder_of(target.rpartition(".")[0])
     if package != "rag" and package not in packages:
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is outside of rag", known)
+    if new_name(target):
+        what = f"is {target!r}, a name of an older version"
+        raise refused(f"{where}.{TARGET}", what, "export the trial again: this version reads bundles of its own")
     if package == "rag" and folder not in ({ROOMS[role]} if role else ROOMS.values()):
         raise refused(f"{where}.{TARGET}", f"is {target!r}, which is no component", known)
     try:

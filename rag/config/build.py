@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rag.config.identity import code_identity, digest
+from rag.config.moved import new_name
 from rag.config.parameters import Promised, check, shown
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
@@ -149,13 +150,15 @@ class Components:
         where = f"{where}.{TARGET}"
         module, _, name = target.rpartition(".") if isinstance(target, str) else ("", "", "")
         if not self._is_trusted(module):
+            if name_now := new_name(target):
+                raise ConfigError(where, f"{target!r} is the name of an older version", f"name it {name_now}")
             raise ConfigError(where, f"{shown(target)} is outside the trusted packages", known)
         try:
             found = getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError as error:
-            if error.name and not module.startswith(error.name):
-                raise
-            raise ConfigError(where, f"there is no module {module!r}", "check the spelling") from error
+        except ImportError as error:
+            if problem := _not_found(error, module, where):
+                raise problem from error
+            raise
         except AttributeError as error:
             classes = inspect.getmembers(importlib.import_module(module), inspect.isclass)
             own = [name for name, value in classes if value.__module__ == module]
@@ -172,6 +175,16 @@ class Components:
         parts = module.split(".")
         plain = all(part.isidentifier() and part != "__main__" for part in parts)
         return plain and parts[0] in self.trusted and (parts[0] != "rag" or bool(folder_of(module)))
+
+
+def _not_found(error: ImportError, module: str, where: str) -> ConfigError | None:
+    """What is wrong with a config whose module cannot be imported; None where the module itself fails."""
+    missing = ".".join(filter(None, [error.name, getattr(error, "name_from", None)]))
+    if name_now := new_name(missing):
+        return ConfigError(where, f"{module} imports {missing!r}, which is now {name_now!r}", "change the import")
+    if not isinstance(error, ModuleNotFoundError) or (error.name and not module.startswith(error.name)):
+        return None
+    return ConfigError(where, f"there is no module {module!r}", "check the spelling")
 
 
 def _parameter(value: Any, where: str, inner: Inner) -> Any:

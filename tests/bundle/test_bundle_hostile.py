@@ -20,6 +20,7 @@ TARGETS: Cases = {
         ("reranker", "stranger.module.Class", "outside of rag"),
         ("reranker", "hydra._internal.utils._locate", "outside of rag"),
         ("reranker", "rag.cli.app.main", "no component"),
+        ("reranker", "rag.rerankers.none.NoReranker", "older version"),
         ("reranker", "rag.serve.app.create_app", "no component"),
         ("reranker", "rag.bundle.open_bundle.Bundle", "no component"),
         ("reranker", "rag.analysis.gate.candidate.Candidate", "no component"),

@@ -1,0 +1,64 @@
+"""Modules by the names that they had before `rag` had packages: what a plug-in, or a `conf/` of its own, may still say."""
+
+COMPONENTS = (
+    "checks",
+    "chunkers",
+    "embedders",
+    "fusion",
+    "generators",
+    "guards",
+    "indexes",
+    "judges",
+    "loaders",
+    "memories",
+    "metrics",
+    "prompts",
+    "queries",
+    "rerankers",
+    "selectors",
+)
+RENAMED = {
+    "asking": "core.models.chat",
+    "checks.failing": "components.checks.failure_action",
+    "citations": "core.text.citations",
+    "claims": "core.assessments",
+    "corpus": "core.corpus",
+    "cross_encoders": "core.models.cross_encoders",
+    "edits": "core.text.edits",
+    "embedders.once": "components.embedders.shared_models",
+    "errors": "core.errors",
+    "files": "core.files",
+    "finals": "core.text.final_answer",
+    "guards.words": "components.guards.prompt_texts",
+    "headings": "core.headings",
+    "identity": "config.identity",
+    "indexes.checking": "components.indexes.array_checks",
+    "judges.asking": "components.judges.votes",
+    "loaders.gold": "components.loaders.quote_anchors",
+    "loaders.rows": "components.loaders.json_rows",
+    "loaders.tree": "components.loaders.file_tree",
+    "metrics.prefix": "components.metrics.ranking_metric",
+    "models": "core.models.pinned",
+    "once": "core.memo",
+    "parameters": "config.parameters",
+    "queries.asking": "components.queries.model_rewriter",
+    "quotes": "core.text.quotes",
+    "rankings": "core.rankings",
+    "records": "core.records",
+    "redaction": "core.redaction",
+    "refusals": "core.text.refusals",
+    "roles": "core.roles",
+    "sentences": "core.text.sentences",
+    "tokens": "core.text.tokens",
+}
+
+
+def new_name(name: object) -> str:
+    """The present name of a module, or of something in one, by its old name; empty for a name that was never ours."""
+    package, _, old = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if package != "rag":
+        return ""
+    for known in sorted(RENAMED, key=len, reverse=True):
+        if f"{old}.".startswith(f"{known}."):
+            return f"rag.{RENAMED[known]}{old[len(known) :]}"
+    return f"rag.components.{old}" if old.partition(".")[0] in COMPONENTS else ""
