@@ -10,7 +10,7 @@ export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock sweep plan report baseline gate export serve ui ask chat test test-llm check bench clean
+.PHONY: help install lock sweep plan report baseline gate export serve ui ask chat test test-llm check bench docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -76,6 +76,10 @@ check: install ## Lint, types and import contracts
 bench: install ## Measure: quality against references, reuse, speed
 	$(BIN)/pytest -m bench -s -p no:cacheprovider tests
 
+docs: install ## Build the documentation as a site in site/
+	$(BIN)/python docs/generate.py
+	$(BIN)/zensical build --clean --strict
+
 clean: ## Remove the environment, the store and what sweeps wrote
 	find reports -mindepth 1 -maxdepth 1 -type d ! -name baselines -exec rm -rf {} + 2> /dev/null || true
-	rm -rf $(VENV) .rag build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .rag site .cache build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

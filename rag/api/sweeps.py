@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from rag.api.progress import progress
 from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
@@ -20,7 +21,6 @@ from rag.execution.sweep.ablations import Watch
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.sweep import Prepared, Sweep
-from rag.reporting.terminal import progress
 from rag.tracking import sweep_runs
 
 Show = Callable[[Sweep, Conclusion], None]
@@ -115,7 +115,7 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> Sweep
     `rag track` sends the trials later. A trial that failed has the status `failed` in the leaderboard.
     """
     ready = sweeps.prepare(experiment.load(name, overrides))
-    done, concluded = conduct(ready, progress.SweepProgress)
+    done, concluded = conduct(ready, progress)
     if done.interrupted or concluded.interrupted:
         raise KeyboardInterrupt
     if track:

@@ -6,13 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rag.analysis import baseline, gate
+from rag.analysis import baseline
+from rag.analysis import gate as gates
 from rag.analysis.compare import trials
 from rag.analysis.compare.trials import Compared
 from rag.analysis.gate import Told
+from rag.api.progress import progress
 from rag.api.tables import Table
 from rag.config import experiment
-from rag.reporting.terminal import progress
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def compare(
     return Comparison(trials.compared([base, *candidates], metrics, by, bridges))
 
 
-def hold_gate(
+def gate(
     name: str,
     overrides: Sequence[str] = (),
     path: Path | None = None,
@@ -102,13 +103,13 @@ def hold_gate(
     """
     declared = experiment.load(name)
     if inconclusive:
-        declared = gate.with_inconclusive(declared, inconclusive)
-    gated = gate.prepare(declared, overrides, path or baseline.path_of(declared.name))
-    gate.check(gated, bridges)
+        declared = gates.with_inconclusive(declared, inconclusive)
+    gated = gates.prepare(declared, overrides, path or baseline.path_of(declared.name))
+    gates.check(gated, bridges)
     error = computed = ""
     if not gated.same:
-        with progress.SweepProgress(gated.candidate.plan) as listen:
-            error = gate.run(gated.candidate, listen)
+        with progress(gated.candidate.plan) as listen:
+            error = gates.run(gated.candidate, listen)
     if not error:
-        computed, error = gate.computed(gated)
-    return GateResult(gate.of(gated, error, computed, previous), error)
+        computed, error = gates.computed(gated)
+    return GateResult(gates.of(gated, error, computed, previous), error)

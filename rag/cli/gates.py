@@ -85,7 +85,7 @@ def gate_command(
     losses: how many questions lost by stage; error: why nothing ran; replaced: what became of the previous baseline
     """
     from rag.analysis import gate
-    from rag.api.verdicts import hold_gate
+    from rag.api.verdicts import gate as hold_gate
     from rag.core.errors import UserError
     from rag.reporting import terminal
 

@@ -1,0 +1,123 @@
+"""The documentation does what it shows: reference pages are those of the code, links lead somewhere, code runs."""
+
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from nbclient import NotebookClient
+
+ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.toml").is_file())
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return [text for name, text in BLOCK.findall((DOCS / page).read_text("utf-8")) if name == language]
+
+
+def slug(heading: str) -> str:
+    return re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tour")
+
+
+def run(script: str, place: Path) -> subprocess.CompletedProcess[str]:
+    found = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    return subprocess.run(script, cwd=place, env=os.environ | found, capture_output=True, text=True, shell=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["configuration.md", "commands.md", "metrics.md"])
+def test_reference_pages_are_those_of_the_code(name: str) -> None:
+    written = runpy.run_path(str(DOCS / "generate.py"))["pages"]()[name]
+    assert (DOCS / "reference" / name).read_text("utf-8") == written, "run: python docs/generate.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))):
+        if target.startswith(("http", "mailto:")):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), target
+        headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE) if anchor else []
+        assert not anchor or anchor in map(slug, headings), target
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = set(re.findall(r'"([\w/]+\.md)"', (ROOT / "zensical.toml").read_text("utf-8")))
+    assert listed == {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
+
+
+def test_every_environment_variable_is_documented() -> None:
+    pages = (DOCS / "reference" / "environment.md").read_text("utf-8") + (DOCS / "serving.md").read_text("utf-8")
+    read = set()
+    for path in (ROOT / "rag").rglob("*.py"):
+        read |= set(re.findall(r"""environ(?:\.get\(|\[)["']([A-Z_]+)["']""", path.read_text("utf-8")))
+    for path in (ROOT / "conf").rglob("*.yaml"):
+        read |= set(re.findall(r"oc\.env:([A-Z_]+)", path.read_text("utf-8")))
+    assert len(read) > 3
+    assert not {name for name in read if name not in pages}
+
+
+def test_the_python_page_runs(place: Path) -> None:
+    run("rag sweep lexical --no-track && rag baseline lexical", place)
+    script = "\n".join(blocks("python.md", "python"))
+    assert script.count("rag.") > 7
+    (place / "page.py").write_text(script, "utf-8")
+    found = run(f"{sys.executable} page.py", place)
+    assert found.returncode == 0, found.stderr
+
+
+def test_the_tour_runs(place: Path) -> None:
+    for line in "\n".join(blocks("tour.md", "sh")).splitlines():
+        command = line.partition(" #")[0].strip()
+        found = run(command + (" --no-track" if "sweep" in command else ""), place)
+        assert found.returncode == int("size=40" in command), f"{command}\n{found.stdout}\n{found.stderr}"
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
+    done = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = json.dumps([cell.get("outputs", []) for cell in done.cells])
+    assert "<table>" in shown
+    assert "<progress" in shown
+
+
+def test_the_plugin_of_the_docs_passes_the_laws(tmp_path: Path) -> None:
+    text = (DOCS / "plugins.md").read_text("utf-8")
+    files = dict(re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    assert len(files) == 4
+    for name, content in files.items():
+        path = tmp_path / name.removeprefix("src/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf-8")
+    (tmp_path / "my_rag_parts" / "__init__.py").write_text('"""Parts."""\n', "utf-8")
+    assert yaml.safe_load(files["src/my_rag_parts/conf/chunker/paragraphs.yaml"])["least"] == 1
+    command = f"PYTHONPATH={tmp_path}:{ROOT} {sys.executable} -m pytest -q -p no:cacheprovider tests"
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, shell=True, check=False)
+    assert found.returncode == 0, found.stdout
+    assert "1 passed" in found.stdout
+
+
+def test_experiments_of_the_docs_are_valid(tmp_path: Path) -> None:
+    from rag.api.sweeps import load_experiment
+
+    first = next(text for text in blocks("experiments.md", "yaml") if text.startswith("question"))
+    path = tmp_path / "shown.yaml"
+    path.write_text(first, "utf-8")
+    assert len(load_experiment(str(path)).trials()) == 4
+    shutil.rmtree(tmp_path)
