@@ -15,7 +15,7 @@ RUN --mount=type=cache,target=/cache \
 RUN --mount=type=cache,target=/cache \
     /opt/assay/bin/pip install --constraint requirements-torch.lock --no-deps ${TORCH_INDEX:+--index-url "${TORCH_INDEX}"} torch \
     && /opt/assay/bin/pip install --constraint requirements-torch.lock torch
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md LICENSE ./
 COPY conf ./conf
 COPY experiments ./experiments
 COPY datasets ./datasets
