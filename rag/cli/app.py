@@ -15,7 +15,7 @@ def _version(asked: bool) -> None:
 
 
 PANELS = {
-    "Experiments": ("list", "plan", "sweep", "run", "report", "compare", "track", "trec", "ui", "store"),
+    "Experiments": ("list", "schema", "plan", "sweep", "run", "report", "compare", "track", "trec", "ui", "store"),
     "Questions": ("search", "ask", "chat", "prompt", "why", "dialogues", "abstention", "attacks"),
     "Gate, golden sets, judges": ("baseline", "gate", "dataset", "judge"),
     "From the winner to a server": ("export", "verify", "serve", "key", "register", "promote"),
