@@ -10,7 +10,9 @@ from rag import __version__
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"assay {__version__}")
+        from rag.reporting.terminal.output import out
+
+        out.print(f"assay {__version__}", soft_wrap=True)
         raise typer.Exit
 
 
