@@ -10,12 +10,14 @@ from rag import __version__
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"assay {__version__}")
+        from rag.reporting.terminal.output import out
+
+        out.print(f"assay {__version__}", soft_wrap=True)
         raise typer.Exit
 
 
 PANELS = {
-    "Experiments": ("list", "plan", "sweep", "run", "report", "compare", "track", "trec", "ui", "store"),
+    "Experiments": ("list", "schema", "plan", "sweep", "run", "report", "compare", "track", "trec", "ui", "store"),
     "Questions": ("search", "ask", "chat", "prompt", "why", "dialogues", "abstention", "attacks"),
     "Gate, golden sets, judges": ("baseline", "gate", "dataset", "judge"),
     "From the winner to a server": ("export", "verify", "serve", "key", "register", "promote"),

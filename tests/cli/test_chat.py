@@ -24,6 +24,9 @@ OVERRIDES = ("dataset=native", "dataset.path=golden", "embedder=hashing", "index
 MODEL = ("generator=openai", "generator.model=m", "generator.runtime.retries=0", "queries=concatenate")
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x07\r]")
 SECONDS = 180
+WAITED = 20
+"""Seconds after which a prompt on the last line means that nothing else will come: the command waits for us."""
+PROMPTED = "\n> "
 COLUMNS = 160
 LONG = stream(*(["on ", "and "] * 300), wait=0.05)
 
@@ -51,19 +54,33 @@ class Terminal:
         """Everything that appeared since what was expected last, up to and with a text; it must come."""
         until = time.monotonic() + seconds
         while (place := self.screen.find(text, self.seen)) < 0:
-            ready, _, _ = select.select([self.master], [], [], max(0.0, until - time.monotonic()))
-            assert ready, f"no {text!r} in {self.screen[self.seen :]!r}"
-            try:
-                data = os.read(self.master, 65536)
-            except OSError:
-                data = b""  # how Linux says that the other side has gone
-            assert data, f"no {text!r} in {self.screen[self.seen :]!r}"
-            self.screen += STEERING.sub("", data.decode("utf-8", "replace"))
+            left = max(0.0, until - time.monotonic())
+            came = self._hear(min(left, WAITED))
+            idle = left <= WAITED or self.screen.endswith(PROMPTED)
+            assert came or not idle, f"no {text!r} in {self.screen[self.seen :]!r}"
         found, self.seen = self.screen[self.seen : place + len(text)], place + len(text)
         return found
 
+    def _hear(self, seconds: float) -> bool:
+        """Whether something appeared meanwhile; a command that has gone fails the test."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return False
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            data = b""  # how Linux says that the other side has gone
+        assert data, f"it has gone after {self.screen[self.seen :]!r}"
+        self.screen += STEERING.sub("", data.decode("utf-8", "replace"))
+        return True
+
     def type(self, text: str) -> None:
-        os.write(self.master, text.encode())
+        """Write, and read what appears meanwhile: neither side waits for ever for the other to take its characters."""
+        data, until = text.encode(), time.monotonic() + SECONDS
+        while data:
+            assert time.monotonic() < until, f"it does not read {len(data)} bytes"
+            self._hear(0)
+            if select.select([], [self.master], [], 0.1)[1]:
+                data = data[os.write(self.master, data[:256]) :]
 
     def interrupt(self) -> None:
         """Ctrl-C at the prompt; again where it came between readline's looks at its signals, which then waits for a key."""
@@ -112,7 +129,7 @@ def contents(script: Script, place: int) -> str:
 def test_a_conversation_outlives_whatever_befalls_a_turn(opened: list[Terminal]) -> None:
     steps = (say("It leaves at seven [1]."), say("Nine crowns [1]."), LONG, cut("Half ", "of "), error(401, "bad key"))
     with serving(*steps, say("You are welcome.")) as script:
-        at = talk(opened, script)
+        at = talk(opened, script, "check=none")
         at.type("When does the ferry to Holm leave?\n")
         at.expect("It leaves at seven [1].")
         at.expect(".md:0-")
@@ -183,7 +200,7 @@ def test_an_answer_that_is_begun_again_is_shown_as_it_ends(opened: list[Terminal
     twice = "Final answer: It leaves at six [1].\nNo.\nFinal answer: It leaves at seven [1]."
     with serving(say(twice)) as script:
         at = talk(opened, script, "prompt=grounded_study")
-        at.type("When?\n")
+        at.type("When does the ferry leave?\n")
         at.expect("It leaves at six [1].")
         at.expect("This was a draft. The answer:")
         at.expect("It leaves at seven [1].")
@@ -231,7 +248,7 @@ def test_commands_tell_what_there_is(opened: list[Terminal]) -> None:
 
 def test_ctrl_c_at_the_prompt_drops_the_line(opened: list[Terminal]) -> None:
     with serving(say("Seven [1].")) as script:
-        at = talk(opened, script)
+        at = talk(opened, script, "check=none")
         at.type("never mind")
         at.expect("never mind")
         at.interrupt()
@@ -240,6 +257,19 @@ def test_ctrl_c_at_the_prompt_drops_the_line(opened: list[Terminal]) -> None:
         assert at.end() == 0
         assert "never mind" not in contents(script, -1)
         assert "very " * 2000 in contents(script, -1)
+
+
+def test_what_is_declined_without_a_model_brings_the_prompt_back(opened: list[Terminal]) -> None:
+    with serving(say("Seven [1].")) as script:
+        at = talk(opened, script)
+        at.type("Thanks!\n")
+        at.expect("This declines to answer.")
+        at.expect("off_topic: ")
+        at.expect("> ")
+        assert script.asked == []
+        at.type("When does the ferry leave?\n")
+        at.expect("Seven [1].")
+        assert at.end() == 0
 
 
 def piped(lines: bytes, *overrides: str) -> subprocess.CompletedProcess[bytes]:
@@ -261,7 +291,7 @@ def test_questions_come_through_a_pipe(folder: Path) -> None:
 def test_a_pipe_is_told_by_the_exit_code_that_a_question_failed(folder: Path) -> None:
     twice = say("Final answer: Six [1].\nNo.\nFinal answer: Seven [1].")
     with serving(error(400, "no"), twice) as script:
-        asked = b"When?\n/nothing\nAnd the ferry?\n"
+        asked = b"When does it leave?\n/nothing\nAnd the ferry?\n"
         done = piped(asked, *MODEL, "prompt=grounded_study", f"generator.base_url={script.url}")
     assert done.returncode == 1
     assert b"answered 400: no" in done.stderr

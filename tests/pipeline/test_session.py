@@ -149,7 +149,7 @@ def test_what_inspections_may_change_is_streamed_and_heard_at_the_end(pipeline: 
     scripted = replace(pipeline, generator=Scripted(["At ", "seven."], ["Ni", KeyboardInterrupt()]))
     session = Session(replace(scripted, inspections={"cutting": Cutting()}))
     heard: list[str] = []
-    assert session.ask("When?", heard.append).answer.reply.text == "seven."
+    assert session.ask("When does the ferry leave?", heard.append).answer.reply.text == "seven."
     assert [piece for piece in heard if piece] == ["seven."]
     with pytest.raises(KeyboardInterrupt):
         session.ask("And in winter?", heard.append)

@@ -182,7 +182,7 @@ def test_dataset(name: str, kind: str, file: str) -> None:
         terminal.dataset(name, found)
         terminal.skipped([Skipped(file, kind)])
         _listed("Suspects", [Look(name, kind, file)])
-    assert_shown(said, name, kind, file, f"not read: {file}: {kind}", f"{name} ~ {file}")
+    assert_shown(said, name, kind, file, f"not read: {kind}: {file}", f"{name} ~ {file}")
 
 
 @given(TEXTS)
@@ -250,7 +250,7 @@ def test_one_module_makes_consoles_and_all_others_print_through_it() -> None:
 
 
 def test_every_bar_is_drawn_by_the_shared_console() -> None:
-    source = (Path(rag.__file__).parent / "progress.py").read_text("utf-8")
+    source = (Path(terminal.__file__).parent / "progress.py").read_text("utf-8")
     made = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     (bar,) = [node for node in made if ast.unparse(node.func) == "Progress"]
     assert {one.arg: ast.unparse(one.value) for one in bar.keywords}["console"] == "err"
