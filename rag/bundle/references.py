@@ -12,12 +12,14 @@ from rag.config.build import TARGET, Components
 from rag.config.identity import library_version
 from rag.core.errors import ConfigError
 from rag.core.models.pinned import PinnedModel, sha256
-from rag.core.roles import fingerprint
+from rag.core.roles import changes_nothing, fingerprint
 
 TAKEN = (".safetensors", ".json", ".txt", ".md")
 """What a model folder in a bundle is made of."""
 READ = (".model", ".jinja")
 """Files that some models need, and no bundle holds."""
+ANSWERING = ("memory", "guard", "check")
+"""Roles that only answers ask."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,14 @@ def referenced(config: Mapping[str, Any], components: Components, with_models: b
 
 
 def idle(config: Mapping[str, Any], components: Components) -> frozenset[str]:
-    """The roles that nothing asks when a bundle answers: its documents are cut, and words alone need no vectors."""
+    """The roles that nothing asks when a bundle answers.
+
+    Its documents are cut, words alone need no vectors, and without a generator nothing is remembered, screened or checked.
+    """
     uses_vectors = any(components.role("index", node, f"index.{name}").uses_vectors for name, node in config["index"].items())
-    return frozenset(("chunker",) if uses_vectors else ("chunker", "embedder"))
+    generator = config.get("generator")
+    is_silent = generator is not None and changes_nothing(components.role("generator", generator))
+    return frozenset(("chunker", *(() if uses_vectors else ("embedder",)), *(ANSWERING if is_silent else ())))
 
 
 def hub_or_folder(component: Any) -> PinnedModel | None:

@@ -122,7 +122,7 @@ def check_override(override: Override) -> None:
     for name in value if isinstance(value, list) and key in LISTS else [value]:
         files = [path for folder in search_folders() if (path := folder / key / f"{name}.yaml").is_file()]
         if not isinstance(name, str) or not files:
-            own = key == "dataset" and Path(str(name)).is_dir()
+            own = key == "dataset" and name not in ("", None) and Path(str(name)).is_dir()
             remedy = f"for a folder of your own: native dataset.path={name}" if own else closest(str(name), choices(key))
             raise ConfigError(key, f"there is no choice {name!r}", remedy)
         _check_mapping(files[0], files[0].stat().st_mtime_ns)

@@ -44,7 +44,7 @@ from rag.core.roles import (
 from rag.evaluation.scoring import Judged, gold_table, judge
 from rag.testing.laws import READABLE, TRAPS, law
 
-TALK = tuple(t for n in range(9) for t in (Turn("user", f"What does K-{n} mean?"), Turn("assistant", f"It means fault {n}.")))
+TALK = tuple(t for n in range(9) for t in (Turn("user", f"K-{n}?"), Turn("assistant", f"Fault {n}.")))
 QUERIES = (Query("a", "How much leave is there?"), Query("b", "And after ten years?", TALK[:2]), Query("c", "And K-0?", TALK))
 SOURCES = ("Leave is 26 days. Sick pay is full.", "Otters swim in the river.", "The gauge at weir 7 is broken.")
 
@@ -74,7 +74,7 @@ def check_memory(memory: Memory) -> None:
 
 def check_prompt(prompt: Prompt) -> None:
     """Question and contexts stand in the messages as they are, braces included, and rendering twice gives the same."""
-    nasty = "{question} {contexts} {0} %s $x"
+    nasty = "{question}{contexts} {0} %s $x"
     for contexts in ((), SOURCES, (nasty,)):
         material = Material(Query("q", f"When {nasty}?"), contexts)
         messages = prompt.render(material)

@@ -46,6 +46,7 @@ PIPELINES = {
     "a floor and neighbours": "selector=[score_floor,neighbours] context_tokens=60",
     "guards": "guard=[scan,rules,spotlight,output]",
     "marks": "guard=[datamark] prompt=cited",
+    "off topic": "check=[off_topic] check.off_topic.words=1 check.off_topic.floor=0.3",
     "checks": "check=[retrieval_floor,citations,numbers,quotes]",
     "little room": "context_tokens=12",
     "pinned": "pinned=[bus.md] prompt=layered",
@@ -117,6 +118,12 @@ def test_every_pipeline_answers_as_it_was_measured(there: Path, tmp_path: Path, 
     assert found.compared["passages"] == 7
     answers = 0 if name == "no generator" else 7
     assert (found.compared["prompt"], found.compared["contexts"], found.compared["answer"]) == (answers,) * 3
+
+
+def test_questions_that_a_check_declines_are_repeated_too(there: Path, tmp_path: Path) -> None:
+    cases = golden_cases.cases_of(bundle_of(there, "off topic", tmp_path / "b"))
+    asked = {case.prompt != golden_cases.told(()) for case in cases}
+    assert asked == {True, False}
 
 
 @pytest.mark.parametrize("role", ROOMS)
@@ -298,14 +305,17 @@ def test_the_prompt_is_what_the_model_was_sent_and_its_answer_need_not_be_repeat
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
     cases = golden_cases.cases_of(bundle)
-    assert {case.prompt for case in cases} == sent
-    assert {case.answer for case in cases} == {None}
+    declined = {case.query.query_id for case in cases if case.prompt == golden_cases.told(())}
+    assert declined == {"q5"}, "off_topic keeps it from the model"
+    assert {case.prompt for case in cases} == sent | {golden_cases.told(())}
+    assert {case.query.query_id for case in cases if case.answer is not None} == declined
     found = replayed(bundle)
     assert found.mismatches == []
-    assert found.compared == {"passages": 6, "prompt": 6, "contexts": 0, "answer": 0}
+    assert found.compared == {"passages": 6, "prompt": 6, "contexts": 1, "answer": 1}
     # Nobody listens there any more, and whoever writes an answer into the bundle makes nobody ask.
     found = replayed(changed(tmp_path / "b", "golden.jsonl", lambda lines: lines[0].update(answer="Seven.", contexts=[])))
-    assert found.compared["answer"] == 0
+    assert found.compared["answer"] == 1
+    assert len(script.asked) == len(sent) == 5
 
 
 def test_what_opening_takes_is_said_by_the_export(

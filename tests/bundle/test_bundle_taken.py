@@ -98,6 +98,7 @@ def test_a_model_on_the_hub_is_named_by_its_commit_and_the_sha256_of_its_weights
     sealed = export(trial(there, "hub"), tmp_path / "b")
     known = {"model.safetensors": hashlib.sha256((tiny / "model.safetensors").read_bytes()).hexdigest()}
     assert [(model.role, model.weights) for model in sealed.manifest.models] == [
+        ("check.off_topic.embedder", known),
         ("embedder", known),
         ("reranker.embedder", known),
     ]
@@ -142,21 +143,32 @@ def test_what_no_bundle_holds_is_left_or_refused(tiny: Path, tmp_path: Path) -> 
 
 def test_what_comes_with_a_package_stays_a_reference() -> None:
     config = config_of(["embedder=minilm", "chunker=token"])
-    (model,) = referenced({name: config[name] for name in KEPT}, Components(), with_models=True).models
-    assert (model.role, model.name, model.inside) == ("embedder", "MiniLmEmbedder", None)
-    assert model.fingerprint.startswith("sha256:")
+    models = referenced({name: config[name] for name in KEPT}, Components(), with_models=True).models
+    assert [model.role for model in models] == ["check.off_topic.embedder", "embedder"]
+    assert {(model.name, model.inside) for model in models} == {("MiniLmEmbedder", None)}
+    assert {model.fingerprint[:7] for model in models} == {"sha256:"}
 
 
+@pytest.mark.parametrize("answering", ["generator=none", "check=none", "check=[citations]"])
 @pytest.mark.parametrize("embedder", ["minilm", "sentence_transformer"])
 def test_what_nothing_asks_is_neither_named_nor_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: str, answering: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     golden = write_golden(tmp_path / "golden")
     chosen = ["dataset=native", f"dataset.path={golden}", "index=[bm25s]", "fusion=single", f"embedder={embedder}"]
-    seal(config_of(chosen), tmp_path / "b")
+    seal(config_of([*chosen, answering]), tmp_path / "b")
     monkeypatch.setattr(minilm, "verified_weights", lambda: pytest.fail("the embedder was looked at"))
     bundle = open_bundle(tmp_path / "b")
     assert bundle.manifest.models == ()
     assert bundle.config["embedder"]["_target_"] == config_of([f"embedder={embedder}"])["embedder"]["_target_"]
-    assert bundle.pipeline.trace(Query("q", "When does the ferry leave?")).selected
+    query = Query("q", "When does the ferry leave?")
+    assert bundle.pipeline.trace(query).selected
+    assert bundle.pipeline.answer(query).contexts
+
+
+def test_the_embedder_that_a_check_asks_is_named_where_only_words_are_searched(tmp_path: Path) -> None:
+    golden = write_golden(tmp_path / "golden")
+    config = config_of(["dataset=native", f"dataset.path={golden}", "index=[bm25s]", "fusion=single", "embedder=minilm"])
+    (model,) = referenced({name: config[name] for name in KEPT}, Components()).models
+    assert (model.role, model.name) == ("check.off_topic.embedder", "MiniLmEmbedder")

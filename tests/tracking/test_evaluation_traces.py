@@ -17,6 +17,8 @@ METRICS = ["ndcg@10", "recall@5", "token_f1"]
 TUNE = 12
 """Questions that are asked: two of each document, of every fifth document."""
 MEASURED = {"stage_seconds", "cpu_seconds", "index_bytes", "tokens", "cost_usd"}
+FOUND = {"answers_declined", "answers_unasked", "found_off_topic"}
+"""What the default check found."""
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,8 @@ def test_a_trial_has_the_asked_metrics_with_their_intervals_and_few_params(there
     for run in all_runs(there)[1]:
         means = {"ndcg_10", "recall_5"}  # token_f1 has no value: the golden set has no answers
         ends = {f"{name}_{end}" for name in means for end in ("low", "high")}
-        assert run.data.metrics.keys() == means | ends | MEASURED
+        assert run.data.metrics.keys() == means | ends | MEASURED | FOUND
+        assert {run.data.metrics[name] for name in FOUND} == {0.0}, "every question has its answer in the documents"
         low, high = (run.data.metrics[f"ndcg_10_{end}"] for end in ("low", "high"))
         assert low <= run.data.metrics["ndcg_10"] <= high
         params = {"index": "bm25s", "fusion": "single", "reranker": "none", "selector": "none", "generator": "extractive"}

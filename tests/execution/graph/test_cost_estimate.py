@@ -48,9 +48,9 @@ def test_a_reply_is_expected_to_be_as_long_as_those_that_are_there(here: Path, s
 
 def test_what_trials_ask_in_the_same_words_is_expected_once(here: Path, store: Store, script: Script) -> None:
     one = outlook(write_study(here), store)
-    study = write_study(here, "  memory: memory=none,buffer\n  check: check=none,[retrieval_floor]", ", k=2")
+    study = write_study(here, "  memory: memory=none,buffer\n  check: check=none,[retrieval_floor],[off_topic]", ", k=2")
     likely, most = outlook(study, store)
-    assert (likely, most) == (one[0], 4 * one[1]), "nothing was said before any of the questions"
+    assert (likely, most) == (one[0], 6 * one[1]), "nothing was said before any of the questions"
     done = swept(planned(study, store), store)
     assert done.spent.tokens == 100 * QUESTIONS
     again = outlook(write_study(here, "  memory: memory=buffer,summary_buffer", ", k=2"), store)
