@@ -68,8 +68,8 @@ test-llm: install ## Tests with a real model behind OPENAI_BASE_URL, of 1.5 bill
 	$(BIN)/pytest -m llm -s -p no:cacheprovider tests/llm
 
 check: install ## Lint, types and import contracts
-	$(BIN)/ruff check rag tests
-	$(BIN)/ruff format --check rag tests
+	$(BIN)/ruff check rag tests docs
+	$(BIN)/ruff format --check rag tests docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
