@@ -213,7 +213,8 @@ def test_mlflow_has_a_trace_of_every_answer_that_is_sampled(
 
 def test_a_share_of_the_requests_is_sampled(mlflow_here: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sending, sent = mlflow_traces.Sampled(0.25, log_texts=False), []
-    monkeypatch.setattr(sending, "_send", lambda seen, told: sent.append(seen.request))
+    monkeypatch.setattr(mlflow_traces, "_trace", lambda seen, told, texts: seen.request)
+    monkeypatch.setattr(sending._log, "log", sent.append)
     for number in range(256):
         sending(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}, told={"question": ""}))
         sending(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}))
@@ -224,12 +225,13 @@ def test_a_share_of_the_requests_is_sampled(mlflow_here: str, monkeypatch: pytes
 def test_an_mlflow_that_fails_or_is_slow_is_nobodys_trouble(mlflow_here: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sending, go, began = mlflow_traces.Sampled(1.0, log_texts=False), threading.Event(), threading.Event()
 
-    def stuck(seen: Seen, told: Any) -> None:
+    def stuck(trace: Any) -> None:
         began.set()
         go.wait()
         raise OSError("nobody there")
 
-    monkeypatch.setattr(sending, "_send", stuck)
+    monkeypatch.setattr(mlflow_traces, "_trace", lambda seen, told, texts: seen.request)
+    monkeypatch.setattr(sending._log, "log", stuck)
     seen = Seen("0" * 24, "POST", 0, {}, told={})
     sending(seen)
     began.wait()

@@ -159,7 +159,8 @@ KILLER = """
 # Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
 import os, random, signal, sys
 from rag.execution.graph import engine, executors as execute, plan
-from rag.execution.store import entry_format as entries, store as storing, sweep
+from rag.execution.store import entry_format as entries, store as storing
+from rag.execution.sweep import sweep
 from rag.config.experiment import load
 
 kills, steps, rng = int(sys.argv[1]), int(sys.argv[2]), random.Random(7)
