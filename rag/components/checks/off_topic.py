@@ -21,7 +21,8 @@ class OffTopicCheck:
     default that of the embedder (`Scaled`). Where none is known, only questions that share no stem at all are off topic.
 
     Where nothing was found nothing is said. A question with turns before it is also tried together with the person's last one,
-    as in `retrieval_floor`. No text is embedded for a question that shares more words. `on_failure` is refuse or flag.
+    as in `retrieval_floor`. Nothing is embedded for a question that shares more words, and no passage behind one that reaches
+    the floor. `on_failure` is refuse or flag.
     """
 
     embedder: Embedder
@@ -62,9 +63,20 @@ class OffTopicCheck:
         return self.embedder.unrelated() if isinstance(self.embedder, Scaled) else None
 
     def _cosines(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
-        """The cosine of the nearest passage; 1 where no floor is known, so that no model is asked."""
-        known = queries and self._floor is not None
-        return similarity(self.embedder, queries, contexts) if known else [1.0] * len(queries)
+        """The cosine of the nearest passage, or of the first that reaches the floor; 1 where no floor is known.
+
+        Passages are embedded one rank after the other: most questions need the first of them only.
+        """
+        floor = self._floor
+        if floor is None:
+            return [1.0] * len(queries)
+        best = [-1.0] * len(queries)
+        for rank in range(max(map(len, contexts), default=0)):
+            rest = [number for number, found in enumerate(contexts) if best[number] < floor and rank < len(found)]
+            ranked = [contexts[number][rank : rank + 1] for number in rest]
+            for number, cosine in zip(rest, similarity(self.embedder, [queries[one] for one in rest], ranked), strict=True):
+                best[number] = max(best[number], cosine)
+        return best
 
     def _told(self, share: float, cosine: float) -> str:
         floor, common = self._floor, f"{share:.0%} of its words stand in the passages"

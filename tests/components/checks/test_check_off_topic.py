@@ -127,3 +127,12 @@ def test_a_question_is_screened_alone() -> None:
 def test_what_makes_no_sense_is_said_where_it_is_written(wrong: dict[str, object], where: str) -> None:
     with pytest.raises(ConfigError, match=rf"check\.off_topic\.{where}"):
         OffTopicCheck(Fixed(), **wrong)  # type: ignore[arg-type]
+
+
+def test_no_passage_is_embedded_behind_one_that_reaches_the_floor() -> None:
+    near, far = Fixed(unrelated=0.5), Fixed(unrelated=0.7)
+    contexts = tuple(hit for number in range(4) for hit in found(f"{FERRY} {number}"))
+    assert told(shipped(near), "Who paints the lighthouse?", contexts) == []
+    assert near.asked == 1
+    assert told(shipped(far), "Who paints the lighthouse?", contexts)
+    assert far.asked == 4
