@@ -74,9 +74,8 @@ def check_memory(memory: Memory) -> None:
 
 def check_prompt(prompt: Prompt) -> None:
     """Question and contexts stand in the messages as they are, braces included, and rendering twice gives the same."""
-    nasty = "{question}{contexts} {0} %s $x"
-    for contexts in ((), SOURCES, (nasty,)):
-        material = Material(Query("q", f"When {nasty}?"), contexts)
+    for contexts in ((), SOURCES, ("{question} {0} %s $x",)):
+        material = Material(Query("q", "{contexts} %s?"), contexts)
         messages = prompt.render(material)
         law(messages and all(isinstance(one, Message) for one in messages), "a prompt renders messages")
         whole = "\n".join(message.content for message in messages)

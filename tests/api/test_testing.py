@@ -16,8 +16,9 @@ from rag.components.fusion.rrf import ReciprocalRankFusion
 from rag.components.indexes.bm25s import Bm25sIndex
 from rag.components.metrics.recall import Recall
 from rag.config.build import Components
+from rag.core.assessments import Claim, Verdict
 from rag.core.rankings import Rankings
-from rag.core.records import Document, Finding, Query, Recalled, Reply, Request, Sought, Span
+from rag.core.records import Document, Finding, Message, Query, Recalled, Reply, Request, Sought, Span
 from rag.core.roles import ROLES, SEVERAL
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -130,6 +131,39 @@ class Reversing:
         return [[float(len(queries))] * len(row) for row in passages]
 
 
+class Same:
+    def load(self) -> Any:
+        return iter([Document("d", "one"), Document("d", "two")])
+
+
+class Adding:
+    def select(self, rankings: Rankings, corpus: Any) -> Rankings:
+        return Rankings.pack([[(0, 9.0)] for _ in range(len(rankings))])
+
+
+class Filling:
+    refusal = ""
+
+    def render(self, material: Any) -> tuple[Message, ...]:
+        text = "\n".join([*material.contexts, material.query.text])
+        return (Message("user", text.replace("{question}", material.query.text)),)
+
+
+class Sure:
+    threshold = 0.5
+
+    def judge(self, cases: Sequence[Any]) -> list[Verdict]:
+        return [Verdict((Claim(0, len(case.text), 1.5),)) for case in cases]
+
+    def relate(self, pairs: Sequence[Any]) -> list[float]:
+        return [1.0 for _ in pairs]
+
+
+class Screening:
+    def screen(self, queries: Sequence[Query], contexts: Any) -> list[list[Finding]]:
+        return [[Finding("me", "found", "remove")] for _ in queries]
+
+
 @pytest.mark.parametrize(
     ("check", "component", "sentence"),
     [
@@ -146,6 +180,11 @@ class Reversing:
         (testing.check_generator, Citing(), "citations"),
         (testing.check_metric, Halved(), r"\[0, 1\]"),
         (testing.check_guard, Outside(), "lies in its text"),
+        (testing.check_check, Screening(), "flag, quarantine, abstain"),
+        (testing.check_loader, Same(), "an id of its own"),
+        (testing.check_selector, Adding(), "nothing is added"),
+        (testing.check_prompt, Filling(), "as they are"),
+        (testing.check_judge, Sure(), "claims, or it abstains|lies in its text|lies in \\[0, 1\\]"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) and not callable(value) else None,
 )
