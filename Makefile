@@ -10,7 +10,7 @@ export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock sweep plan report baseline gate export serve ui ask chat test test-llm check bench docs clean
+.PHONY: help install lock sweep plan report baseline gate export serve ui ask chat test test-fast test-llm check bench docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -63,6 +63,9 @@ test: install ## Check the code, run all tests
 	bash .ci/browser
 	$(MAKE) --no-print-directory check
 	$(BIN)/pytest -n 2 --dist loadfile -m "not bench and not llm"
+
+test-fast: check ## Check the code, run the tests without browsers, databases, servers and kills
+	$(BIN)/pytest -n 2 --dist loadfile -m "not bench and not llm and not system"
 
 test-llm: install ## Tests with a real model behind OPENAI_BASE_URL, of 1.5 billion weights or more
 	$(BIN)/pytest -m llm -s -p no:cacheprovider tests/llm

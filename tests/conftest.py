@@ -23,6 +23,19 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN and threading.current_threa
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SYSTEM = ("serve/", "tracking/", "project/test_docker", "cli/test_story", "cli/test_chat", "bundle/test_bundle_kill")
+"""Places of tests with browsers, databases, MLflow, servers, terminals or kills: `make test-fast` leaves them out."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests of whole systems, by their place or by what they use."""
+    root = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(root).as_posix()
+        if place.startswith(SYSTEM) or "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.system)
+
+
 @pytest.fixture(autouse=True)
 def environment_stays() -> Iterator[None]:
     """What a test, or the code that it tests, leaves in the environment is gone before the next one."""

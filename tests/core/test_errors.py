@@ -25,7 +25,7 @@ from rag.core.errors import (
 PLAIN = [UserError, ConfigError, DataError, StoreError, ServiceError, RefusalError, ReplayError, BudgetError]
 SOME = [
     *(kind("chunker.size", "is -1", "a whole number from 1") for kind in PLAIN),
-    MissingExtraError("index.qdrant", "qdrant_client", "qdrant"),
+    MissingExtraError("judge.ragas", "ragas", "ragas"),
     ProblemsError([ConfigError("a", "b", "c"), MissingExtraError("index", "x", "y"), DataError("d", "e", "f")]),
 ]
 
@@ -38,10 +38,10 @@ def test_an_error_is_two_lines(kind: type[UserError]) -> None:
 
 
 def test_a_missing_package_says_how_to_install_it() -> None:
-    error = MissingExtraError("index.qdrant", "qdrant_client", "qdrant")
+    error = MissingExtraError("judge.ragas", "ragas", "ragas")
     assert str(error).splitlines() == [
-        "index.qdrant: needs the package 'qdrant_client', which is not installed",
-        "  → pip install 'qdrant-client>=1.20'",
+        "judge.ragas: needs the package 'ragas', which is not installed",
+        "  → pip install ragas==0.4.3",
     ]
 
 
