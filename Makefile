@@ -10,7 +10,7 @@ export PIP_RETRIES := 10
 export PIP_DEFAULT_TIMEOUT := 60
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock sweep plan report baseline gate export serve ui ask chat test test-fast test-llm check bench docs clean
+.PHONY: help install lock sweep plan report baseline gate export serve ui ask chat test tests test-fast test-llm check bench docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -61,7 +61,11 @@ chat: install ## Converse; /help in it, Ctrl-D leaves
 
 test: install ## Check the code, run all tests
 	bash .ci/browser
-	$(MAKE) --no-print-directory check
+	$(MAKE) --no-print-directory -j 2 check tests
+
+# One thread for each worker: two of them share two cores.
+tests: export OMP_NUM_THREADS := 1
+tests: install
 	$(BIN)/pytest -n 2 --dist loadfile -m "not bench and not llm"
 
 test-fast: check ## Check the code, run the tests without browsers, databases, servers and kills

@@ -242,9 +242,8 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
         if module not in ("rag", "rag.config.build", "rag.config.identity"):
             text = source.read_text("utf-8")
             assert not any(word in text for word in ("import_module", "__import__(", "runpy")), module
-            assert not re.search(
-                r"^\s*from rag import (?!__version__$)|\brag\.(sweep|plan|compare|gate|open_\w+)\(", text, re.M
-            ), module
+            names = r"^\s*from rag import (?!__version__$)|\brag\.(sweep|plan|compare|gate|open_\w+)\("
+            assert not re.search(names, text, re.MULTILINE), module
         others = [path.name for path in source.parent.iterdir() if path.is_file() and path.suffix != ".py"]
         assert source.parent == Path(rag.__file__).parent or not others, f"{module}: {others}"
 
