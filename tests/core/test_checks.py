@@ -14,7 +14,8 @@ from rag.core.numbers import jsonable, mean
 
 @pytest.mark.parametrize("value", [True, 0, 9, 1.0, "3", None, math.nan])
 def test_only_whole_numbers_within_the_limits_pass(value: object) -> None:
-    assert is_whole(8, 1, 8) and is_whole(10**30, 1)
+    assert is_whole(8, 1, 8)
+    assert is_whole(10**30, 1)
     with pytest.raises(ConfigError, match="a whole number from 1 to 8") as caught:
         check_whole("chunker.size", value, 1, 8)
     assert (caught.value.where, caught.value.what) == ("chunker.size", f"is {value!r}")
@@ -29,13 +30,14 @@ def test_only_finite_numbers_within_the_limits_pass(value: object) -> None:
 
 def test_an_unknown_choice_gets_the_closest_known_one() -> None:
     check_choice("index.method", "lucene", ["lucene", "atire"])
-    with pytest.raises(ConfigError, match="'lucen'\n.*did you mean 'lucene'"):
+    with pytest.raises(ConfigError, match=r"'lucen'\n.*did you mean 'lucene'"):
         check_choice("index.method", "lucen", ["lucene", "atire"])
 
 
 def test_a_mean_leaves_out_what_is_not_known() -> None:
     assert mean(np.array([1.0, np.nan, 2.0])) == 1.5
-    assert math.isnan(mean([])) and math.isnan(mean([math.nan]))
+    assert math.isnan(mean([]))
+    assert math.isnan(mean([math.nan]))
 
 
 def test_json_gets_null_for_what_is_not_finite() -> None:
