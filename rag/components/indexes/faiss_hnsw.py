@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
-from rag.components.indexes.vectors import ApproximateSearcher, checked_vectors, one_thread
+from rag.components.indexes.vectors import ApproximateSearcher, one_thread, required_vectors
 from rag.core.checks import check_whole
 from rag.core.records import Arrays, Vectors
 
@@ -39,7 +39,7 @@ class FaissHnswIndex:
         """
         import faiss
 
-        rows = checked_vectors(vectors)
+        rows = required_vectors(vectors)
         empty = np.zeros(0, np.int32)
         if not len(rows):
             return {"vectors": rows, "levels": empty, "links": empty, "entry": empty}

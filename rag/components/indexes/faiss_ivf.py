@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
-from rag.components.indexes.vectors import ApproximateSearcher, checked_vectors, one_thread
+from rag.components.indexes.vectors import ApproximateSearcher, one_thread, required_vectors
 from rag.core.checks import check_whole
 from rag.core.records import Arrays, Vectors
 
@@ -30,7 +30,7 @@ class FaissIvfIndex:
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
         """Train the centroids on all vectors; `lists` holds the nearest centroid of every vector. `texts` are not read."""
-        rows = checked_vectors(vectors)
+        rows = required_vectors(vectors)
         if not len(rows):
             return {"vectors": rows, "centroids": rows, "lists": np.zeros(0, np.int32)}
         index = _empty(rows.shape[1], min(self.lists or isqrt(len(rows)), len(rows)))

@@ -17,7 +17,7 @@ MARGIN = 1e-5
 """Inner products of unit vectors this close in float32 may be equal, or in another order, once they are computed exactly."""
 
 
-def checked_vectors(vectors: Vectors | None, dimensions: int | None = None) -> Vectors:
+def required_vectors(vectors: Vectors | None, dimensions: int | None = None) -> Vectors:
     """The vectors, laid out as FAISS reads them; TypeError for None, ConfigError unless they have these `dimensions`."""
     if vectors is None:
         raise TypeError("a vector index needs vectors")
@@ -60,7 +60,7 @@ class FlatSearcher:
             places = np.flatnonzero(allowed)
             ranked = FlatSearcher(self.vectors[places]).search(texts, vectors, depth)
             return Rankings(np.append(places, NOTHING).astype(np.int32)[ranked.positions], ranked.scores)
-        queries = checked_vectors(vectors, self.vectors.shape[1] if self.size else None)
+        queries = required_vectors(vectors, self.vectors.shape[1] if self.size else None)
         width = min(depth, self.size)
         if not width or not len(queries):
             return Rankings.pack([()] * len(queries), width)
