@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from rag.components.indexes.bm25 import Bm25Index
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
@@ -60,20 +59,3 @@ def test_a_word_without_saturation_counts_once() -> None:
 def test_shorter_words_are_left_out() -> None:
     found = search(Bm25Index(shortest=3), ["a an ann", "an"], ["a an", "ann"])
     assert (found.row(0), [place for place, _ in found.row(1)]) == ([], [0])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"k1": -1}, "k1"),
-        ({"k1": float("nan")}, "k1"),
-        ({"b": 1.1}, "b"),
-        ({"b": -0.1}, "b"),
-        ({"epsilon": -1}, "epsilon"),
-        ({"shortest": 0}, "shortest"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, float], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Bm25Index(**parameters)
-    assert caught.value.where == f"index.bm25.{where}"

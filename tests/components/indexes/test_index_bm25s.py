@@ -5,7 +5,6 @@ import os
 from functools import cache
 from math import log
 from pathlib import Path
-from typing import Any
 
 import bm25s
 import numpy as np
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from Stemmer import Stemmer
 
 from rag.components.indexes.bm25s import METHODS, STOPWORDS, Bm25sIndex
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
 LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
@@ -79,24 +77,6 @@ def test_stop_words_can_be_listed_or_left_out_and_single_characters_are_no_words
 def test_without_a_stemmer_words_match_as_they_are() -> None:
     assert search(Bm25sIndex(stemmer=None), ["leaves", "leave"], ["leave"]).row(0)[0][0] == 1
     assert len(search(Bm25sIndex(), ["leaves", "leave"], ["leave"]).row(0)) == 2
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where", "remedy"),
-    [
-        ({"k1": -0.1}, "k1", "at least 0; 0.9 to 2 is usual"),
-        ({"b": 2}, "b", "from 0 to 1; 0 ignores the length"),
-        ({"method": "lucen"}, "method", "'lucene'"),
-        ({"stemmer": "englisch"}, "stemmer", "'english'"),
-        ({"stopwords": "xx"}, "stopwords", "en_plus"),
-        ({"delta": -1}, "delta", "at least 0"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, Any], where: str, remedy: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Bm25sIndex(**parameters)
-    assert caught.value.where == f"index.bm25s.{where}"
-    assert remedy in caught.value.remedy
 
 
 @cache

@@ -14,7 +14,6 @@ from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.components.indexes.faiss_hnsw import FaissHnswIndex
 from rag.components.indexes.faiss_ivf import FaissIvfIndex
 from rag.components.indexes.vectors import one_thread
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.records import Vectors
 from rag.core.roles import Index
@@ -163,19 +162,3 @@ def test_the_number_of_threads_is_restored_even_after_an_error() -> None:
     with pytest.raises(RuntimeError):
         fail()
     assert faiss.omp_get_max_threads() == before
-
-
-@pytest.mark.parametrize(
-    ("make", "parameters", "where"),
-    [
-        (FaissHnswIndex, {"m": 1}, "faiss_hnsw.m"),
-        (FaissHnswIndex, {"ef_construction": 0}, "faiss_hnsw.ef_construction"),
-        (FaissHnswIndex, {"ef_search": 0}, "faiss_hnsw.ef_search"),
-        (FaissIvfIndex, {"lists": 0}, "faiss_ivf.lists"),
-        (FaissIvfIndex, {"probes": 0}, "faiss_ivf.probes"),
-    ],
-)
-def test_parameters_are_checked(make: Callable[..., Index], parameters: dict[str, int], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        make(**parameters)
-    assert caught.value.where == f"index.{where}"
