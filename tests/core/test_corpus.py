@@ -146,12 +146,12 @@ def test_an_outline_holds_every_character_once_under_its_headings() -> None:
     ]
     corpus = Corpus.of(documents, [spot("Weeks.")])
     for row, document in enumerate(corpus.documents):
-        parts = corpus.outline(row)
+        parts = corpus.outlines[row]
         assert "".join(document.text[start:end] for start, end, _ in parts) == document.text
         assert all(start < end for start, end, _ in parts)
-    titles = [title for _, _, title in corpus.outline(corpus.place("guide") or 0)]
+    titles = [title for _, _, title in corpus.outlines[corpus.place("guide") or 0]]
     assert titles[:3] == ["", "Leave", "Leave > Sick leave"]
-    assert [title for _, _, title in corpus.outline(corpus.place("z") or 0)] == ["All"]
+    assert [title for _, _, title in corpus.outlines[corpus.place("z") or 0]] == ["All"]
 
 
 def test_a_document_is_found_by_its_name() -> None:

@@ -105,7 +105,7 @@ def test_a_server_that_drips_is_given_up(
 def test_a_reply_that_was_packed_is_not_unpacked(ask: Callable[..., object]) -> None:
     bomb = gzip.compress(bytes(20_000_000))
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb)
-    said = pytest.raises(ServiceError, match=r"sent a compressed reply \(gzip\), which was not asked for")
+    said = pytest.raises(ServiceError, match=r"sent a compressed reply \(gzip\), which was not requested")
     with serving(lambda connection: connection.sendall(head + bomb)) as peer, said:
         ask(peer.url, timeout=5.0, retries=3)
     assert len(peer.asked) == 1
