@@ -59,15 +59,15 @@ def check_chunks(chunker: Chunker, document: Document) -> None:
 
 def check_embedder(embedder: Embedder) -> None:
     """Vectors are finite float32, not null, and each depends on its own text only."""
-    texts = [*READABLE, "", READABLE[0]]
-    for embed in (embedder.embed_documents, embedder.embed_queries):
+    passages = [*READABLE, "", READABLE[0]]
+    questions = [text for text in passages if len(text) < 200]
+    for embed, texts in ((embedder.embed_documents, passages), (embedder.embed_queries, questions)):
         vectors = embed(texts)
         law(vectors.dtype == np.float32 and vectors.ndim == 2, "vectors are float32 of shape (texts, dimensions)")
         law(len(vectors) == len(texts), "there is one vector per text")
         law(np.isfinite(vectors).all(), "vectors are finite")
         law((np.linalg.norm(vectors, axis=1) > 0).all(), "no vector is null, not even of an empty text")
         law(np.array_equal(vectors[0], vectors[-1]), "the same text gives the same vector")
-        law(np.array_equal(embed(texts), vectors), "the same texts give the same vectors")
         law(np.array_equal(embed(texts[::-1]), vectors[::-1]), "a vector does not depend on the order of the texts")
         alone = np.concatenate([embed([text]) for text in texts])
         law(np.array_equal(alone, vectors), "a vector does not depend on what else is in the batch")

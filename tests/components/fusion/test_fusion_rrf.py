@@ -8,7 +8,7 @@ from rag.components.fusion.rrf import ReciprocalRankFusion
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
-LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 LEXICAL = Rankings.pack([[(5, 9.0), (7, 8.0), (3, 1.0)]])
 DENSE = Rankings.pack([[(3, 0.9), (4, 0.8)]])

@@ -1,4 +1,4 @@
-"""Hits with what stands around them."""
+"""Hits with their neighbours."""
 
 import time
 from itertools import pairwise
@@ -56,7 +56,7 @@ def by_hand(row: Row, corpus: Corpus, before: int, after: int) -> dict[int, tupl
     return out
 
 
-def test_neighbours_stand_behind_their_hit_with_its_rank_and_score() -> None:
+def test_neighbours_follow_their_hit_with_its_rank_and_score() -> None:
     corpus = corpus_of(("a-", 10))
     assert widened([(3, 0.9), (7, 0.5)], corpus) == [(3, 0.9), (2, 0.9), (4, 0.9), (7, 0.5), (6, 0.5), (8, 0.5)]
     assert ranked([(3, 0.9), (7, 0.5)], corpus) == [(3, 1), (2, 1), (4, 1), (7, 2), (6, 2), (8, 2)]
@@ -105,7 +105,7 @@ def test_chunks_that_overlap_share_what_both_hold() -> None:
     assert [at for at, _ in widened([(0, 1.0)], corpus)] == [0, 1]
 
 
-def test_a_chunk_stands_once_at_its_best_rank() -> None:
+def test_a_chunk_occurs_once_at_its_best_rank() -> None:
     corpus = corpus_of(("a-", 6))
     assert ranked([(3, 0.9), (2, 0.8), (4, 0.7)], corpus) == [(3, 1), (2, 1), (4, 1), (1, 2), (5, 3)]
     assert ranked([(1, 0.9), (0, 0.8), (4, 0.7)], corpus, 1, 0) == [(1, 1), (0, 1), (4, 3), (3, 3)], "a rank may be missing"
@@ -130,7 +130,7 @@ def test_neighbours_of_neighbours_belong_to_the_hit() -> None:
 
 
 @given(st.data(), st.integers(0, 3), st.integers(0, 3))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_whole_batches_follow_the_rule(data: st.DataObject, before: int, after: int) -> None:
     sections = st.lists(st.tuples(st.sampled_from(["aA", "aB", "bA", "b-", "cC"]), st.integers(1, 4)), min_size=1, max_size=6)
     corpus = corpus_of(*data.draw(sections))

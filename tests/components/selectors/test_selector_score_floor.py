@@ -1,4 +1,4 @@
-"""Floors."""
+"""Absolute and relative floors of scores."""
 
 from rag.components.selectors.score_floor import ScoreFloorSelector
 from rag.core.corpus import Corpus
@@ -14,10 +14,7 @@ def kept(rows: list[list[tuple[int, float]]], floor: float, relative: bool = Fal
 
 def test_hits_below_the_floor_are_dropped_and_those_on_it_kept() -> None:
     assert kept([[(3, 0.9), (1, 0.5), (2, 0.4)], [(0, 0.1)]], 0.5) == [[(3, 0.9), (1, 0.5)], []]
-
-
-def test_negative_floors_are_for_logits() -> None:
-    assert kept([[(3, 2.0), (1, -4.0), (2, -4.5)]], -4) == [[(3, 2.0), (1, -4.0)]]
+    assert kept([[(3, 2.0), (1, -4.0), (2, -4.5)]], -4) == [[(3, 2.0), (1, -4.0)]], "logits"
 
 
 def test_a_relative_floor_moves_with_the_best_score() -> None:
@@ -28,7 +25,7 @@ def test_a_relative_floor_moves_with_the_best_score() -> None:
     ]
 
 
-def test_a_relative_floor_lets_scores_that_are_not_positive_be() -> None:
+def test_a_relative_floor_ignores_scores_that_are_not_positive() -> None:
     assert kept([[(0, -1.0), (1, -9.0)], [(0, 0.0), (1, -1.0)]], 0.5, True) == [[(0, -1.0), (1, -9.0)], [(0, 0.0), (1, -1.0)]]
 
 
