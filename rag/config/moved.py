@@ -23,7 +23,7 @@ RENAMED = {
     "citations": "core.text.citations",
     "claims": "core.assessments",
     "corpus": "core.corpus",
-    "cross_encoders": "core.models.cross_encoders",
+    "cross_encoders": "core.models.sentence_models",
     "edits": "core.text.edits",
     "embedders.once": "core.memo",
     "errors": "core.errors",

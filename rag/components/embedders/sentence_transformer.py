@@ -17,6 +17,7 @@ from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.memo import once
 from rag.core.models.pinned import PinnedModel, readable
+from rag.core.models.sentence_models import load_model
 from rag.core.models.tokenizers import token_limit, token_offsets, tokenizer
 from rag.core.records import Vectors
 
@@ -110,20 +111,4 @@ class SentenceTransformerEmbedder:
 
 @once(kept=2)
 def _load(folder: Path, device: str) -> Any:
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils.logging import disable_progress_bar
-
-    disable_progress_bar()  # a sweep shows its own progress
-    try:
-        return SentenceTransformer(
-            str(folder),
-            device=device,
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"use_safetensors": True},
-        )
-    except (OSError, ValueError, RuntimeError, AssertionError) as error:
-        reason = f"{folder} cannot be loaded on {device!r}: {str(error).strip().splitlines()[0]}"
-        raise ConfigError(
-            "embedder", reason, "a model of sentence-transformers without code of its own, and a device"
-        ) from error
+    return load_model("embedder", "SentenceTransformer", folder, device)

@@ -19,8 +19,8 @@ from rag.components.judges.passages import WINDOW, Passages
 from rag.components.judges.words import words
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import ConfigError
-from rag.core.models.cross_encoders import load_cross_encoder
 from rag.core.models.pinned import PinnedModel, readable
+from rag.core.models.sentence_models import load_cross_encoder
 
 TURN = Lock()
 """One thread at a time loads a model or is in one: its tokenizer sets padding when it is called."""

@@ -5,27 +5,18 @@ does not change the others.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from rag.components.loaders.disguises import WAYS, disguised
-from rag.components.loaders.json_rows import Row, parse_json, read_rows
+from rag.components.loaders.json_rows import Row, as_row, parse_json, read_rows
 from rag.core.errors import DataError, closest
 from rag.core.records import SPLITS
 
 PLACES = ("start", "middle", "end")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Goal:
-    """The goal of an attack: `orders` by language, `group` is the kind of harm."""
-
-    name: str
-    group: str
-    orders: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -53,35 +44,30 @@ def own(path: Path, rounds: int) -> Iterator[Attack]:
     """Every wording with every goal of its split, `rounds` times in different disguises."""
     deck = [row for row in read_rows(path / "disguises.jsonl") for _ in range(row.whole("weight"))]
     for split in SPLITS:
-        goals = [_goal(row) for row in read_rows(path / split / "goals.jsonl")]
+        goals = list(read_rows(path / split / "goals.jsonl"))
         for number in range(1, rounds + 1):
             for wording in read_rows(path / split / "wordings.jsonl"):
                 for goal in goals:
                     yield _composed(wording, goal, deck, split, number)
 
 
-def _goal(row: Row) -> Goal:
-    orders = row.fields.get("orders")
-    if not isinstance(orders, dict) or not orders:
-        raise DataError(row.where, "'orders' is not a mapping of languages to texts", 'write {"en": "…"}')
-    return Goal(row.name("name"), row.name("group"), orders)
-
-
-def _composed(wording: Row, goal: Goal, deck: Sequence[Row], split: str, number: int) -> Attack:
-    language, family = wording.text("language", "en"), wording.name("family")
-    if language not in goal.orders:
-        what = f"is in {language!r}, and the goal {goal.name!r} is not"
-        raise DataError(wording.where, what, f"it is in: {', '.join(goal.orders)}")
-    cluster = f"{wording.name('name')}-{goal.name}"
+def _composed(wording: Row, goal: Row, deck: Sequence[Row], split: str, number: int) -> Attack:
+    language, goal_name = wording.text("language", "en"), goal.name("name")
+    orders = as_row(goal.fields.get("orders"), f"{goal.where} orders")
+    if not orders.has(language):
+        what = f"is in {language!r}, and the goal {goal_name!r} is not"
+        raise DataError(wording.where, what, f"it is in: {', '.join(orders.fields)}")
+    cluster = f"{wording.name('name')}-{goal_name}"
     name = f"{cluster}-{number}"
     # An order in another language gets no other disguise.
     row = _draw(f"{name}/disguise", deck) if language == "en" else deck[0]
     way = row.name("name")
     if way not in WAYS:
         raise DataError(row.where, f"{way!r} is not a disguise", closest(way, WAYS))
-    text = wording.text("text").replace("{order}", goal.orders[language])
-    tags = ("own", f"wording:{family}", f"disguise:{way}")
-    return Attack(name, cluster, goal.name, goal.group, disguised(text, way, row.text("carrier")), split, tags)
+    text = wording.text("text").replace("{order}", orders.text(language))
+    text = disguised(text, way, row.text("carrier"))
+    tags = ("own", f"wording:{wording.name('family')}", f"disguise:{way}")
+    return Attack(name, cluster, goal_name, goal.name("group"), text, split, tags)
 
 
 def bipia(path: Path, folder: Path) -> Iterator[Attack]:

@@ -31,7 +31,9 @@ def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
     if not requests:
         return []
     try:
-        replies = _whole(generator.generate(requests), len(requests))
+        replies = generator.generate(requests)
+        if len(replies) != len(requests):
+            raise ValueError(f"{len(replies)} replies to {len(requests)} requests")
     except (ConfigError, MissingExtraError, StoreError):
         raise
     except Exception as error:  # A generator may raise anything, and the caller has a fallback.
@@ -53,12 +55,6 @@ def _one_by_one(generator: Generator, requests: Sequence[Request], error: Except
         if len(requests) > PATIENCE <= len(outcomes) and _all_failed(outcomes[-PATIENCE:]):
             raise error
     return outcomes
-
-
-def _whole(replies: Sequence[Reply], expected: int) -> Sequence[Reply]:
-    if len(replies) != expected:
-        raise ValueError(f"{len(replies)} replies to {expected} requests")
-    return replies
 
 
 def _reason(error: Exception) -> str:

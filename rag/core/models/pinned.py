@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 from rag.core.errors import ConfigError, ServiceError
 
@@ -87,15 +88,8 @@ class PinnedModel:
     def _snapshot(self, local_files_only: bool) -> Path:
         from huggingface_hub import snapshot_download
 
-        return Path(
-            snapshot_download(
-                self.model,
-                revision=self.revision,
-                cache_dir=self.cache,
-                local_files_only=local_files_only,
-                allow_patterns=FETCHED,
-            )
-        )
+        settings: Any = {"revision": self.revision, "cache_dir": self.cache, "allow_patterns": FETCHED}
+        return Path(snapshot_download(self.model, local_files_only=local_files_only, **settings))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -110,9 +104,8 @@ def _check_weights(where: str, folder: Path) -> None:
     if pickled:
         name = pickled[0].relative_to(folder)
         raise ConfigError(f"{where}.model", f"{folder} has pickled weights only ({name})", "save them as model.safetensors")
-    missing = [
-        name for name, there in (("config.json", folder / "config.json" in files), ("*.safetensors", bool(safe))) if not there
-    ]
+    required = {"config.json": folder / "config.json" in files, "*.safetensors": bool(safe)}
+    missing = [name for name, exists in required.items() if not exists]
     if missing:
         raise ConfigError(f"{where}.model", f"{folder} has no {' and no '.join(missing)}", "a folder saved by the library")
 

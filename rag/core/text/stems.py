@@ -6,7 +6,7 @@ from typing import cast
 
 import Stemmer
 
-from rag.core.errors import ConfigError, closest
+from rag.core.checks import check_choice
 
 WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
 PART = re.compile(r"[^\W_]+")
@@ -43,6 +43,4 @@ class Stems:
 
 def check_language(where: str, language: str) -> None:
     """ConfigError for a language without a Snowball stemmer."""
-    if language not in Stemmer.algorithms():
-        remedy = closest(language, Stemmer.algorithms())
-        raise ConfigError(where, f"there is no Snowball stemmer {language!r}", remedy)
+    check_choice(where, language, Stemmer.algorithms())
