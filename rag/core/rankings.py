@@ -97,9 +97,9 @@ class Rankings:
 
     def only(self, question: int) -> "Rankings":
         """The ranking of one question."""
-        return self.of(np.array([question]))
+        return self.take(np.array([question]))
 
-    def of(self, questions: NDArray[np.int64]) -> "Rankings":
+    def take(self, questions: NDArray[np.int64]) -> "Rankings":
         """The rankings of these rows, in this order."""
         ranks = None if self.ranks is None else self.ranks[questions]
         return Rankings(self.positions[questions], self.scores[questions], ranks)

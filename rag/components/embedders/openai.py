@@ -114,8 +114,8 @@ class OpenAiEmbedder:
             )
         except (OpenAIError, ValueError, OverflowError, RecursionError) as error:
             # `from None` and the replacement: a server may repeat the key in its message.
-            said = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
-            raise ServiceError(self.address, f"{type(error).__name__}: {said}", self._remedy(error)) from None
+            message = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
+            raise ServiceError(self.address, f"{type(error).__name__}: {message}", self._remedy(error)) from None
         return self._checked(reply, len(texts))
 
     def _remedy(self, error: Exception) -> str:

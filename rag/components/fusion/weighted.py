@@ -49,33 +49,33 @@ class WeightedFusion:
         return merged(lists, points, depth, base)
 
 
-def _edges(scores: NDArray[np.float64], found: NDArray[np.bool_]) -> tuple[Column, Column]:
+def _edges(scores: NDArray[np.float64], hits: NDArray[np.bool_]) -> tuple[Column, Column]:
     """The lowest and the highest score of each question; 0 for a question without hits."""
-    some = found.any(1, keepdims=True)
-    lowest = scores.min(1, keepdims=True, where=found, initial=np.inf)
-    highest = scores.max(1, keepdims=True, where=found, initial=-np.inf)
+    some = hits.any(1, keepdims=True)
+    lowest = scores.min(1, keepdims=True, where=hits, initial=np.inf)
+    highest = scores.max(1, keepdims=True, where=hits, initial=-np.inf)
     return np.where(some, lowest, 0.0), np.where(some, highest, 0.0)
 
 
-def _min_max(scores: NDArray[np.float64], found: NDArray[np.bool_]) -> Normalised:
-    lowest, highest = _edges(scores, found)
+def _min_max(scores: NDArray[np.float64], hits: NDArray[np.bool_]) -> Normalised:
+    lowest, highest = _edges(scores, hits)
     level = highest == lowest
-    share = (np.where(found, scores, lowest) - lowest) / np.where(level, 1.0, highest - lowest)
+    share = (np.where(hits, scores, lowest) - lowest) / np.where(level, 1.0, highest - lowest)
     return np.where(level, 1.0, share), np.zeros_like(lowest)
 
 
-def _max(scores: NDArray[np.float64], found: NDArray[np.bool_]) -> Normalised:
-    _, highest = _edges(scores, found)
+def _max(scores: NDArray[np.float64], hits: NDArray[np.bool_]) -> Normalised:
+    _, highest = _edges(scores, hits)
     above = highest > 0
-    share = np.maximum(np.where(found, scores, 0.0), 0.0) / np.where(above, highest, 1.0)
+    share = np.maximum(np.where(hits, scores, 0.0), 0.0) / np.where(above, highest, 1.0)
     return np.where(above, share, 0.0), np.zeros_like(highest)
 
 
-def _z(scores: NDArray[np.float64], found: NDArray[np.bool_]) -> Normalised:
-    lowest, highest = _edges(scores, found)
-    number = np.maximum(found.sum(1, keepdims=True), 1)
-    mean = np.where(found, scores, 0.0).sum(1, keepdims=True) / number
-    distance = np.where(found, scores - mean, 0.0)
+def _z(scores: NDArray[np.float64], hits: NDArray[np.bool_]) -> Normalised:
+    lowest, highest = _edges(scores, hits)
+    number = np.maximum(hits.sum(1, keepdims=True), 1)
+    mean = np.where(hits, scores, 0.0).sum(1, keepdims=True) / number
+    distance = np.where(hits, scores - mean, 0.0)
     # Equal scores may have a deviation of some 1e-17, which must not become a divisor.
     spread = np.where(highest > lowest, np.sqrt((distance**2).sum(1, keepdims=True) / number), np.inf)
     return distance / spread, (lowest - mean) / spread

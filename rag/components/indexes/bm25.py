@@ -15,7 +15,7 @@ class Bm25Index:
     """BM25Okapi of rank_bm25 over plain lower-cased words, without stop words and stemming.
 
     Its idf is log((N - n + 0.5) / (n + 0.5)); a term in more than half of the chunks gets `epsilon` times the mean idf
-    instead, which can be negative. So a hit is a chunk with at least one term of the question, whatever its score.
+    instead, which can be negative. So a hit is a chunk with at least one term of the question, with any score.
     """
 
     uses_vectors: ClassVar[bool] = False

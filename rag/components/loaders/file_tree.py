@@ -65,7 +65,7 @@ def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list
         name = _name(path, folder)
         if path.is_symlink():
             refuse_escape(path, folder)
-        wanted = any(_matches(PurePosixPath(name.lower()).parts, PurePosixPath(one.lower()).parts) for one in patterns)
+        wanted = any(_matches(PurePosixPath(name.lower()).parts, PurePosixPath(pattern.lower()).parts) for pattern in patterns)
         if path.is_dir():
             skipped.append(Skipped(name, FOLDER_LINK))
         elif not wanted:

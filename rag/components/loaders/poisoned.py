@@ -122,7 +122,7 @@ class AttackCorpus:
 def _passage(row: Row) -> PoisonTarget:
     parts = {key: row.name(key) for key in ("question", "quote", "gold", "beside")}
     if parts["quote"] not in parts["gold"]:
-        raise DataError(row.where, "'gold' does not hold its 'quote'", "quote words of it")
+        raise DataError(row.where, "'gold' does not hold its 'quote'", "quote words of 'gold'")
     return PoisonTarget(row.name("id"), answers=row.texts("answers"), where=row.where, **parts)
 
 
