@@ -1,4 +1,4 @@
-"""Attacks are composed the same way everywhere, each can be told from success, and halves share nothing."""
+"""Attacks are the same on every machine, their success can be measured, and the splits share nothing."""
 
 import json
 import re

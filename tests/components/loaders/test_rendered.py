@@ -25,11 +25,11 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize(("source", "copied", "stands"), SOURCES)
-def test_a_quote_from_the_rendered_page_finds_its_source(source: str, copied: str, stands: str | None) -> None:
+@pytest.mark.parametrize(("source", "copied", "quote"), SOURCES)
+def test_a_quote_from_the_rendered_page_finds_its_source(source: str, copied: str, quote: str | None) -> None:
     text = f"Before it.\n\n{source}\n\nBehind it."
     span = anchor(Document("d", text), copied, None, "q")
-    assert text[span.start : span.end] == (stands or source)
+    assert text[span.start : span.end] == (quote or source)
 
 
 def test_an_exact_quote_comes_before_a_rendered_one() -> None:
