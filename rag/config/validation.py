@@ -70,7 +70,7 @@ def _check_named(config: Mapping[str, Any]) -> None:
 
 
 def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for indexes that the fusion cannot put together, before they are built."""
+    """Raise ConfigError for indexes that the fusion cannot fuse, before they are built."""
     fusion = components.role("fusion", config["fusion"])
     if isinstance(fusion, ChecksIndexes):
         fusion.check(list(config["index"]))

@@ -86,6 +86,10 @@ class Corpus:
         headed = self.sections[row][1:2] if row is not None else ()
         return headed[0].path if headed else doc_id.rpartition("/")[2]
 
+    def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
+        """The sections of one document, as in `outlines`."""
+        return self.outlines[row]
+
     @cached_property
     def outlines(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
         """The sections of every document that are not empty, in reading order: start, end and headings."""

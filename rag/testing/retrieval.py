@@ -58,7 +58,7 @@ def check_chunks(chunker: Chunker, document: Document) -> None:
 
 
 def check_embedder(embedder: Embedder) -> None:
-    """Vectors are finite float32, not null, and each depends on its own text only."""
+    """Vectors are finite float32, not zero, and each depends on its own text only."""
     passages = [*READABLE, "", READABLE[0]]
     questions = [text for text in passages if len(text) < 200]
     for embed, texts in ((embedder.embed_documents, passages), (embedder.embed_queries, questions)):

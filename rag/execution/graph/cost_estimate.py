@@ -127,6 +127,6 @@ def within(components: Components, config: Mapping[str, Any], terms: Terms) -> M
     asked = [component for name, node in config.items() for component in spenders(components, node, name)]
     for component in asked:
         if terms.usd is not None and isinstance(component, CostEstimate) and math.isnan(component.spending(1, 1, None)[1]):
-            what = f"cannot be kept: nobody knows the price of {fingerprint(component)}"
+            what = f"cannot be kept: the price of {fingerprint(component)} is not known"
             raise ConfigError("budget.usd", what, "write it into conf/prices.yaml or runtime.price, or limit budget.tokens")
     return {**config, "latency": 0} if asked else config

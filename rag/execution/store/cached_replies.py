@@ -1,7 +1,7 @@
 """Replies of models, kept by request: what was paid for once is not asked for again, and can be replayed without the model."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rag.config.identity import digest
@@ -47,6 +47,7 @@ class StoredGenerator:
     def __init__(self, generator: Generator, store: Store, identity: str, ledger: Ledger | None = None) -> None:
         self.generator, self.store = generator, store
         self.ledger = ledger or Ledger(store, Terms())
+        self._sent: Callable[[Request], Mapping[str, Any]] | None
         self._sent = generator.sent if isinstance(generator, StoredReplies) else None
         self.space = _space(generator) if self._sent else f"replies/{identity}"
 
@@ -100,9 +101,8 @@ class StoredGenerator:
         raise ReplayError("replay", what, "set replay=use to ask the model, or store=<the store that holds its replies>")
 
     def _expected(self, request: Request) -> Spent:
-        if isinstance(self.generator, BoundedCost):
-            return Spent(*self.generator.expected(request))
-        return Spent(sum(len(text) for text in _said(request)) // CHARACTERS)
+        expected = self.generator.expected if isinstance(self.generator, BoundedCost) else None
+        return Spent(*expected(request)) if expected else Spent(sum(len(text) for text in _said(request)) // CHARACTERS)
 
     def _asked(self, requests: Sequence[Request]) -> Sequence[Reply | UserError]:
         generator = self.generator
