@@ -8,7 +8,7 @@ from rag.core.corpus import Corpus
 from rag.core.headings import Section, holds
 from rag.core.records import Chunk, Document, Span
 
-LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 GUIDE = """Before any heading.
 # Leave ##

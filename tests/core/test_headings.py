@@ -174,7 +174,7 @@ LINES = ["TITLE", "1. Milk", "2. Bread", "1.1 Tea", "text", "", "---", "===", "#
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=14), st.sampled_from(["\n", "\r\n"]))
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_sections_hold_every_character_once_and_bodies_follow_headings(lines: list[str], end: str) -> None:
     text = end.join(lines)
     parts = sections(text)

@@ -64,7 +64,7 @@ def test_a_word_longer_than_a_window_is_cut_between_tokens() -> None:
     assert held("a" * 40) == [("a" * 15, 5), ("a" * 15, 5), ("a" * 10, 4)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @example("a" * 400, 1)
 @example("\u0301" * 30, 2)
 @given(st.text("ab ., \n\u0301é漢", max_size=120), st.integers(1, 5))

@@ -40,7 +40,7 @@ class TestEveryFusion:
         check_fusion(fusion)
         assert not changes_nothing(fusion)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(PAIRS, st.integers(0, 12))
     def test_drawn_rankings(self, choice: str, change: dict[str, Any], pairs: list[Any], depth: int) -> None:
         fusion: Fusion = build("fusion", choice, **change)

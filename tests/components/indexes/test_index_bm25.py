@@ -10,7 +10,7 @@ from rank_bm25 import BM25Okapi
 from rag.components.indexes.bm25 import Bm25Index
 from rag.core.rankings import Rankings
 
-LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcde"), max_size=6).map(" ".join), min_size=1, max_size=7)
 

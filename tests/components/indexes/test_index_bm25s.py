@@ -17,7 +17,7 @@ from Stemmer import Stemmer
 from rag.components.indexes.bm25s import METHODS, STOPWORDS, Bm25sIndex
 from rag.core.rankings import Rankings
 
-LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 DATA = Path(os.environ.get("RAG_DATA", Path(__file__).parents[3].parent / "shared" / "data"))
 WORDS = ["leave", "leaves", "annual", "rota", "paid", "the", "zebra"]

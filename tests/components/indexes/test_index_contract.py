@@ -128,7 +128,7 @@ def drawn_searcher(choice: str, seed: int, chunks: int) -> Any:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**16), st.integers(1, 60), st.integers(0, 70), st.floats(0, 1))
 def test_a_restricted_search_finds_the_whole_ranking_without_the_others(
     choice: str, seed: int, chunks: int, depth: int, share: float

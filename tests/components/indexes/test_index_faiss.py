@@ -18,7 +18,7 @@ from rag.core.rankings import Rankings
 from rag.core.records import Vectors
 from rag.core.roles import Index
 
-LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=25, deadline=None)  # a busy machine is no failure
 
 
 def unit(vectors: np.ndarray) -> Vectors:

@@ -38,7 +38,7 @@ def refused_or_harmless(choice: str, arrays: Arrays) -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_changed_numbers_are_refused_or_harmless(choice: str, data: st.DataObject) -> None:
     arrays = {name: array.copy() for name, array in BUILT[choice].items()}

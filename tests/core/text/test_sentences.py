@@ -88,7 +88,7 @@ MARKS = st.sampled_from([*ENDS, "```\n", "# ", "| ", "- ", "。", "Dr", "U.S", "
 
 
 @given(st.one_of(st.text(max_size=80), st.lists(MARKS, max_size=40).map("".join)))
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_sentences_hold_every_character_once_and_have_no_margins(text: str) -> None:
     at = 0
     for block in blocks(text):
