@@ -98,7 +98,7 @@ def test_rankings_are_cut_by_rank() -> None:
     assert widened.first(1).row(1) == []
     assert widened.first(1).positions.shape == (2, 2)
     assert widened.only(1).placed(0) == {2: (2, 5.0)}
-    assert widened.of(np.array([1, 0])).placed(1) == {4: (1, 2.0), 3: (1, 2.0), 7: (3, 1.0)}
+    assert widened.take(np.array([1, 0])).placed(1) == {4: (1, 2.0), 3: (1, 2.0), 7: (3, 1.0)}
     assert widened.within(np.array([True] * 4 + [False] + [True] * 3)).placed(0) == {3: (1, 2.0), 7: (3, 1.0)}
     assert ranked.first(1).placed(0) == {4: (1, 2.0)}
 
