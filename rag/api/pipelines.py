@@ -84,6 +84,6 @@ def open_bundle(path: str | Path) -> OpenPipeline:
 
 
 def _query(question: str, history: Said) -> Query:
-    open_config.asked(question)
+    open_config.required_question(question)
     turns = (turn for asked, said in history for turn in (Turn("user", asked), Turn("assistant", said)))
     return Query("ask", question, tuple(turns))

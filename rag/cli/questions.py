@@ -12,11 +12,11 @@ from rag.cli.options import Json, Overrides
 @app.command()
 def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show where each came from."""
-    from rag.execution.sweep.open_config import asked, config_of, open_config
+    from rag.execution.sweep.open_config import config_of, open_config, required_question
     from rag.pipeline.answer_json import found_passages
     from rag.reporting import terminal
 
-    query = asked(question)
+    query = required_question(question)
     pipeline = open_config(config_of(overrides or ()))
     found = found_passages(pipeline.corpus, pipeline.trace(query), pipeline.k)
     if as_json:
@@ -36,12 +36,12 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
     With --json, one object: the answer as POST /ask returns it, with its trace; not_as_measured says what differs from the
     trial, empty for nothing.
     """
-    from rag.execution.sweep.open_config import asked, config_to_answer, open_config
+    from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
     from rag.pipeline.answer_json import found_passages
     from rag.pipeline.passage_fates import traced_answer
     from rag.reporting import terminal
 
-    query = asked(question)
+    query = required_question(question)
     config, differs = config_to_answer(overrides or ())
     if differs and not as_json:
         terminal.differs(differs)

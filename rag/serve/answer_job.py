@@ -23,7 +23,7 @@ from rag.serve.feedback import answer_id
 from rag.serve.loaded_bundles import Model
 from rag.serve.problems import UpstreamError
 from rag.serve.request_log import note_first_piece, note_response
-from rag.serve.retry_limits import KnownRewrites
+from rag.serve.retry_limits import KnownQueries
 
 
 @dataclass
@@ -156,13 +156,13 @@ class AnswerJob:
 
 async def _searched(model: Model, query: Query, scope: Scope, pool: ThreadPoolExecutor) -> SearchResult:
     rewriter, clock = model.batcher.pipeline.queries, Clock()
-    if not isinstance(rewriter, KnownRewrites) or scope.whole is not None:
-        return await model.batcher.search(query, scope)
+    if not isinstance(rewriter, KnownQueries) or scope.whole is not None:
+        return await model.batcher.search_with_steps(query, scope)
     with clock.step("rewrite"):
         work = partial(rewrite, rewriter.rewriter, [query])
         (sought,) = await asyncio.get_running_loop().run_in_executor(pool, copy_context().run, work)
     with rewriter.expecting(query, sought):
-        result = await model.batcher.search(query, scope)
+        result = await model.batcher.search_with_steps(query, scope)
     return replace(result, seconds={**result.seconds, **clock.seconds})
 
 

@@ -19,7 +19,7 @@ from rag.serve.loaded_bundles import Served
 from rag.serve.logs import log_failure
 from rag.serve.problems import problem_event, problem_of
 from rag.serve.request_log import CLIENT_GONE, note_failure
-from rag.serve.request_models import AskBody, QuestionBody, Within
+from rag.serve.request_models import AskBody, AskRequest, Within
 from rag.serve.response_models import Answer
 from rag.serve.responses import EventStream, event, finished_for_client, json_response
 from rag.serve.settings import Settings
@@ -28,7 +28,7 @@ LOG = logging.getLogger("rag.serve")
 
 
 @dataclass(frozen=True)
-class Place:
+class SessionPosition:
     """A session, and the number of its last turn when the question was asked."""
 
     session: str
@@ -45,7 +45,7 @@ class RequestHandler:
     opinions: Opinions
     pool: ThreadPoolExecutor
 
-    async def search(self, body: QuestionBody, history: Sequence[Turn] = ()) -> AnswerJob:
+    async def search(self, body: AskRequest, history: Sequence[Turn] = ()) -> AnswerJob:
         """Search for a question; UserError if it is too long."""
         if len(body.question) > self.settings.question_chars:
             what = f"has {len(body.question)} characters"
@@ -53,38 +53,41 @@ class RequestHandler:
         model, scope = self.served.pick(body.model), scope_of(body.within)
         return await AnswerJob.begin(model, body.question, history, scope, self.pool)
 
-    async def answer(self, request: Request, body: AskBody, job: AnswerJob, place: Place | None = None) -> Response:
+    async def answer(self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None) -> Response:
         """Answer as JSON, or as a stream if the body asks for one."""
         if body.stream:
-            return self.stream(request, job, self._events(request, body, job, place))
-        answer = await self.complete(request, job, body.show, place)
+            return self.stream(request, job, self._events(request, body, job, position))
+        answer = await self.complete(request, job, body.show, position)
         return json_response(answer, job.model.headers) if answer else Response(status_code=CLIENT_GONE)
 
     async def complete(
-        self, request: Request, job: AnswerJob, show: Sequence[str] = (), place: Place | None = None
+        self, request: Request, job: AnswerJob, show: Sequence[str] = (), position: SessionPosition | None = None
     ) -> Answer | None:
         """Return the full answer. If the client disconnects, cancel generation and return None."""
         work = asyncio.ensure_future(job.complete(self.pool))
         if not await finished_for_client(request, work):
             return None
         await work
-        return await self.store(owner_of(request), job.answer_json(show), place)
+        return await self.store_answer(owner_of(request), job.answer_json(show), position)
 
-    def stream(self, request: Request, job: AnswerJob, events: AsyncIterator[bytes]) -> EventStream:
-        """A stream of events; an error becomes its last event, and a client that disconnects stops generation."""
-        return EventStream(self._with_errors(request, events), job.model.headers, job.stop)
+    def stream(self, request: Request, job: AnswerJob, events: AsyncIterator[bytes], end: bytes = b"") -> EventStream:
+        """Send events, then `end`. An error becomes the last event, and a client that disconnects stops generation."""
 
-    async def _with_errors(self, request: Request, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        try:
-            async for each in events:
-                yield each
-        except Exception as error:
-            note_failure(error)
-            if not isinstance(error, UserError):
-                log_failure(error, request.scope, self.settings.log_texts)
-            yield problem_event(request.scope["path"], problem_of(error))
+        async def with_errors() -> AsyncIterator[bytes]:
+            try:
+                async for each in events:
+                    yield each
+            except Exception as error:
+                note_failure(error)
+                if not isinstance(error, UserError):
+                    log_failure(error, request.scope, self.settings.log_texts)
+                yield problem_event(request.scope["path"], problem_of(error))
+            if end:
+                yield end
 
-    async def _events(self, request: Request, body: AskBody, job: AnswerJob, place: Place | None) -> AsyncIterator[bytes]:
+        return EventStream(with_errors(), job.model.headers, job.stop)
+
+    async def _events(self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None) -> AsyncIterator[bytes]:
         known: Sequence[object] = job.passages()
         yield event("passages", known)
         async for piece in job.pieces(self.pool, early=True):
@@ -92,18 +95,18 @@ class RequestHandler:
             if job.generator.sent and (read := job.passages_read()) != known:
                 yield event("passages", known := read)
             yield event("piece", {"text": piece})
-        yield event("answer", await self.store(owner_of(request), job.answer_json(body.show), place))
+        yield event("answer", await self.store_answer(owner_of(request), job.answer_json(body.show), position))
 
-    async def store(self, owner: str, answer: Answer, place: Place | None = None) -> Answer:
+    async def store_answer(self, owner: str, answer: Answer, position: SessionPosition | None = None) -> Answer:
         """Store an answer in its session, or else for rating; the answer with its session and turn."""
-        if place is None:
+        if position is None:
             try:
                 await run_in_threadpool(self.opinions.keep, owner, answer)
             except ServiceError as error:
                 LOG.warning("an answer cannot be rated: %s", error)
             return answer
-        answer["session"] = place.session
-        turn = (owner, place.session, answer["question"], answer["answer"], answer, place.seen)
+        answer["session"] = position.session
+        turn = (owner, position.session, answer["question"], answer["answer"], answer, position.seen)
         answer["turn"] = await run_in_threadpool(self.conversations.append, *turn)
         return answer
 
@@ -123,7 +126,8 @@ def scope_of(within: Within | None) -> Scope:
     """The search filter that a body describes."""
     if within is None:
         return EVERYTHING
-    names = {name: None if (values := getattr(within, name)) is None else tuple(values) for name in NAME_FILTERS}
+    lists = {name: getattr(within, name) for name in NAME_FILTERS}
+    names = {name: None if values is None else tuple(values) for name, values in lists.items()}
     chosen = within.range
     return Scope(tags=within.tags, range=Span(chosen.doc_id, chosen.start, chosen.end) if chosen else None, **names)
 

@@ -37,7 +37,7 @@ ANSWERING = (
 """Keys of a config that change how a question is answered, and not what is indexed."""
 
 
-def asked(question: str) -> Query:
+def required_question(question: str) -> Query:
     """A typed question; UserError for an empty one."""
     if not question.strip():
         raise UserError("question", "is empty", 'for example: rag ask "How many days of leave do I get?"')
@@ -121,7 +121,7 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     answers without it; only replay=only has them answered from the replies that are kept there.
     """
     found = materials(config)
-    components = found.components if Terms.of(config).replay == "only" else found.components.plain
+    components = found.components if Terms.of(config).replay == "only" else found.components.without_inner
     return open_pipeline(nodes_of(config, found.components), values_of(config), found.corpus, found.indexes, components)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rag.config.build import TARGET
 from rag.core.errors import ConfigError, UserError, closest
-from rag.core.redaction import plain
+from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import sections_of
 from rag.pipeline.answer_json import answer_json, found_passages
@@ -165,7 +165,7 @@ class Chat:
 
     def _config(self, _: str) -> None:
         table = Table.grid(padding=(0, 2))
-        for role, node in plain(self.config).items():
+        for role, node in redacted_json(self.config).items():
             if role not in OF_TRIALS:
                 table.add_row(f"[bold]{escape(role)}[/bold]", escape(_part(node)))
         out.print(table)

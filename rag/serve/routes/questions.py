@@ -5,7 +5,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rag.serve.conversations import StoredTurn
 from rag.serve.openapi import responses_of
-from rag.serve.request_handler import Place, handler_of, owner_of
+from rag.serve.request_handler import SessionPosition, handler_of, owner_of
 from rag.serve.request_models import AskBody, ChatBody, SearchBody
 from rag.serve.response_models import Answer, Searched
 from rag.serve.responses import json_response
@@ -40,5 +40,5 @@ async def chat(body: ChatBody, request: Request) -> Response:
     else:
         turns = await run_in_threadpool(handler.conversations.turns, owner, session, TURNS)
     history = [message for turn in turns for message in turn.messages]
-    place = Place(session, turns[-1].number if turns else 0)
-    return await handler.answer(request, body, await handler.search(body, history), place)
+    position = SessionPosition(session, turns[-1].number if turns else 0)
+    return await handler.answer(request, body, await handler.search(body, history), position)

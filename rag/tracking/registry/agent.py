@@ -14,7 +14,7 @@ from rag.bundle.open_bundle import Bundle
 from rag.core.errors import UserError
 from rag.core.records import Answer, Query, Reply, Turn
 from rag.core.text.citations import Citation, citations, without_markers
-from rag.execution.sweep.open_config import asked
+from rag.execution.sweep.open_config import required_question
 from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Trace
 from rag.tracking.registry.load_bundle import opened, refused
@@ -143,7 +143,7 @@ def asked_in(messages: Sequence[Any]) -> Query:
         raise UserError("input", "does not end with a message of a user", '[{"role": "user", "content": "…"}]')
     question = said.pop()[1]
     turns = (Turn(role, text if role == "user" else without_markers(text)) for role, text in said)
-    return Query(asked(question).query_id, question, tuple(turn for turn in turns if turn.text.strip()))
+    return Query(required_question(question).query_id, question, tuple(turn for turn in turns if turn.text.strip()))
 
 
 def _speaker(message: Any) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rag.execution.sweep.open_config import asked, config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config, required_question
 from rag.pipeline.answer_json import answer_json, found_passages
 from rag.reporting.terminal.passages import excerpt, heading, passages_of_answer
 
@@ -28,7 +28,7 @@ def passage_of(here: Path) -> Any:
     held = ["loader=folder", "loader.path=leave", "embedder=hashing", "chunker=whole", "index=[bm25s]", "fusion=single"]
 
     def passage_of(question: str, *overrides: str) -> dict[str, Any]:
-        pipeline, query = open_config(config_of([*held, "store=store", *overrides])), asked(question)
+        pipeline, query = open_config(config_of([*held, "store=store", *overrides])), required_question(question)
         trace = pipeline.trace(query)
         answer = answer_json(pipeline.answer_from(query, trace), trace.sought, pipeline.corpus)
         (passage,) = passages_of_answer(found_passages(pipeline.corpus, trace, pipeline.k), answer)
