@@ -9,8 +9,8 @@ from rag.api.tables import Table
 from rag.bundle import open_bundle as opened
 from rag.core.records import Answer, Query, Turn
 from rag.execution.sweep import open_config
+from rag.pipeline import json_shapes
 from rag.pipeline.answer_json import found_passages
-from rag.pipeline.json_shapes import PipelineAnswer
 from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
 
@@ -41,7 +41,7 @@ class PipelineAnswer:
         """One row per passage that was read: number in the answer, chunk, document, offsets, section, text, score."""
         return Table.of(self.to_json()["contexts"])
 
-    def to_json(self) -> PipelineAnswer:
+    def to_json(self) -> json_shapes.PipelineAnswer:
         """What `rag ask --json` prints."""
         return traced_answer(self.pipeline, self.trace, self.answer)
 

@@ -9,7 +9,7 @@ from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Answer, Chunk, Document, Sought
 from rag.core.text.citations import citations
-from rag.pipeline.json_shapes import Citation, FoundPassage, Notice, Passage, PipelineAnswer, Place, Step
+from rag.pipeline.json_shapes import ChunkText, Citation, FoundPassage, Notice, Passage, PipelineAnswer, Place, Step
 from rag.pipeline.pipeline import Trace
 
 Places = Mapping[str, Mapping[int, tuple[int, float]]]
@@ -62,19 +62,15 @@ def steps_of(places: Places, position: int) -> dict[str, Step]:
     return {name: {"rank": rank, "score": score} for name, (rank, score) in known.items()}
 
 
+def chunk_text(chunk: Chunk) -> ChunkText:
+    """A chunk with its place, section and text."""
+    place = cast(ChunkText, asdict(chunk.span))
+    return {**place, "chunk": chunk.chunk_id, "section": chunk.section, "text": chunk.text}
+
+
 def _passage(number: int, chunk: Chunk, score: float, corpus: Corpus) -> Passage:
-    span = chunk.span
-    return {
-        "number": number,
-        "chunk": chunk.chunk_id,
-        "doc_id": span.doc_id,
-        "start": span.start,
-        "end": span.end,
-        "section": chunk.section,
-        "text": chunk.text,
-        "score": score,
-        "metadata": dict(_document(corpus, span.doc_id).metadata),
-    }
+    metadata = dict(_document(corpus, chunk.span.doc_id).metadata)
+    return {**chunk_text(chunk), "number": number, "score": score, "metadata": metadata}
 
 
 def _citations(answer: Answer, corpus: Corpus) -> list[Citation]:

@@ -17,16 +17,21 @@ class Step(TypedDict):
     score: float
 
 
-class Passage(TypedDict):
-    """A passage: the characters [start, end) of a document. `section` holds the headings above most of its text."""
+class ChunkText(TypedDict):
+    """A chunk: the characters [start, end) of a document. `section` holds the headings above most of its text."""
 
-    number: int
     chunk: str
     doc_id: str
     start: int
     end: int
     section: str
     text: str
+
+
+class Passage(ChunkText):
+    """A chunk with its number, from 1, the score that ranked it, and the metadata of its document."""
+
+    number: int
     score: float
     metadata: Metadata
 
@@ -37,15 +42,9 @@ class FoundPassage(Passage):
     steps: dict[str, Step]
 
 
-class PassageFate(TypedDict):
+class PassageFate(ChunkText):
     """What happened to a candidate passage: `number` of the source, or null if it was dropped; `why` says where."""
 
-    chunk: str
-    doc_id: str
-    start: int
-    end: int
-    section: str
-    text: str
     number: int | None
     kept: bool
     why: str
@@ -106,8 +105,15 @@ class Tokens(TypedDict):
     completion: int
 
 
+class SentMessage(TypedDict):
+    """A message that was sent to the model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
 class PipelineAnswer(TypedDict):
-    """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known."""
+    """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known; `prompt` is what was sent."""
 
     question: str
     answer: str
@@ -119,3 +125,4 @@ class PipelineAnswer(TypedDict):
     tokens: Tokens
     cost_usd: float | None
     trace: NotRequired[PassageTrace]
+    prompt: NotRequired[list[SentMessage]]

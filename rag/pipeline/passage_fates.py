@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rag.core.records import Answer, Finding
-from rag.pipeline.answer_json import Places, answer_json, places_by_step, steps_of
+from rag.pipeline.answer_json import Places, answer_json, chunk_text, places_by_step, steps_of
 from rag.pipeline.json_shapes import PassageFate, PipelineAnswer
 from rag.pipeline.pipeline import Pipeline, Trace
 
@@ -37,18 +37,9 @@ def _fate(
 ) -> PassageFate:
     chunk = pipeline.corpus.chunk(position)
     number = numbers.get((chunk.span.doc_id, chunk.span.start))
-    return {
-        "chunk": chunk.chunk_id,
-        "doc_id": chunk.span.doc_id,
-        "start": chunk.span.start,
-        "end": chunk.span.end,
-        "section": chunk.section,
-        "text": chunk.text,
-        "number": number,
-        "kept": number is not None,
-        "why": f"read as source {number}" if number else _reason(pipeline, places, position, chunk.chunk_id, answer.findings),
-        "steps": steps_of(places, position),
-    }
+    why = f"read as source {number}" if number else _reason(pipeline, places, position, chunk.chunk_id, answer.findings)
+    steps = steps_of(places, position)
+    return {**chunk_text(chunk), "number": number, "kept": number is not None, "why": why, "steps": steps}
 
 
 def _reason(pipeline: Pipeline, places: Places, position: int, chunk_id: str, findings: Sequence[Finding]) -> str:

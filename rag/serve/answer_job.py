@@ -10,8 +10,8 @@ from functools import partial
 
 from rag.core.errors import RefusalError, ServiceError
 from rag.core.records import Answer, Query, Turn
-from rag.pipeline.answer_json import answer_json, found_passages
-from rag.pipeline.json_shapes import FoundPassage, Passage
+from rag.pipeline.answer_json import answer_json, chunk_text, found_passages
+from rag.pipeline.json_shapes import FoundPassage
 from rag.pipeline.passage_fates import passage_fates
 from rag.pipeline.search_filter import Scope
 from rag.pipeline.steps import rewrite
@@ -62,33 +62,26 @@ class AnswerJob:
         pipeline = self.result.pipeline
         return found_passages(pipeline.corpus, self.result.trace, k or pipeline.k)
 
-    def passages_read(self) -> list[Passage]:
+    def passages_read(self) -> list[FoundPassage]:
         """The passages in the prompt, by the numbers that cite them; they are known once the first piece has come."""
         found = {(passage["doc_id"], passage["start"]): passage for passage in self.passages()}
-        return [
-            {
-                **found[chunk.span.doc_id, chunk.span.start],
-                "number": number,
-                "chunk": chunk.chunk_id,
-                "end": chunk.span.end,
-                "text": chunk.text,
-            }
-            for number, chunk in enumerate(self.generator.read, 1)
-        ]
+        read = (
+            (number, chunk, found[chunk.span.doc_id, chunk.span.start]) for number, chunk in enumerate(self.generator.read, 1)
+        )
+        # A passage may be cut at its end, and keeps its section.
+        return [{**passage, **chunk_text(chunk), "section": passage["section"], "number": n} for n, chunk, passage in read]
 
-    def _timings(self) -> dict[str, float]:
-        """Seconds by step so far."""
-        return {**self.result.seconds, **self.clock.seconds, "total": time.perf_counter() - self.began}
+    def _head(self) -> response_models.Head:
+        """The id, the model and its bundle, and the seconds by step so far."""
+        timings = {**self.result.seconds, **self.clock.seconds, "total": time.perf_counter() - self.began}
+        return {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest, "timings": timings}
 
     def search_json(self, k: int | None) -> response_models.Searched:
         """The result of a search."""
         found: response_models.Searched = {
-            "id": self.id,
-            "model": self.model.name,
-            "bundle": self.model.bundle.digest,
+            **self._head(),
             "question": self.query.text,
             "passages": self.passages(k),
-            "timings": self._timings(),
         }
         note_response(found)
         return found
@@ -138,11 +131,8 @@ class AnswerJob:
             raise RuntimeError("the answer is not complete")
         pipeline, trace = self.result.pipeline, self.result.trace
         answer: response_models.Answer = {
-            "id": self.id,
-            "model": self.model.name,
-            "bundle": self.model.bundle.digest,
+            **self._head(),
             **answer_json(self.answer, trace.sought, pipeline.corpus),
-            "timings": self._timings(),
             "session": None,
             "turn": None,
         }

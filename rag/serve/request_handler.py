@@ -53,7 +53,9 @@ class RequestHandler:
         model, scope = self.served.pick(body.model), scope_of(body.within)
         return await AnswerJob.begin(model, body.question, history, scope, self.pool)
 
-    async def answer(self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None) -> Response:
+    async def answer(
+        self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None
+    ) -> Response:
         """Answer as JSON, or as a stream if the body asks for one."""
         if body.stream:
             return self.stream(request, job, self._events(request, body, job, position))
@@ -87,7 +89,9 @@ class RequestHandler:
 
         return EventStream(with_errors(), job.model.headers, job.stop)
 
-    async def _events(self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None) -> AsyncIterator[bytes]:
+    async def _events(
+        self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None
+    ) -> AsyncIterator[bytes]:
         known: Sequence[object] = job.passages()
         yield event("passages", known)
         async for piece in job.pieces(self.pool, early=True):

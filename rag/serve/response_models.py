@@ -18,7 +18,7 @@ class Problem(TypedDict):
     remedy: Annotated[str, Field(examples=["there is: hybrid-3fa1c2b4d5e6"])]
 
 
-class _Head(TypedDict):
+class Head(TypedDict):
     """The id of a response, its model, and the hash of the bundle; seconds by step, and in `total`."""
 
     id: Annotated[str, Field(pattern="^ans_[0-9a-f]{24}$")]
@@ -27,26 +27,18 @@ class _Head(TypedDict):
     timings: dict[str, float]
 
 
-class Searched(_Head):
+class Searched(Head):
     """The passages of a search, best first."""
 
     question: str
     passages: list[FoundPassage]
 
 
-class SentMessage(TypedDict):
-    """A message that was sent to the model."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
-
-
-class Answer(_Head, PipelineAnswer):
+class Answer(Head, PipelineAnswer):
     """An answer with its sources. `trace` and `prompt` are present if `show` asks for them."""
 
     session: str | None
     turn: int | None
-    prompt: NotRequired[list[SentMessage]]
 
 
 class ListedDocument(TypedDict):

@@ -20,7 +20,7 @@ from rag.core.roles import Fusion
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search_filter import Scope
-from rag.serve.batching import Batcher, Found
+from rag.serve.batching import Batcher, SearchResult
 
 SOON = 60.0
 GIVEN = ("dataset=native", "dataset.path=golden", "embedder=hashing", "chunker.size=60", "k=3", "generator=none")
@@ -117,8 +117,8 @@ def test_a_question_with_a_scope_is_searched_for_in_its_turn(pipeline: Pipeline)
 def test_a_question_fails_alone(pipeline: Pipeline) -> None:
     async def ask(batcher: Batcher, gate: Gate) -> None:
         good, bad, other = await behind(batcher, gate, asked("good", "broken", "other"))
-        assert (type(good), type(bad), type(other)) == (Found, ZeroDivisionError, Found)
-        assert isinstance(await batcher.search_with_steps(Query("q", "afterwards")), Found)
+        assert (type(good), type(bad), type(other)) == (SearchResult, ZeroDivisionError, SearchResult)
+        assert isinstance(await batcher.search_with_steps(Query("q", "afterwards")), SearchResult)
 
     gated(pipeline, ask)
 
@@ -127,7 +127,7 @@ def test_a_scope_that_cannot_be_is_the_error_of_who_asked(pipeline: Pipeline) ->
     async def ask(batcher: Batcher, gate: Gate) -> None:
         wrong, good = await behind(batcher, gate, asked("a", "b"), [Scope(documents=("nowhere.md",))])
         assert isinstance(wrong, UserError)
-        assert isinstance(good, Found)
+        assert isinstance(good, SearchResult)
 
     gated(pipeline, ask)
 
@@ -142,7 +142,7 @@ def test_who_went_away_is_not_searched_for(pipeline: Pipeline) -> None:
         await asyncio.sleep(0)
         first.cancel()  # while it is being searched for
         gate.open.set()
-        assert isinstance(await left, Found)
+        assert isinstance(await left, SearchResult)
 
     assert gated(pipeline, ask).batches == [["first"], ["left"]]
 
@@ -156,8 +156,8 @@ def test_closing_answers_what_waits_and_takes_nothing_more(pipeline: Pipeline) -
         closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
         gate.open.set()
         await closing
-        assert isinstance(await first, Found)
-        assert isinstance(await second, Found)
+        assert isinstance(await first, SearchResult)
+        assert isinstance(await second, SearchResult)
         with pytest.raises(RuntimeError, match="closed"):
             await batcher.search_with_steps(Query("late", "late"))
         batcher.close()
@@ -198,7 +198,7 @@ def test_two_batches_are_embedded_at_once_where_the_embedder_bears_it(pipeline: 
     embedder, queries = Embedding(parallel), asked("the ferry", "the bus", "dogs", "a ticket")
     batcher = Batcher(replace(pipeline, embedder=embedder, fusion=Alone(pipeline.fusion)), most=1)
 
-    async def ask() -> list[Found]:
+    async def ask() -> list[SearchResult]:
         return await asyncio.gather(*map(batcher.found, queries))
 
     found = asyncio.run(asyncio.wait_for(ask(), SOON))
@@ -246,19 +246,19 @@ def test_a_question_fails_alone_where_two_threads_search(pipeline: Pipeline) -> 
                 raise ZeroDivisionError
             return super().embed_queries(texts)
 
-    async def ask(batcher: Batcher) -> list[Found | BaseException]:
+    async def ask(batcher: Batcher) -> list[SearchResult | BaseException]:
         questions = map(batcher.found, asked("good", "broken", "other", "broken", "last"))
         return await asyncio.gather(*questions, return_exceptions=True)
 
     batcher = Batcher(replace(pipeline, embedder=Failing()))
     outcomes = asyncio.run(asyncio.wait_for(ask(batcher), SOON))
     batcher.close()
-    assert [type(outcome) for outcome in outcomes] == [Found, ZeroDivisionError, Found, ZeroDivisionError, Found]
+    assert [type(outcome) for outcome in outcomes] == [SearchResult, ZeroDivisionError, SearchResult, ZeroDivisionError, SearchResult]
 
 
 def test_several_event_loops_may_ask(pipeline: Pipeline) -> None:
     batcher = Batcher(pipeline)
-    outcomes: list[Found] = []
+    outcomes: list[SearchResult] = []
 
     def ask() -> None:
         outcomes.append(asyncio.run(batcher.search_with_steps(Query("q", "the ferry"))))
@@ -283,5 +283,5 @@ def test_a_loop_that_ended_meanwhile_is_nobody(pipeline: Pipeline) -> None:
 
     asyncio.run(leave())
     gate.open.set()
-    assert isinstance(asyncio.run(batcher.search_with_steps(Query("next", "next"))), Found)
+    assert isinstance(asyncio.run(batcher.search_with_steps(Query("next", "next"))), SearchResult)
     batcher.close()

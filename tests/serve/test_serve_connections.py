@@ -16,7 +16,7 @@ from support.small_server import ALICE, TWO_KEYS, bearer, echo, guarded, listeni
 
 from rag.serve import connections
 from rag.serve.connections import BoundedConnection
-from rag.serve.process import most
+from rag.serve.process import allowed_connections
 
 
 @pytest.fixture
@@ -222,4 +222,4 @@ def test_a_server_that_stops_ends_its_streams(seconds: float, expected: bytes) -
 @pytest.mark.parametrize(("descriptors", "expected"), [(256, 128), (10_000, 512), (resource.RLIM_INFINITY, 512)])
 def test_connections_leave_half_of_the_descriptors(monkeypatch: pytest.MonkeyPatch, descriptors: int, expected: int) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (descriptors, descriptors))
-    assert most(512) == expected
+    assert allowed_connections(512) == expected

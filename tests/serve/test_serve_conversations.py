@@ -19,7 +19,8 @@ from support.databases import KINDS, file_url
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.records import Turn
 from rag.serve import conversations
-from rag.serve.conversations import PORTION, Conversations, NoSessionError
+from rag.serve.conversations import PORTION, Conversations
+from rag.serve.database import MissingError
 from rag.serve.feedback import answer_id
 from rag.serve.sql_tables import SESSIONS
 
@@ -80,9 +81,9 @@ def test_a_session_keeps_what_was_said_in_its_order(talks: Conversations, hours:
         (n, f"question {n}", f"answer {n} [1]", hours.now) for n in range(1, 4)
     ]
     assert [one.number for one in talks.turns("ann", session, 2)] == [2, 3]
-    assert kept[0].turns == (Turn("user", "question 1"), Turn("assistant", "answer 1"))
-    assert kept[0].told == {}
-    assert [one.told["question"] for one in talks.show("ann", session).turns] == ["question 1", "question 2", "question 3"]
+    assert kept[0].messages == (Turn("user", "question 1"), Turn("assistant", "answer 1"))
+    assert kept[0].payload == {}
+    assert [one.payload["question"] for one in talks.show("ann", session).turns] == ["question 1", "question 2", "question 3"]
 
 
 @pytest.mark.parametrize("text", ODD, ids=lambda text: repr(text[:20]))
@@ -90,15 +91,15 @@ def test_any_text_comes_back_as_it_was(talks: Conversations, text: str) -> None:
     session = talks.create("ann")
     say(talks, "ann", session, text, text)
     (kept,) = talks.show("ann", session).turns
-    assert (kept.question, kept.answer, kept.told["answer"]) == (text, text, text)
+    assert (kept.question, kept.answer, kept.payload["answer"]) == (text, text, text)
 
 
 @pytest.mark.parametrize("name", [*ODD, "ses_", "ses_" + "0" * 32, "ses_" + "0" * 32 + "\n", "SES_" + "0" * 32])
 def test_what_is_no_session_is_none(talks: Conversations, name: str) -> None:
     for use in (talks.turns, talks.show, talks.forget):
-        with pytest.raises(NoSessionError, match="no such session"):
+        with pytest.raises(MissingError, match="no such session"):
             use("ann", name)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         say(talks, "ann", name, "?")
 
 
@@ -106,9 +107,9 @@ def test_a_session_is_its_owners_alone(talks: Conversations) -> None:
     session = talks.create("ann")
     say(talks, "ann", session, "mine")
     for use in (talks.turns, talks.show, talks.forget):
-        with pytest.raises(NoSessionError):
+        with pytest.raises(MissingError):
             use("bob", session)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         say(talks, "bob", session, "yours")
     assert [one.question for one in talks.show("ann", session).turns] == ["mine"]
 
@@ -125,9 +126,9 @@ def test_a_session_lives_as_long_as_it_is_used(talks: Conversations, hours: Hour
     hours.now += 1
     # Looking did not prolong it.
     for use in (talks.turns, talks.show, talks.forget):
-        with pytest.raises(NoSessionError):
+        with pytest.raises(MissingError):
             use("ann", session)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         say(talks, "ann", session, "too late")
 
 
@@ -182,7 +183,7 @@ def test_what_has_expired_is_removed_and_nothing_else(talks: Conversations, hour
     assert [one.question for one in talks.show("ann", young).turns] == ["young"]
     hours.now -= 800
     # Were it only hidden, it would be back.
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         talks.show("ann", old)
 
 
@@ -190,7 +191,7 @@ def test_what_is_forgotten_is_gone(talks: Conversations, url: str, tmp_path: Pat
     session = talks.create("ann")
     say(talks, "ann", session, "a secret that nobody should find")
     talks.forget("ann", session)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         talks.show("ann", session)
     talks.close()
     if url.startswith("sqlite"):
@@ -223,7 +224,7 @@ def test_a_session_that_ends_while_it_is_answered_stays_ended(opened: Callable[[
     session = one.create("ann")
     one.turns("ann", session)
     other.forget("ann", session)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         say(one, "ann", session, "?")
 
 

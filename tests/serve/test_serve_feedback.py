@@ -14,7 +14,7 @@ from support.running_server import CONVERSING, Running, running
 from support.small_server import small_bundle
 
 from rag.core.errors import ServiceError
-from rag.serve.expiry import purging
+from rag.serve.app import purge_regularly
 
 FERRY = "When does the ferry to Holm leave?"
 
@@ -170,7 +170,7 @@ def test_the_purge_goes_on_when_the_database_is_back() -> None:
     failing = Failing()
 
     async def until_it_works() -> None:
-        job = asyncio.create_task(purging(failing, 0))  # type: ignore[arg-type]
+        job = asyncio.create_task(purge_regularly(failing, 0))  # type: ignore[arg-type]
         while failing.times < 5:
             await asyncio.sleep(0)
         assert not job.done()

@@ -143,4 +143,4 @@ def test_a_web_socket_is_closed() -> None:
 def test_refusals_name_the_bundle_too(tmp_path: Path) -> None:
     app = small_app(small_bundle(tmp_path), tmp_path / "serve.db", keys=TWO_KEYS)
     hashes = {ask(app, path, "GET").headers["x-assay-bundle"] for path in ("/ask", "/nowhere", "/readyz", "/")}
-    assert hashes == {app.state.desk.served.models[0].bundle.digest}
+    assert hashes == {app.state.handler.served.models[0].bundle.digest}

@@ -107,7 +107,7 @@ def test_keys_and_their_hashes_are_never_logged(bundle: Path, tmp_path: Path, wr
 
 def test_addresses_lose_their_passwords_and_lines_stay_json(written: io.StringIO) -> None:
     told = {"first": "see ://a", "second": ['postgresql://me:hunter2@db/x, "://', "@b"], "third": Path("c")}
-    logging.getLogger("rag.serve").warning("told", extra={"told": told})
+    logging.getLogger("rag.serve").warning("told", extra={"values": told})
     (line,) = lines(written, "rag.serve")
     assert "hunter2" not in str(line)
     assert line["second"] == ['postgresql://***@db/x, "://', "@b"]

@@ -10,7 +10,8 @@ from support.databases import KINDS, file_url
 from rag.core.records import Turn
 from rag.serve import conversations
 from rag.serve.conversations import Conversations
-from rag.serve.feedback import ANSWER, NoAnswerError, Opinions, answer_id
+from rag.serve.database import MissingError
+from rag.serve.feedback import ANSWER, Opinions, answer_id
 
 
 class Hours:
@@ -90,7 +91,7 @@ def test_a_turn_is_rated_with_the_turns_that_it_was_answered_after(
 
 @pytest.mark.parametrize("name", ["", "ans_", "ans_\0", "ans_" + "0" * 24, "ans_" + "0" * 24 + "\n", "\ud800"])
 def test_what_is_no_answer_cannot_be_rated(opinions: Opinions, name: str) -> None:
-    with pytest.raises(NoAnswerError, match="no such answer"):
+    with pytest.raises(MissingError, match="no such answer"):
         opinions.add("ann", name, 1)
 
 
@@ -99,7 +100,7 @@ def test_an_answer_is_rated_by_who_got_it(talks: Conversations, opinions: Opinio
     opinions.keep("ann", alone)
     talks.append("ann", talks.create("ann"), "q", "a", turn)
     for answer in (alone, turn):
-        with pytest.raises(NoAnswerError):
+        with pytest.raises(MissingError):
             opinions.add("bob", answer["id"], 1)
     assert opinions.candidates() == []
 
@@ -116,11 +117,11 @@ def test_an_answer_is_rated_as_long_as_it_is_kept(talks: Conversations, opinions
     hours.now += 800
     opinions.add("ann", turn["id"], 1)
     for gone in (alone, forgotten):
-        with pytest.raises(NoAnswerError):
+        with pytest.raises(MissingError):
             opinions.add("ann", gone["id"], 1)
     hours.now += 1000
     # Not purged yet, expired all the same.
-    with pytest.raises(NoAnswerError):
+    with pytest.raises(MissingError):
         opinions.add("ann", turn["id"], -1)
     assert [one.rating for one in opinions.candidates()] == [1]
 
@@ -160,7 +161,7 @@ def test_of_many_answers_the_newest_of_each_owner_can_be_rated(
         opinions.add("ann", new, 1)
     opinions.add("bob", *kept["bob"], 1)
     for old in kept["ann"][:2]:
-        with pytest.raises(NoAnswerError):
+        with pytest.raises(MissingError):
             opinions.add("ann", old, 1)
 
 
@@ -170,6 +171,6 @@ def test_answers_outside_of_sessions_are_purged(talks: Conversations, opinions: 
     opinions.keep("ann", young := told())
     talks.purge()
     hours.now -= 1
-    with pytest.raises(NoAnswerError):
+    with pytest.raises(MissingError):
         opinions.add("ann", old["id"], 1)
     opinions.add("ann", young["id"], 1)

@@ -15,7 +15,7 @@ from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.records import Query, Sought
 from rag.serve.loaded_bundles import Served
-from rag.serve.retry_limits import RETRIES, KnownQueries, impatient
+from rag.serve.retry_limits import RETRIES, KnownQueries, with_few_retries
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ class Holding:
 
 
 def test_endpoints_are_not_asked_again_and_again_wherever_they_are() -> None:
-    made = impatient(Holding(Holding(OpenAiGenerator("m", retries=5))))
+    made = with_few_retries(Holding(Holding(OpenAiGenerator("m", retries=5))))
     assert made.generator.generator.retries == RETRIES
     assert made.retries == "many"
 
 
 @pytest.mark.parametrize("component", [Holding(OpenAiGenerator("m", retries=RETRIES)), Holding(None), "text", OpenAiGenerator])
 def test_what_is_patient_enough_stays_itself(component: Any) -> None:
-    assert impatient(component) is component
+    assert with_few_retries(component) is component
 
 
 def test_a_question_that_nobody_announced_is_searched_for_as_typed() -> None:

@@ -21,7 +21,7 @@ from rag.core.errors import ServiceError
 from rag.core.records import Reply, Request
 from rag.serve import response_models
 from rag.serve.loaded_bundles import Served
-from rag.serve.request_handler import beating
+from rag.serve.responses import with_heartbeat
 
 WORDS = ["At ", "seven ", "[1]."]
 
@@ -266,7 +266,7 @@ def test_a_stream_that_is_silent_shows_that_it_is_alive() -> None:
 
     async def heard() -> list[bytes]:
         gate, found = asyncio.Event(), []
-        async for piece in beating(slow(gate), 0.001):
+        async for piece in with_heartbeat(slow(gate), 0.001):
             found.append(piece)
             if piece.startswith(b":"):
                 gate.set()

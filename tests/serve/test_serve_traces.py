@@ -14,8 +14,8 @@ from support.span_collector import collecting
 
 from rag.core.errors import ConfigError, MissingExtraError
 from rag.serve import mlflow_traces, otel_spans
-from rag.serve.otel_spans import laid_out
-from rag.serve.request_log import Seen
+from rag.serve.otel_spans import steps_in_time
+from rag.serve.request_log import RequestRecord
 from rag.serve.settings import Settings
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -120,7 +120,7 @@ def test_a_failure_is_marked(bundle: Path, database: Path, monkeypatch: pytest.M
     with collecting() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         app = small_app(bundle, database, timeout=0.01)
-        app.state.desk.conversations.create = lambda owner: threading.Event().wait(0.5)
+        app.state.handler.conversations.create = lambda owner: threading.Event().wait(0.5)
         with TestClient(app, base_url="http://127.0.0.1") as asking:
             assert asking.post("/chat", json={"question": QUESTION}).status_code == 504
         (root,) = collector.spans.values()
@@ -159,10 +159,10 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_steps_follow_one_another_and_end_with_the_request() -> None:
-    seen = Seen("r", "POST", 1_000, {}, ended=10_000, told={"timings": {"search": 2e-6, "generate": 3e-6, "total": 1.0}})
-    assert laid_out(seen) == [("search", 5_000, 7_000), ("generate", 7_000, 10_000)]
-    seen.told = {"timings": {"search": 20e-6, "generate": 3e-6}}
-    assert laid_out(seen) == [("search", 1_000, 10_000), ("generate", 10_000, 10_000)]
+    seen = RequestRecord("r", "POST", 1_000, {}, ended=10_000, response={"timings": {"search": 2e-6, "generate": 3e-6, "total": 1.0}})
+    assert steps_in_time(seen) == [("search", 5_000, 7_000), ("generate", 7_000, 10_000)]
+    seen.response = {"timings": {"search": 20e-6, "generate": 3e-6}}
+    assert steps_in_time(seen) == [("search", 1_000, 10_000), ("generate", 10_000, 10_000)]
 
 
 @pytest.fixture
@@ -212,27 +212,27 @@ def test_mlflow_has_a_trace_of_every_answer_that_is_sampled(
 
 
 def test_a_share_of_the_requests_is_sampled(mlflow_here: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sending, sent = mlflow_traces.Sampled(0.25, log_texts=False), []
-    monkeypatch.setattr(mlflow_traces, "_trace", lambda seen, told, texts: seen.request)
+    sending, sent = mlflow_traces.SampledTraces(0.25, log_texts=False), []
+    monkeypatch.setattr(mlflow_traces, "_trace", lambda seen, response, texts: seen.request)
     monkeypatch.setattr(sending._log, "log", sent.append)
     for number in range(256):
-        sending(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}, told={"question": ""}))
-        sending(Seen(f"{number:02x}{'0' * 22}", "POST", 0, {}))
+        sending(RequestRecord(f"{number:02x}{'0' * 22}", "POST", 0, {}, response={"question": ""}))
+        sending(RequestRecord(f"{number:02x}{'0' * 22}", "POST", 0, {}))
     sending.close()
     assert sent == [f"{number:02x}{'0' * 22}" for number in range(64)]
 
 
 def test_an_mlflow_that_fails_or_is_slow_is_nobodys_trouble(mlflow_here: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sending, go, began = mlflow_traces.Sampled(1.0, log_texts=False), threading.Event(), threading.Event()
+    sending, go, began = mlflow_traces.SampledTraces(1.0, log_texts=False), threading.Event(), threading.Event()
 
     def stuck(trace: Any) -> None:
         began.set()
         go.wait()
         raise OSError("nobody there")
 
-    monkeypatch.setattr(mlflow_traces, "_trace", lambda seen, told, texts: seen.request)
+    monkeypatch.setattr(mlflow_traces, "_trace", lambda seen, response, texts: seen.request)
     monkeypatch.setattr(sending._log, "log", stuck)
-    seen = Seen("0" * 24, "POST", 0, {}, told={})
+    seen = RequestRecord("0" * 24, "POST", 0, {}, response={})
     sending(seen)
     began.wait()
     for _ in range(mlflow_traces.WAITING + 10):
@@ -245,4 +245,4 @@ def test_an_mlflow_that_fails_or_is_slow_is_nobodys_trouble(mlflow_here: str, mo
 def test_traces_need_to_know_which_mlflow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     with pytest.raises(ConfigError, match=r"RAG_TRACE_SHARE.*MLFLOW_TRACKING_URI is not set"):
-        mlflow_traces.Sampled(Settings(trace_share=0.1).trace_share, log_texts=False)
+        mlflow_traces.SampledTraces(Settings(trace_share=0.1).trace_share, log_texts=False)
