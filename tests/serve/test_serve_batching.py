@@ -253,7 +253,13 @@ def test_a_question_fails_alone_where_two_threads_search(pipeline: Pipeline) -> 
     batcher = Batcher(replace(pipeline, embedder=Failing()))
     outcomes = asyncio.run(asyncio.wait_for(ask(batcher), SOON))
     batcher.close()
-    assert [type(outcome) for outcome in outcomes] == [SearchResult, ZeroDivisionError, SearchResult, ZeroDivisionError, SearchResult]
+    assert [type(outcome) for outcome in outcomes] == [
+        SearchResult,
+        ZeroDivisionError,
+        SearchResult,
+        ZeroDivisionError,
+        SearchResult,
+    ]
 
 
 def test_several_event_loops_may_ask(pipeline: Pipeline) -> None:

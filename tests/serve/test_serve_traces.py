@@ -159,7 +159,9 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_steps_follow_one_another_and_end_with_the_request() -> None:
-    seen = RequestRecord("r", "POST", 1_000, {}, ended=10_000, response={"timings": {"search": 2e-6, "generate": 3e-6, "total": 1.0}})
+    seen = RequestRecord(
+        "r", "POST", 1_000, {}, ended=10_000, response={"timings": {"search": 2e-6, "generate": 3e-6, "total": 1.0}}
+    )
     assert steps_in_time(seen) == [("search", 5_000, 7_000), ("generate", 7_000, 10_000)]
     seen.response = {"timings": {"search": 20e-6, "generate": 3e-6}}
     assert steps_in_time(seen) == [("search", 1_000, 10_000), ("generate", 10_000, 10_000)]
