@@ -9,9 +9,9 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 from support.chromium import CONTRAST
-from support.page_server import FERRY, LEAVE, Opened, Served, say, sealed
-from support.running_server import key_of, running
+from support.page_server import FERRY, LEAVE, Opened, PageServer, say, sealed
 from support.scripted_server import serving
+from support.servers import key_of, running
 
 Open = Callable[..., Opened]
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -24,7 +24,7 @@ NAMELESS = """() => [...document.querySelectorAll("button, input, select, textar
   .map(one => one.outerHTML.slice(0, 100))"""
 
 
-def test_the_page_holds_nothing_inline_and_is_served_with_a_policy(server: Served) -> None:
+def test_the_page_holds_nothing_inline_and_is_served_with_a_policy(server: PageServer) -> None:
     found = httpx.get(server.url, timeout=60)
     assert "default-src 'self'" in found.headers["content-security-policy"]
     assert "unsafe" not in found.headers["content-security-policy"]
@@ -54,7 +54,7 @@ def test_no_file_of_the_page_is_long() -> None:
     assert {name: len(text.splitlines()) for name, text in SHIPPED.items() if len(text.splitlines()) > 250} == {}
 
 
-def test_a_key_is_asked_for_and_kept_in_the_tab(keyed: Served, opened: Open) -> None:
+def test_a_key_is_asked_for_and_kept_in_the_tab(keyed: PageServer, opened: Open) -> None:
     found = opened(keyed, wait=False)
     dialog = found.page.get_by_role("dialog")
     expect(dialog.get_by_label("Key", exact=True)).to_be_focused()
@@ -73,7 +73,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(keyed: Served, opened: Open) -> 
     assert found.page.evaluate("Object.keys(localStorage).length + document.cookie.length") == 0
 
 
-def test_without_a_key_the_page_says_so_and_asks_again(keyed: Served, opened: Open) -> None:
+def test_without_a_key_the_page_says_so_and_asks_again(keyed: PageServer, opened: Open) -> None:
     found = opened(keyed, wait=False)
     found.page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     nowhere = found.page.locator(".nowhere")
@@ -88,7 +88,7 @@ def test_without_a_key_the_page_says_so_and_asks_again(keyed: Served, opened: Op
 
 def test_thumbs_become_candidates_for_golden_questions(page: Opened) -> None:
     page.server.plays(say("At eight [1]."))
-    opinions = page.server.running.opinions
+    opinions = page.server.server.opinions
     before = {one.answer for one in opinions.candidates()}
     turn = page.ask(FERRY)
     bad = turn.get_by_role("button", name="A bad answer")
@@ -107,7 +107,7 @@ def test_thumbs_become_candidates_for_golden_questions(page: Opened) -> None:
 def test_a_rating_that_was_not_taken_says_so(page: Opened) -> None:
     page.server.plays(say("At eight [1]."))
     turn = page.ask(FERRY)
-    page.server.running.conversations.forget(
+    page.server.server.conversations.forget(
         "anyone", page.page.evaluate("Object.values(JSON.parse(sessionStorage['assay.sessions']))[0]")
     )
     good = turn.get_by_role("button", name="A good answer")
@@ -254,9 +254,9 @@ def test_with_forced_colours_a_quote_and_what_is_chosen_still_differ(opened: Ope
 def test_a_bundle_that_only_searches_shows_what_it_found(tmp_path: Path, opened: Open) -> None:
     with (
         serving(say("Nobody asks.")) as script,
-        running(sealed(tmp_path / "one", None), f"sqlite:///{tmp_path / 'serve.db'}", ()) as server,
+        running([sealed(tmp_path / "one", None)], tmp_path / "serve.db") as server,
     ):
-        turn = opened(Served(server, script)).ask(FERRY)
+        turn = opened(PageServer(server.url, script, server)).ask(FERRY)
         assert turn.locator(".declined").inner_text() == "This pipeline only searches. What it found:"
         assert turn.locator(".sources li").count() == 3
         assert script.asked == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
-from support.page_server import Served
+from support.page_server import PageServer
 
 PIECES = [
     "# ", "## Title", "\n", "\n\n", "- ", "12. ", "* ", "|", "|---|", "| a | b |", "```", "~~~", "`", "``", "**", "*",
@@ -43,7 +43,7 @@ SHOW = """async ([text, marks, site]) => {
 
 
 @pytest.fixture(scope="module")
-def shown(server: Served, browser: Any) -> Iterator[Callable[..., dict[str, Any]]]:
+def shown(server: PageServer, browser: Any) -> Iterator[Callable[..., dict[str, Any]]]:
     page: Page = browser.new_page()
     page.goto(server.url)
     page.wait_for_selector("html[data-ready]", state="attached")
@@ -61,7 +61,7 @@ def plain(text: str) -> str:
     return "".join(letter for letter in text if letter.isalnum())
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(TEXTS, st.booleans())
 def test_every_letter_stands_where_the_text_has_it(shown: Callable[..., dict[str, Any]], text: str, site: bool) -> None:
     told = shown(text, site=site)
@@ -74,7 +74,7 @@ def test_every_letter_stands_where_the_text_has_it(shown: Callable[..., dict[str
     assert told["round"]
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(TEXTS, st.integers(0, 60), st.integers(0, 60), st.booleans())
 def test_what_is_marked_is_what_was_asked_for(
     shown: Callable[..., dict[str, Any]], text: str, start: int, length: int, site: bool

@@ -43,7 +43,7 @@ def test_a_question_follows_up_unless_it_is_to_stand_alone(page: Opened) -> None
 
 
 def test_a_pipeline_that_searches_for_what_is_typed_says_so_before_a_follow_up(tmp_path: Path, opened: Open) -> None:
-    with page_server(tmp_path, beside=("queries=carry_over",)) as server:
+    with page_server(tmp_path, second=("queries=carry_over",)) as server:
         server.plays(say(ANSWER))
         found = opened(server)
         alone = found.page.locator("#alone")
@@ -87,7 +87,7 @@ def test_a_new_conversation_is_forgotten_by_the_server_too(page: Opened) -> None
 def test_a_conversation_that_has_expired_begins_anew_and_says_so(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     page.ask(LEAVE)
-    conversations = page.server.running.conversations
+    conversations = page.server.server.conversations
     session = page.page.evaluate(SESSION)
     conversations.forget("anyone", session)
     turn = page.ask("And when are they taken?")
