@@ -43,6 +43,6 @@ def chromium() -> Iterator[Browser]:
     """A browser that ends with the block."""
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1", "--disable-extensions", "--disable-background-networking"])
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 from support import scripted_server
 from support.scripted_server import Exchange, Script, Step
 from support.servers import Server, running
@@ -132,6 +133,20 @@ class Opened:
     server: PageServer
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+
+    def handlers(self) -> dict[str, Any]:
+        """The listeners of the tab by event."""
+        return {"console": self._note_console, "pageerror": self._note_error, "request": self._note_request}
+
+    def _note_console(self, line: ConsoleMessage) -> None:
+        if line.type in ("error", "warning"):
+            self.errors.append(line.text)
+
+    def _note_error(self, error: Exception) -> None:
+        self.errors.append(str(error))
+
+    def _note_request(self, request: Request) -> None:
+        self.requests.append(request.url)
 
     def ask(self, question: str, wait: bool = True) -> Locator:
         """Type a question and press Enter; return its turn, by default when it is done."""

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from support.chromium import chromium
 from support.page_server import Opened, PageServer, page_server
 
@@ -40,31 +39,51 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def shared_page(browser: Browser) -> Iterator[Page]:
+    """A tab that the tests of a file share: a new one takes a second of processor time."""
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
-def opened(browser: Browser, server: PageServer) -> Iterator[Callable[..., Opened]]:
-    """Open the page of a server; an error of its scripts, or a request to another host, fails the test."""
-    contexts, pages = [], []
+def opened(browser: Browser, shared_page: Page, server: PageServer) -> Iterator[Callable[..., Opened]]:
+    """Open the page of a server; an error of its scripts, or a request to another host, fails the test.
+
+    The first page without options is in the shared tab, with empty storage. All others have a context of their own.
+    """
+    contexts, pages = [], list[Opened]()
 
     def open_page(at: PageServer = server, wait: bool = True, **options: object) -> Opened:
-        context = browser.new_context(**options)  # type: ignore[arg-type]
-        contexts.append(context)
-        found = Opened(context.new_page(), at)
+        if options or pages:
+            contexts.append(browser.new_context(**options))  # type: ignore[arg-type]
+            tab = contexts[-1].new_page()
+        else:
+            tab = shared_page
+            tab.goto(f"{at.url}/healthz")
+            tab.evaluate("sessionStorage.clear()")
+        found = Opened(tab, at)
         pages.append(found)
-        found.page.on("console", lambda line: found.errors.append(line.text) if line.type in ("error", "warning") else None)
-        found.page.on("pageerror", lambda error: found.errors.append(str(error)))
-        found.page.on("request", lambda request: found.requests.append(request.url))
-        found.page.set_default_timeout(60_000)
-        found.page.goto(at.url)
+        for event, handler in found.handlers().items():
+            tab.on(event, handler)
+        tab.set_default_timeout(60_000)
+        tab.goto(at.url)
         if wait:
-            found.page.wait_for_selector("html[data-ready]", state="attached")
+            tab.wait_for_selector("html[data-ready]", state="attached")
         return found
 
     yield open_page
+    shared_page.unroute_all()
     for context in contexts:
         context.close()
     for found in pages:
+        if found.page is shared_page:
+            shared_page.goto("about:blank")
+            for event, handler in found.handlers().items():
+                shared_page.remove_listener(event, handler)
         assert [error for error in found.errors if not any(known in error for known in LEFT_OUT)] == []
-        assert [url for url in found.requests if not url.startswith((found.server.url, "data:"))] == []
+        assert [url for url in found.requests if not url.startswith((found.server.url, "data:", "about:"))] == []
 
 
 @pytest.fixture
@@ -73,8 +92,8 @@ def page(opened: Callable[..., Opened]) -> Opened:
     return opened()
 
 
-@pytest.fixture
-def keyed(tmp_path: Path) -> Iterator[PageServer]:
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
     """A server that needs a key."""
-    with page_server(tmp_path, owners=("ada",)) as found:
+    with page_server(tmp_path_factory.mktemp("keyed"), owners=("ada",)) as found:
         yield found
