@@ -93,7 +93,7 @@ def test_thumbs_become_candidates_for_golden_questions(page: Opened) -> None:
     turn = page.ask(FERRY)
     bad = turn.get_by_role("button", name="A bad answer")
     bad.click()
-    expect(turn.locator(".told")).to_have_text("Noted. A reviewer can make a golden question of it.")
+    expect(turn.locator(".noted")).to_have_text("Noted. A reviewer can make a golden question of it.")
     assert bad.get_attribute("aria-pressed") == "true"
     (rated,) = [one for one in opinions.candidates() if one.answer not in before]
     assert (rated.rating, rated.comment, rated.told["question"]) == (-1, "", FERRY)
@@ -112,7 +112,7 @@ def test_a_rating_that_was_not_taken_says_so(page: Opened) -> None:
     )
     good = turn.get_by_role("button", name="A good answer")
     good.click()
-    expect(turn.locator(".told.problem")).to_contain_text("no longer kept")
+    expect(turn.locator(".noted.problem")).to_contain_text("no longer kept")
     assert good.get_attribute("aria-pressed") == "false"
 
 
@@ -156,7 +156,7 @@ def test_all_text_can_be_read_and_everything_has_a_name(scheme: str, opened: Ope
     found.server.plays(say("I don't know."))
     found.ask(LEAVE)
     turn.locator(".thumb").last.click()
-    turn.locator(".told:not(:empty)").wait_for()
+    turn.locator(".noted:not(:empty)").wait_for()
     for tab in ("Document", "Passages", "Checks", "Prompt", "Cost"):
         if tab == "Document":
             turn.locator(".cite").click()
