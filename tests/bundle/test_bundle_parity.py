@@ -16,8 +16,8 @@ import pytest
 import yaml
 from support.command_line import verb
 from support.forged_bundles import resealed
-from support.servers import key_of, running
 from support.scripted_server import answer, say, serving
+from support.servers import key_of, running
 from support.small_set import write_golden
 from support.swept_trial import sweep, trials
 

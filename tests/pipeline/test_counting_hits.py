@@ -23,8 +23,8 @@ from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.steps import select
 from rag.pipeline.passage_fates import passage_fates
+from rag.pipeline.steps import select
 
 GIVEN = [
     "dataset=native",

@@ -86,12 +86,12 @@ def test_a_trace_has_the_fate_of_every_passage(server: Server) -> None:
 
 
 def test_a_search_can_be_restricted(server: Server) -> None:
-    def found(**within: Any) -> set[str]:
+    def documents_found(**within: Any) -> set[str]:
         return {one["doc_id"] for one in server.payload("/search", question=QUESTION, k=9, within=within)["passages"]}
 
-    assert found(documents=["bus.md", "winter.md"]) == {"bus.md", "winter.md"}
-    assert found(sections=["Winter"]) == {"winter.md"}
-    assert found(documents=[]) == set()
+    assert documents_found(documents=["bus.md", "winter.md"]) == {"bus.md", "winter.md"}
+    assert documents_found(sections=["Winter"]) == {"winter.md"}
+    assert documents_found(documents=[]) == set()
 
 
 def test_an_answer_can_be_restricted_to_a_selection(server: Server) -> None:

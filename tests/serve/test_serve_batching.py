@@ -75,7 +75,7 @@ async def begun(batcher: Batcher, gate: Gate) -> "asyncio.Future[SearchResult]":
     return first
 
 
-async def behind(batcher: Batcher, gate: Gate, queries: Sequence[Query], scopes: Sequence[Scope] = ()) -> list[Any]:
+async def outcomes_of(batcher: Batcher, gate: Gate, queries: Sequence[Query], scopes: Sequence[Scope] = ()) -> list[Any]:
     """Outcomes of questions that all wait while the first one is searched for."""
     first = await begun(batcher, gate)
     restricted = [*scopes, *[Scope()] * (len(queries) - len(scopes))]
@@ -89,7 +89,7 @@ async def behind(batcher: Batcher, gate: Gate, queries: Sequence[Query], scopes:
 
 def test_waiting_questions_are_searched_for_together_in_their_order(pipeline: Pipeline) -> None:
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        await behind(batcher, gate, queries_of(*"abcde"))
+        await outcomes_of(batcher, gate, queries_of(*"abcde"))
 
     assert gated(pipeline, ask, most=3).batches == [["first"], ["a", "b", "c"], ["d", "e"]]
 
@@ -98,7 +98,7 @@ def test_each_question_gets_the_result_of_a_search_alone(pipeline: Pipeline) -> 
     queries = queries_of("When does the ferry leave?", "What does a bus ticket cost?", "Do dogs pay?", "zzz") * 5
 
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        for query, found in zip(queries, await behind(batcher, gate, queries), strict=True):
+        for query, found in zip(queries, await outcomes_of(batcher, gate, queries), strict=True):
             alone = pipeline.trace(query)
             assert found.trace.selected.row(0) == alone.selected.row(0)
             assert found.trace.sought == alone.sought
@@ -113,7 +113,7 @@ def test_a_question_with_a_scope_is_searched_for_alone_in_its_turn(pipeline: Pip
     scopes = [Scope(), Scope(documents=("bus.md",)), Scope(), Scope()]
 
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        for scope, found in zip(scopes, await behind(batcher, gate, queries_of(*["the ferry"] * 4), scopes), strict=True):
+        for scope, found in zip(scopes, await outcomes_of(batcher, gate, queries_of(*["the ferry"] * 4), scopes), strict=True):
             names = {hit.chunk.span.doc_id for hit in found.pipeline.contexts(found.trace)}
             assert (names == {"bus.md"}) == (not scope.everything)
 
@@ -124,7 +124,7 @@ def test_a_question_fails_alone(pipeline: Pipeline) -> None:
     nowhere = Scope(documents=("nowhere.md",))
 
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        outcomes = await behind(batcher, gate, queries_of("wrong", "good", "broken", "other"), [nowhere])
+        outcomes = await outcomes_of(batcher, gate, queries_of("wrong", "good", "broken", "other"), [nowhere])
         assert isinstance(outcomes[0], UserError)
         assert [type(outcome) for outcome in outcomes[1:]] == [SearchResult, ZeroDivisionError, SearchResult]
         assert isinstance(await batcher.search_with_steps(Query("q", "afterwards")), SearchResult)

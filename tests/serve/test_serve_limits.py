@@ -60,16 +60,16 @@ def test_a_key_beyond_its_rate_waits_for_retry_after() -> None:
     app = guarded(echo, clock, keys=TWO_KEYS, rate=6, burst=3)
 
     async def asking(client: httpx.AsyncClient) -> list[tuple[int, str | None]]:
-        async def one(key: str = ALICE) -> tuple[int, str | None]:
+        async def response_to(key: str = ALICE) -> tuple[int, str | None]:
             found = await client.post("/ask", headers=bearer(key))
             return found.status_code, found.headers.get("retry-after")
 
-        first = [await one() for _ in range(4)]
-        other = await one(BOB)
+        first = [await response_to() for _ in range(4)]
+        other = await response_to(BOB)
         clock.now += 9
-        early = await one()
+        early = await response_to()
         clock.now += 1
-        return [*first, other, early, await one(), await one()]
+        return [*first, other, early, await response_to(), await response_to()]
 
     ok = (200, None)
     assert talk(app, asking) == [ok, ok, ok, (429, "10"), ok, (429, "1"), ok, (429, "10")]
@@ -103,7 +103,7 @@ def test_requests_beyond_workers_and_queue_are_refused() -> None:
     app = guarded(slow, workers=2, queue=3)
 
     async def crowd(client: httpx.AsyncClient) -> list[int]:
-        async def one() -> int:
+        async def response_to() -> int:
             found = await client.post("/ask")
             if found.status_code == 503:
                 assert found.headers["retry-after"] == "1"
@@ -117,7 +117,7 @@ def test_requests_beyond_workers_and_queue_are_refused() -> None:
             return found.status_code
 
         refused: list[int] = []
-        return sorted(await asyncio.gather(*(one() for _ in range(9))))
+        return sorted(await asyncio.gather(*(response_to() for _ in range(9))))
 
     assert talk(app, crowd) == [200] * 5 + [503] * 4
 

@@ -33,7 +33,7 @@ def attributes(span: Span) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
 
 
-def one(spans: Spans, prefix: str) -> Span:
+def span_named(spans: Spans, prefix: str) -> Span:
     """The only span whose name begins so."""
     (span,) = (span for name, span in spans.items() if name.startswith(prefix))
     return span
@@ -58,7 +58,7 @@ def sent(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Spans:
 
 
 def test_a_question_becomes_spans_below_those_of_the_client(sent: Spans) -> None:
-    root, retrieval, chat = sent["POST /chat"], one(sent, "retrieval "), one(sent, "chat ")
+    root, retrieval, chat = sent["POST /chat"], span_named(sent, "retrieval "), span_named(sent, "chat ")
     assert (root.trace_id.hex(), root.parent_span_id.hex()) == tuple(PARENT.split("-")[1:3])
     assert root.kind == Span.SPAN_KIND_SERVER
     assert retrieval.parent_span_id == chat.parent_span_id == root.span_id
@@ -77,14 +77,14 @@ def test_spans_are_nested_in_time(sent: Spans) -> None:
 
 
 def test_attributes_have_the_names_of_opentelemetry(sent: Spans) -> None:
-    root, retrieval = attributes(sent["POST /chat"]), attributes(one(sent, "retrieval "))
+    root, retrieval = attributes(sent["POST /chat"]), attributes(span_named(sent, "retrieval "))
     expected = {"http.request.method": "POST", "http.route": "/chat", "http.response.status_code": 200, "user.name": "alice"}
     assert expected.items() <= root.items()
     assert retrieval["gen_ai.operation.name"] == "retrieval"
     assert retrieval["gen_ai.data_source.id"] == root["assay.bundle"]
-    chat = attributes(one(sent, "chat "))
+    chat = attributes(span_named(sent, "chat "))
     assert chat["gen_ai.operation.name"] == "chat"
-    assert one(sent, "chat ") == sent[f"chat {chat['gen_ai.request.model']}"]
+    assert span_named(sent, "chat ") == sent[f"chat {chat['gen_ai.request.model']}"]
     assert chat["gen_ai.response.id"].startswith("ans_")
     assert chat["gen_ai.conversation.id"]
     assert (chat["gen_ai.usage.input_tokens"], chat["gen_ai.usage.output_tokens"]) == (0, 0)
@@ -97,7 +97,7 @@ def test_spans_hold_no_text_and_no_key(sent: Spans) -> None:
 
 def test_spans_hold_texts_with_log_texts(bundle: Path, tmp_path: Path) -> None:
     sent = spans_of(bundle, tmp_path, log_texts=True)
-    chat, retrieval = attributes(one(sent, "chat ")), attributes(one(sent, "retrieval "))
+    chat, retrieval = attributes(span_named(sent, "chat ")), attributes(span_named(sent, "retrieval "))
     (asked,) = json.loads(chat["gen_ai.input.messages"])
     assert asked == {"role": "user", "parts": [{"type": "text", "content": QUESTION}]}
     assert json.loads(chat["gen_ai.output.messages"])[0]["finish_reason"] == "stop"
