@@ -14,35 +14,29 @@ State = tuple[object, ...]
 
 
 @asynccontextmanager
-async def reloading(served: Served) -> AsyncIterator[None]:
-    """Reload at SIGHUP, and watch the files if that is configured, inside the block."""
-    loop, due = asyncio.get_running_loop(), asyncio.Event()
+async def reloading(served: Served, every: float = 1.0) -> AsyncIterator[None]:
+    """Reload at SIGHUP inside the block; with `watch`, also when a source has changed, checked every so many seconds."""
+    due = asyncio.Event()
     with suppress(ValueError, RuntimeError, NotImplementedError):  # only a main thread gets signals, and not on Windows
-        loop.add_signal_handler(signal.SIGHUP, due.set)
-    tasks = [asyncio.create_task(_refreshing(served, due))]
-    if served.watch:
-        tasks.append(asyncio.create_task(watching(served, due)))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, due.set)
+    task = asyncio.create_task(_reload_when_due(served, due, every if served.watch else None))
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
+        task.cancel()
 
 
-async def _refreshing(served: Served, due: asyncio.Event) -> None:
-    while await due.wait():
-        due.clear()
-        await run_in_threadpool(served.refresh)
-
-
-async def watching(served: Served, due: asyncio.Event, every: float = 1.0) -> None:
-    """Set `due` when a source has changed; sources are checked every so many seconds."""
-    known = _states(served)
+async def _reload_when_due(served: Served, due: asyncio.Event, every: float | None) -> None:
+    known = _states(served) if every else []
     while True:
-        await asyncio.sleep(every)
-        if (current := _states(served)) != known:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(due.wait(), every)
+        if every and (current := _states(served)) != known:
             known = current
             due.set()
+        if due.is_set():
+            due.clear()
+            await run_in_threadpool(served.refresh)
 
 
 def _states(served: Served) -> list[State]:

@@ -10,7 +10,7 @@ from rag.core.errors import ConfigError
 from rag.serve.logs import FAILURES
 from rag.serve.otel_spans import SEARCHING, steps_in_time
 from rag.serve.request_log import RequestRecord
-from rag.tracking.request_traces import RequestTrace, Step, TraceLog
+from rag.tracking.request_traces import Step, TraceLog
 
 VARIABLE = "MLFLOW_TRACKING_URI"
 WAITING = 256
@@ -57,7 +57,7 @@ class SampledTraces:
     def _work(self) -> None:
         while (record := self._waiting.get()) is not None:
             try:
-                self._log.log(_trace(record, record.response or {}, self._log_texts))
+                self._log.log(**_trace(record, record.response or {}, self._log_texts))
             except Exception as error:  # After any error, the next trace is tried as well.
                 _log_loss(record, type(error).__name__)
         self._log.flush()
@@ -67,18 +67,18 @@ def _log_loss(record: RequestRecord, error: str) -> None:
     FAILURES.warning("a trace is lost", extra={"values": {"request": record.request, "error": error}})
 
 
-def _trace(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> RequestTrace:
-    return RequestTrace(
-        name=f"{record.method} {record.route}",
-        inputs={"question": response["question"]} if texts else {"characters": len(response["question"])},
-        outputs=_outputs(response, texts),
-        attributes=_attributes(record, response),
-        tags={"assay.bundle": response["bundle"], "assay.model": response["model"]},
-        metadata={"mlflow.trace.user": record.owner or "", "mlflow.trace.session": response.get("session") or ""},
-        began=record.began,
-        ended=max(record.ended, record.began + 1),
-        steps=tuple(Step(name, _kind(name), began, ended) for name, began, ended in steps_in_time(record)),
-    )
+def _trace(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
+    """The arguments of TraceLog.log."""
+    root = {
+        "name": f"{record.method} {record.route}",
+        "inputs": {"question": response["question"]} if texts else {"characters": len(response["question"])},
+        "attributes": _attributes(record, response),
+        "tags": {"assay.bundle": response["bundle"], "assay.model": response["model"]},
+        "metadata": {"mlflow.trace.user": record.owner or "", "mlflow.trace.session": response.get("session") or ""},
+        "start_time_ns": record.began,
+    }
+    steps = [Step(name, _kind(name), began, ended) for name, began, ended in steps_in_time(record)]
+    return {"root": root, "steps": steps, "outputs": _outputs(response, texts), "ended": max(record.ended, record.began + 1)}
 
 
 def _kind(step: str) -> str:

@@ -11,20 +11,13 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from support.databases import KINDS, Postgres, file_url, postgres
+from support.databases import KINDS, file_url
 from support.servers import Server, running
 
 from rag.serve import database
 
 LONG = "When does the ferry to Holm leave? " + "And tell me why. " * 400
 """It needs more room than a page has left."""
-
-
-@pytest.fixture(scope="module")
-def crashing() -> Iterator[Postgres]:
-    """A server of its own, which these tests kill."""
-    with postgres() as found:
-        yield found
 
 
 @pytest.fixture(params=KINDS)
@@ -34,7 +27,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("crashing").fresh()
+    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("database_server").fresh()
 
 
 @pytest.fixture
@@ -156,7 +149,7 @@ def test_a_database_that_was_killed_comes_back(
         with moved(tmp_path / "serve.db"):
             down(client, session)
     else:
-        server = request.getfixturevalue("crashing")
+        server = request.getfixturevalue("database_server")
         server.crash()
         down(client, session)
         server.start()

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from support.servers import PATIENT, ServerProcess, address_of, serving_process
 from support.small_server import ALICE, BOB, CANARY, QUESTION, TWO_KEYS, bearer
-from support.span_collector import collecting
+from support.span_collector import Collector, collecting
 
 BEGUN = b"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"
 """A request whose body has not ended."""
@@ -27,6 +27,7 @@ class Attacked:
     """A server process and its resources."""
 
     server: ServerProcess
+    collector: Collector
 
     @property
     def proc(self) -> Path:
@@ -55,8 +56,10 @@ class Attacked:
 def attacked(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     """A process that may open 256 file descriptors, and waits half a second for a request."""
     folder = tmp_path_factory.mktemp("attacked")
-    with serving_process(bundle, folder, descriptors=256, RAG_PATIENCE="0.5") as server:
-        yield Attacked(server)
+    with collecting() as collector:
+        settings = {"RAG_PATIENCE": "0.5", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+        with serving_process(bundle, folder, descriptors=256, **settings) as server:
+            yield Attacked(server, collector)
 
 
 def flood(connection: socket.socket, piece: bytes, most: int) -> None:
@@ -158,12 +161,10 @@ def test_a_long_body_without_a_key_gets_its_answer(attacked: Attacked) -> None:
         assert refused.status_code == 401
 
 
-def test_a_process_writes_no_text_and_no_key(bundle: Path, tmp_path: Path) -> None:
-    with (
-        collecting() as collector,
-        serving_process(bundle, tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url) as server,
-        httpx.Client(base_url=server.url, timeout=PATIENT, headers=bearer(ALICE)) as client,
-    ):
+def test_a_process_writes_no_text_and_no_key_until_it_ends(attacked: Attacked) -> None:
+    server, collector = attacked.server, attacked.collector
+    server.log_lines()  # those of the tests before this one, which is the last: it ends the process
+    with httpx.Client(base_url=server.url, timeout=PATIENT, headers=bearer(ALICE)) as client:
         asked = {"question": f"{QUESTION} {CANARY}"}
         for path in ("/ask", "/search", "/chat"):
             assert client.post(path, json=asked).status_code == 200
@@ -173,11 +174,12 @@ def test_a_process_writes_no_text_and_no_key(bundle: Path, tmp_path: Path) -> No
         assert client.post("/ask", json=asked, headers=bearer("sk-assay-" + CANARY)).status_code == 401
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENT) == 0
-        lines, printed = server.log_lines(), server.process.stdout.read()  # type: ignore[union-attr]
+    lines, printed = server.log_lines(), server.process.stdout.read()  # type: ignore[union-attr]
     routes = [line["route"] for line in lines if line["log"] == "rag.serve.requests"]
     assert sorted(routes) == ["-", "/ask", "/ask", "/chat", "/documents/{doc_id:path}", "/search"]
     sent = "\n".join(str(span) for span in collector.spans.values())
     assert "POST /chat" in sent
-    everything = ((tmp_path / "errors").read_text("utf-8") + printed + sent).lower()
+    server.errors.seek(0)
+    everything = (server.errors.read() + printed + sent).lower()
     for secret in (CANARY, "ferry", ALICE, BOB, *(known for _, known in TWO_KEYS.entries)):
         assert secret.lower() not in everything

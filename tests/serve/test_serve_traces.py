@@ -199,7 +199,7 @@ def test_mlflow_has_a_trace_of_every_sampled_answer(
 def sending(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Make a sender of a share of the traces, which passes ids of requests to a function instead of MLflow."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///unused.db")
-    monkeypatch.setattr(mlflow_traces, "_trace", lambda record, response, texts: record.request)
+    monkeypatch.setattr(mlflow_traces, "_trace", lambda record, response, texts: {"request": record.request})
 
     def make(share: float, log: Any) -> mlflow_traces.SampledTraces:
         sender = mlflow_traces.SampledTraces(share, log_texts=False)
@@ -211,7 +211,7 @@ def sending(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_a_share_of_the_requests_is_sampled(sending: Any) -> None:
     sent: list[str] = []
-    sender, ids = sending(0.25, sent.append), [f"{number:02x}{'0' * 22}" for number in range(256)]
+    sender, ids = sending(0.25, lambda request: sent.append(request)), [f"{number:02x}{'0' * 22}" for number in range(256)]
     for request in ids:
         sender(RequestRecord(request, "POST", 0, {}, response={"question": ""}))
         sender(RequestRecord(request, "POST", 0, {}))
@@ -222,7 +222,7 @@ def test_a_share_of_the_requests_is_sampled(sending: Any) -> None:
 def test_an_mlflow_that_fails_or_is_slow_breaks_nothing(sending: Any) -> None:
     go, began = threading.Event(), threading.Event()
 
-    def stuck(trace: Any) -> None:
+    def stuck(request: str) -> None:
         began.set()
         go.wait()
         raise OSError("refused")
