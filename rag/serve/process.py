@@ -88,6 +88,6 @@ def bound(settings: Settings) -> socket.socket:
         listening.bind((settings.host.strip("[]"), settings.port))
     except OSError as error:
         listening.close()
-        what = f"{settings.host}:{settings.port} cannot be had ({error.strerror or error})"
-        raise ConfigError("address", what, "choose another with --port, or end what listens there") from error
+        what = f"{settings.host}:{settings.port} cannot be used ({error.strerror or error})"
+        raise ConfigError("address", what, "choose another port with --port, or end the process that listens there") from error
     return listening

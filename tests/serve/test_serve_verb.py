@@ -56,7 +56,7 @@ def test_a_bundle_that_does_not_answer_as_measured_is_refused(own_bundle: Path, 
 def test_a_taken_address_is_refused_before_anything_is_opened(rag: Verb, tmp_path: Path, bundle: Path) -> None:
     with running([bundle], tmp_path / "serve.db") as server:
         said = rag("serve", str(tmp_path / "nothing"), "--port", str(httpx.URL(server.url).port))
-    assert (said.code, "cannot be had" in said.err) == (2, True)
+    assert (said.code, "cannot be used" in said.err) == (2, True)
 
 
 def test_a_missing_bundle_is_refused(rag: Verb, tmp_path: Path) -> None:
