@@ -48,9 +48,7 @@ def test_a_closed_book_without_turns_or_instruction() -> None:
     assert [message["role"] for message in script.asked[0]["messages"]] == ["user"]
 
 
-@pytest.mark.parametrize(
-    ("change", "where"), [({"prompt": "Q"}, "prompt"), ({"turns": -1}, "turns"), ({"generator": 3}, "generator")]
-)
+@pytest.mark.parametrize(("change", "where"), [({"prompt": "Q"}, "prompt"), ({"turns": -1}, "turns")])
 def test_what_is_no_closed_book(change: dict[str, object], where: str) -> None:
     given = {"generator": ExtractiveGenerator(), "instruction": "", "prompt": "{question}"} | change
     with pytest.raises(ConfigError, match=rf"generator\.{where}: "):

@@ -269,7 +269,7 @@ def test_a_key_that_no_header_can_carry(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_official_address_gets_the_new_name_of_the_limit() -> None:
-    assert "max_completion_tokens" in OpenAiGenerator("tiny")._asked(request())["extra_body"]
+    assert "max_completion_tokens" in OpenAiGenerator("tiny")._body(request())["extra_body"]
 
 
 def test_fingerprints() -> None:

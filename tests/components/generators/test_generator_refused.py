@@ -4,7 +4,7 @@ import pytest
 from support.scripted_server import Exchange, Script, Step, empty, error, say, send, serving, stream, too_long, wrong_key
 
 from rag.components.generators.openai import OpenAiGenerator
-from rag.components.generators.service import for_good
+from rag.components.generators.service import permanent_refusal
 from rag.core.errors import RefusalError, ServiceError
 from rag.core.records import Message, Query, Reply, Request
 
@@ -108,5 +108,5 @@ def test_what_is_sent_is_what_a_reply_is_kept_under(monkeypatch: pytest.MonkeyPa
         (413, None, True),
     ],
 )
-def test_what_is_for_good(status: int, body: object, found: bool) -> None:
-    assert bool(for_good(status, body, "")) == found
+def test_what_is_permanent_refusal(status: int, body: object, found: bool) -> None:
+    assert bool(permanent_refusal(status, body, "")) == found

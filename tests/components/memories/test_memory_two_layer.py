@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from rag.components.memories.statements import content_of
 from rag.components.memories.two_layer import TwoLayerMemory
 from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled, Turn
@@ -68,10 +69,10 @@ def test_a_name_with_a_possessive_ending_is_that_name_and_a_shortened_word_is_no
 def test_scores_are_weighted_means() -> None:
     made = memory(topic=2, freshness=1, importance=1, half_life=4)
     turn = Turn("user", "pump oil Holm")
-    from rag.components.memories.statements import said
-
     # Topic 1/3 (of pump, oil, holm), freshness 1/2 after 4 messages, importance 1/3.
-    assert made._score(turn, said(turn.text, "english"), frozenset({"pump"}), 4) == pytest.approx((2 / 3 + 1 / 2 + 1 / 3) / 4)
+    assert made._score(turn, content_of(turn.text, "english"), frozenset({"pump"}), 4) == pytest.approx(
+        (2 / 3 + 1 / 2 + 1 / 3) / 4
+    )
 
 
 def test_a_message_fades_sentence_by_sentence() -> None:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.components.prompts.sections import SECTIONS, SectionPrompt
-from rag.components.prompts.templates import fill, named
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Material, Message, Query, Recalled, Turn
+from rag.core.text.templates import fill, placeholders
 
 SMALL: dict[str, Any] = {"instruction": "Be brief.", "context": "Read:\n{contexts}", "closing": "Asked: {question}"}
 TURNS = (Turn("user", "Who?"), Turn("assistant", "Ada. [1]"))
@@ -114,9 +114,9 @@ def test_every_character_arrives(question: str, contexts: list[str], pin: str, s
 
 @given(st.text(alphabet="{}ab_ 1"), st.text(alphabet="{}ab"))
 def test_one_pass_fills_what_is_named_and_nothing_else(template: str, value: str) -> None:
-    filled = fill(template, dict.fromkeys(named(template), value))
-    assert filled.count("{") >= len(named(template)) * value.count("{")
-    if not named(template) and "{{" not in template:
+    filled = fill(template, dict.fromkeys(placeholders(template), value))
+    assert filled.count("{") >= len(placeholders(template)) * value.count("{")
+    if not placeholders(template) and "{{" not in template:
         assert filled == template
 
 
@@ -134,12 +134,12 @@ def test_doubled_braces_write_single_ones(template: str, filled: str) -> None:
 @pytest.mark.parametrize(
     ("given", "where", "what", "remedy"),
     [
-        ({"instruction": "  "}, "prompt.instruction", "empty", "say what"),
+        ({"instruction": "  "}, "prompt.instruction", "empty", "write what"),
         ({"instruction": "{quesiton}"}, "prompt.instruction", "{quesiton}", "did you mean 'question'"),
         ({"goal": ["a", "{x}"]}, "prompt.goal", "{x}", "{{x}} writes {x}"),
         ({"context": "Read."}, "prompt.context", "{contexts}", "write {contexts}"),
         ({"closing": "Go."}, "prompt.closing", "{question}", "write {question}"),
-        ({"goal": "{contexts}", "context": "{contexts}"}, "prompt", "more than once", "once"),
+        ({"goal": "{contexts}", "context": "{contexts}"}, "prompt", "more than once", "remove"),
         ({"goal": "{refusal}"}, "prompt.refusal", "is empty", "prompt.refusal="),
         ({"goal": "{announcement}"}, "prompt.announcement", "is empty", "prompt.announcement="),
         ({"reasoning": "chain"}, "prompt.reasoning", "'chain'", "none"),

@@ -112,8 +112,8 @@ def test_a_question_that_is_repeated_or_states_something_itself_is_searched_for(
 
 
 def test_the_question_as_typed_can_be_searched_for_beside_it() -> None:
-    assert rewritten("When was it built?", beside=True) == (QUERY.text, "When was it built?")
-    assert rewritten(QUERY.text, beside=True) == (QUERY.text,)
+    assert rewritten("When was it built?", include_original=True) == (QUERY.text, "When was it built?")
+    assert rewritten(QUERY.text, include_original=True) == (QUERY.text,)
 
 
 def test_several_questions_are_searched_for_each_once() -> None:
@@ -121,7 +121,7 @@ def test_several_questions_are_searched_for_each_once() -> None:
     (found,) = ModelQuestions(model, "", PROMPT).rewrite([Query("q", "Is A longer than B?")])
     assert found.texts == ("How long is A?", "How long is B?", "Fourth?")
     assert found.question == "Is A longer than B?"
-    (follow_up,) = ModelQuestions(Says("How long is A?\nHow long is B?"), "", PROMPT, beside=True).rewrite([QUERY])
+    (follow_up,) = ModelQuestions(Says("How long is A?\nHow long is B?"), "", PROMPT, include_original=True).rewrite([QUERY])
     assert follow_up.texts == (QUERY.text, "How long is A?", "How long is B?")
     assert follow_up.question == "How long is A? How long is B?"
 
@@ -130,7 +130,7 @@ def test_an_invented_passage_is_searched_for_and_never_reranked_by() -> None:
     (found,) = HypotheticalPassage(Says("It was built\nin 1981 by\n builders."), "", PROMPT, longest=20).rewrite([QUERY])
     assert found.texts == (QUERY.text, "It was built in 1981")
     assert found.question == QUERY.text
-    (alone,) = HypotheticalPassage(Says("It was built."), "", PROMPT, beside=False).rewrite([QUERY])
+    (alone,) = HypotheticalPassage(Says("It was built."), "", PROMPT, include_original=False).rewrite([QUERY])
     assert alone.texts == ("It was built.",)
 
 
@@ -141,7 +141,6 @@ def test_an_invented_passage_is_searched_for_and_never_reranked_by() -> None:
         ({"turn_format": "{role}"}, "queries.turn_format"),
         ({"turns": 0}, "queries.turns"),
         ({"longest": 2}, "queries.longest"),
-        ({"generator": "gpt"}, "queries.generator"),
     ],
 )
 def test_mistakes_are_named_before_any_model_is_asked(parameters: dict[str, Any], where: str) -> None:
