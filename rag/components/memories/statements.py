@@ -18,7 +18,7 @@ Exchange = tuple[Turn, ...]
 
 
 @dataclass(frozen=True)
-class Content:
+class Statement:
     """The topic stems of a text, and its values: numbers, ids and names; `asks` if it ends with a question mark."""
 
     stems: frozenset[str]
@@ -52,7 +52,7 @@ def fitting(lines: Sequence[str], worth: Sequence[float], tokens: int) -> list[s
     return [lines[place] for place in sorted(chosen)]
 
 
-def content_of(text: str, stemmer: str) -> Content:
+def read_statement(text: str, stemmer: str) -> Statement:
     """The content of a text; numbers and names are values and no part of the topic."""
     stems, values = set(), set()
     for word in WORD.finditer(text):
@@ -61,7 +61,7 @@ def content_of(text: str, stemmer: str) -> Content:
             values.add(normalised)
         elif len(normalised) > 1 and normalised not in _stop_words():
             stems.add(normalised)
-    return Content(frozenset(_stemmer(stemmer).stemWords(sorted(stems))), frozenset(values), text.rstrip().endswith("?"))
+    return Statement(frozenset(_stemmer(stemmer).stemWords(sorted(stems))), frozenset(values), text.rstrip().endswith("?"))
 
 
 def is_value(text: str, word: re.Match[str]) -> bool:

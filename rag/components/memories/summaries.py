@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from rag.components.memories.statements import content_of, fitting, pieces
+from rag.components.memories.statements import read_statement, fitting, pieces
 from rag.core.models.chat import Given, ask, spent
 from rag.core.records import Message, Query, Request, Turn
 from rag.core.roles import Generator, fingerprint
@@ -62,12 +62,12 @@ class PickedSentences:
         return [Summary(self._picked(older, tokens)) for older in olders]
 
     def _picked(self, older: Older, tokens: int) -> str:
-        new = [format_turn(self.turn_format, turn.role, piece) for turn in older.turns for piece in pieces(turn.text)]
+        new = [turn_line(self.turn_format, turn.role, piece) for turn in older.turns for piece in pieces(turn.text)]
         lines = list(dict.fromkeys([*filter(None, older.summary.splitlines()), *new]))
         return "\n".join(fitting(lines, self._worth(lines), tokens)) or truncate("\n".join(lines), tokens)
 
     def _worth(self, lines: Sequence[str]) -> list[float]:
-        contents = [content_of(line, self.stemmer) for line in lines]
+        contents = [read_statement(line, self.stemmer) for line in lines]
         shared = Counter(stem for content in contents for stem in content.stems)
         worth = []
         for place, content in enumerate(contents):
@@ -112,7 +112,7 @@ class ModelSummary:
         return [_summary(reply, instead.text, tokens) for reply, instead in zip(replies, picked, strict=True)]
 
     def _request(self, older: Older) -> Request:
-        turns = "\n".join(format_turn(self.turn_format, turn.role, turn.text) for turn in older.turns)
+        turns = "\n".join(turn_line(self.turn_format, turn.role, turn.text) for turn in older.turns)
         prompt = fill(self.prompt, {"summary": older.summary or self.nothing, "turns": turns})
         system = [Message("system", self.instruction)] if self.instruction else []
         return Request(Query("summary", ""), (), (*system, Message("user", prompt)))
@@ -126,7 +126,7 @@ def _summary(reply: Given, instead: str, tokens: int) -> Summary:
     return Summary(truncate(text, tokens), "", *spent(reply))
 
 
-def format_turn(template: str, role: str, text: str) -> str:
+def turn_line(template: str, role: str, text: str) -> str:
     """A turn, laid out on one line."""
     return fill(template, {"role": role, "text": " ".join(text.split())})
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rag.components.memories.statements import Content, content_of, fitting, pieces
-from rag.components.memories.summaries import format_turn
+from rag.components.memories.statements import Statement, read_statement, fitting, pieces
+from rag.components.memories.summaries import turn_line
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled, Turn
@@ -79,8 +79,8 @@ class TwoLayerMemory:
     def _scored(self, query: Query, older: Sequence[Turn], last: Sequence[Turn]) -> tuple[list[str], list[float]]:
         """The older messages that may be shown, cut by their scores, and these scores; in the order of the history."""
         turns = (*older, *last)
-        contents = [content_of(turn.text, self.stemmer) for turn in turns]
-        asked = content_of(query.text, self.stemmer)
+        contents = [read_statement(turn.text, self.stemmer) for turn in turns]
+        asked = read_statement(query.text, self.stemmer)
         now = frozenset[str]().union(*(content.stems | content.values for content in (asked, *contents[len(older) :])))
         lines, scores = [], []
         for place, turn in enumerate(older):
@@ -88,7 +88,7 @@ class TwoLayerMemory:
             newer = (content for content, other in later if other.role == turn.role)
             score = self._score(turn, contents[place], now, len(turns) - place)
             if score >= self.least and not any(self._replaces(content, contents[place]) for content in newer):
-                lines.append(format_turn(self.turn_format, turn.role, self._cut(turn.text, score, now)))
+                lines.append(turn_line(self.turn_format, turn.role, self._cut(turn.text, score, now)))
                 scores.append(score)
         return lines, scores
 
@@ -96,7 +96,7 @@ class TwoLayerMemory:
     def _signal(self) -> re.Pattern[str]:
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, self.signals))})\b", re.IGNORECASE)
 
-    def _score(self, turn: Turn, content: Content, now: frozenset[str], age: int) -> float:
+    def _score(self, turn: Turn, content: Statement, now: frozenset[str], age: int) -> float:
         words = content.stems | content.values
         signalled = bool(self.signals) and self._signal.search(turn.text)
         parts = (
@@ -107,7 +107,7 @@ class TwoLayerMemory:
         weights = (self.topic, self.freshness, self.importance)
         return math.fsum(weight * part for weight, part in zip(weights, parts, strict=True)) / math.fsum(weights)
 
-    def _replaces(self, newer: Content, older: Content) -> bool:
+    def _replaces(self, newer: Statement, older: Statement) -> bool:
         """True if a newer message gives other values for the same matter."""
         if newer.asks or older.asks or not (newer.values - older.values and older.values - newer.values):
             return False
@@ -126,5 +126,5 @@ class TwoLayerMemory:
         return " ".join(parts[place] for place in sorted(best))
 
     def _worth(self, part: str, now: frozenset[str]) -> int:
-        content = content_of(part, self.stemmer)
+        content = read_statement(part, self.stemmer)
         return len((content.stems | content.values) & now) + len(content.values)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rag.components.memories.statements import content_of
+from rag.components.memories.statements import read_statement
 from rag.components.memories.two_layer import TwoLayerMemory
 from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled, Turn
@@ -70,7 +70,7 @@ def test_scores_are_weighted_means() -> None:
     made = memory(topic=2, freshness=1, importance=1, half_life=4)
     turn = Turn("user", "pump oil Holm")
     # Topic 1/3 (of pump, oil, holm), freshness 1/2 after 4 messages, importance 1/3.
-    assert made._score(turn, content_of(turn.text, "english"), frozenset({"pump"}), 4) == pytest.approx(
+    assert made._score(turn, read_statement(turn.text, "english"), frozenset({"pump"}), 4) == pytest.approx(
         (2 / 3 + 1 / 2 + 1 / 3) / 4
     )
 
