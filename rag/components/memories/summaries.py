@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from rag.components.memories.statements import read_statement, fitting, pieces
+from rag.components.memories.statements import fitting, pieces, read_statement
 from rag.core.models.chat import Given, ask, spent
 from rag.core.records import Message, Query, Request, Turn
 from rag.core.roles import Generator, fingerprint

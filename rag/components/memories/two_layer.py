@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rag.components.memories.statements import Statement, read_statement, fitting, pieces
+from rag.components.memories.statements import Statement, fitting, pieces, read_statement
 from rag.components.memories.summaries import turn_line
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError

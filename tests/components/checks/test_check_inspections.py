@@ -147,7 +147,8 @@ def test_what_documents_say_otherwise(reply: str, context: str) -> None:
     "text", ["hundred " * 3000, "dozen " * 5000, "9" * 5000 + " thousand", "9" * 5000 + "½", "1,2,3½ 1:99:99 pm"]
 )
 def test_no_text_has_a_number_that_is_too_long(text: str) -> None:
-    assert all(number.among(values(text)) for number in numbers(text))
+    known = values(text)
+    assert all(number.among(known) for number in numbers(text))
 
 
 def test_numbers_were_read() -> None:
@@ -220,10 +221,8 @@ def test_the_persons_words_may_be_quoted() -> None:
     "wrong",
     [
         lambda: CitationsCheck(words=0),
-        lambda: CitationsCheck(every="yes"),  # type: ignore[arg-type]
         lambda: GroundedCheck(HashingEmbedder(), theta=1.1),
         lambda: GroundedCheck(HashingEmbedder(), words=0),
-        lambda: NumbersCheck(words=1),  # type: ignore[arg-type]
         lambda: QuotesCheck(words=0),
     ],
 )

@@ -78,7 +78,7 @@ def test_both_words_and_sense_must_be_missing() -> None:
     # sourdough, bake, ferry: 1 of 3 stems; the floor is the embedder's own.
     question = "How do I bake sourdough on a ferry?"
     assert told(shipped(Fixed(0.7)), question, found()) == [
-        "33% of its words stand in the passages, and the nearest has a cosine of 0.600, below 0.7"
+        "33% of its words are in the passages, and the nearest has a cosine of 0.600, below 0.7"
     ]
     assert told(shipped(Fixed(0.5)), question, found()) == []
     assert told(shipped(Fixed(0.7)), "Which ferries leave for Holm?", found()) == []
@@ -100,7 +100,7 @@ def test_a_floor_of_the_config_comes_before_that_of_the_embedder() -> None:
 
 def test_an_embedder_without_a_scale_leaves_the_words_alone_to_decide(tmp_path: Path) -> None:
     hashing = OffTopicCheck(HashingEmbedder())
-    assert told(hashing, "bake sourdough", found()) == ["no word of the question stands in a passage"]
+    assert told(hashing, "bake sourdough", found()) == ["no word of the question is in a passage"]
     assert told(hashing, "bake a ferry", found()) == []
     # Whether vectors are kept changes nothing: what is swept is served.
     store = Store(str(tmp_path))
