@@ -4,7 +4,7 @@ from rag.core.records import Answer, Example
 
 
 class Answered:
-    """1 if a question with gold is answered, rightly or not, 0 if it is declined. 1 - the mean is the rate of false refusals."""
+    """1 if a question with gold is answered, rightly or not, 0 if it is declined: a false refusal."""
 
     def measure(self, example: Example, answer: Answer) -> float:
         """0 or 1; NaN for a question without gold."""

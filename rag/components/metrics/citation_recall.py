@@ -6,8 +6,8 @@ from rag.components.metrics.gold import CitationMetric, Grounds
 class CitationRecall(CitationMetric):
     """Sentences of a reply that cite a context with gold / sentences that claim something.
 
-    The recall of ALCE (Gao et al. 2023), with gold instead of a judge of support: sentences without a citation are not recalled.
-    `evidence_cited` measures how much of the gold an answer cites.
+    The recall of ALCE (Gao et al. 2023), with gold instead of a judge of support. Sentences without a citation count
+    as not recalled. `evidence_cited` measures how much of the gold an answer cites.
     """
 
     def share(self, grounds: Grounds) -> float:

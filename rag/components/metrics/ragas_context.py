@@ -16,8 +16,8 @@ class RagasContext:
     """Contexts compared with the first reference answer (Es et al. 2024, "RAGAs").
 
     `precision`: the average precision of the contexts that the model calls useful for the answer. `recall`: the share of its
-    statements that the model finds in the contexts. An invalid reply is answered with `again`, up to `attempts` replies; the value
-    is NaN without a valid one.
+    statements that the model finds in the contexts. An invalid reply is answered with `again`, up to `attempts` replies; if all
+    are invalid the value is NaN.
     """
 
     which: Literal["precision", "recall"]

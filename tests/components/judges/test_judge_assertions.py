@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.judges.assertions import claims, clauses, without_markers
+from rag.components.judges.assertions import clauses
+from rag.core.text.citations import without_markers
+from rag.core.text.refusals import claims
 
 REFUSING = (re.compile("i do not know", re.IGNORECASE),)
 

@@ -38,7 +38,8 @@ def said(*rows: dict[str, Any]) -> str:
 
 
 def judge(script: Script, **changes: Any) -> LlmJudge:
-    return LlmJudge(script, "Check.", "{question}|{contexts}|{claims}", "{question}|{text}", "No: {problem}", **changes)
+    prompts = {"prompt": "{question}|{contexts}|{claims}", "relevance": "{question}|{text}"}
+    return LlmJudge(generator=script, instruction="Check.", again="No: {problem}", **{**prompts, **changes})
 
 
 def test_claims_are_numbered_and_filled_in_literally() -> None:
@@ -121,8 +122,8 @@ def test_repairs_change_no_meaning(reply: str) -> None:
         (said({**YES, "supported": math.nan}, NO), "holds NaN"),
         ("{" * 100_000 + "}", "."),
         ('{"a":' * 100_000, "nested too deeply"),
-        (said(YES, NO)[:-9], "is no JSON: Unterminated string"),
-        (f'{{"thoughts": "red", "verdicts": {math.nan}, "other": {said(YES, NO)}}}', "is no JSON: Expecting value"),
+        (said(YES, NO)[:-9], "is not valid JSON: Unterminated string"),
+        (f'{{"thoughts": "red", "verdicts": {math.nan}, "other": {said(YES, NO)}}}', "is not valid JSON: Expecting value"),
     ],
 )
 def test_nothing_is_guessed(reply: str, wrong: str) -> None:
@@ -144,11 +145,9 @@ def test_even_votes_point_at_no() -> None:
         ({"votes": 0}, "judge.votes"),
         ({"attempts": 0}, "judge.attempts"),
         ({"threshold": 2.0}, "judge.threshold"),
-        ({"generator": object()}, "judge.generator"),
     ],
 )
 def test_bad_parameters(changes: dict[str, Any], where: str) -> None:
-    given = {"instruction": "", "prompt": "{contexts} {claims}", "relevance": "{question} {text}", "again": ""}
     with pytest.raises(ConfigError) as raised:
-        LlmJudge(**{"generator": Script(), **given, **changes})
+        judge(Script(), **changes)
     assert raised.value.where == where

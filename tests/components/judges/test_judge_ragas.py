@@ -35,7 +35,8 @@ class Failing(SayingAsRagasWants):
 
 
 def judge(generator: Any, **changes: Any) -> RagasJudge:
-    return RagasJudge(generator, WordEncoder(), "No: {problem}", "What?", **{"concurrency": 1, **changes})
+    texts = {"again": "No: {problem}", "unasked": "What?"}
+    return RagasJudge(generator=generator, encoder=WordEncoder(), **{**texts, "concurrency": 1, **changes})
 
 
 def test_faithfulness_is_that_of_ragas() -> None:
@@ -164,11 +165,9 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
         ("concurrency", 0, "judge.runtime.concurrency"),
         ("abstentions", ["("], "judge.abstentions"),
         ("unasked", " ", "judge.unasked"),
-        ("generator", object(), "judge.generator"),
     ],
 )
 def test_bad_parameters(name: str, value: object, where: str) -> None:
-    given = {"generator": SayingAsRagasWants(), "encoder": WordEncoder(), "again": "", "unasked": "What?"}
     with pytest.raises(ConfigError) as raised:
-        RagasJudge(**{**given, name: value})
+        judge(SayingAsRagasWants(), **{name: value})
     assert raised.value.where == where

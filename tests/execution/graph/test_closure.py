@@ -47,8 +47,6 @@ EVERYTHING = (
     "memory=two_layer",
     "guard=[scan,rules,spotlight,output]",
     "guard.scan.stranger=null",
-    "~guard.scan.embedder.runtime",
-    "guard.scan.embedder._target_=rag.components.embedders.hashing.HashingEmbedder",
     "check=[citations,grounded,numbers,quotes,retrieval_floor]",
     "judge=local",
     "~judge.encoder.runtime",

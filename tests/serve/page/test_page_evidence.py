@@ -147,9 +147,8 @@ def test_a_document_is_shown_as_it_is_written(page: Opened) -> None:
 
 
 def test_a_quarantined_passage_is_told_and_can_be_looked_at(tmp_path: Path, opened: Callable[..., Opened]) -> None:
-    looking = ("guard=scan", "chunker.size=60", "guard.scan.stranger=null", "~guard.scan.embedder.runtime")
-    light = "guard.scan.embedder._target_=rag.components.embedders.hashing.HashingEmbedder"
-    with page_server(tmp_path, overrides=(*looking, light), texts={"parking.md": ORDERS}) as server:
+    scanning = ("guard=scan", "chunker.size=60", "guard.scan.stranger=null")
+    with page_server(tmp_path, overrides=scanning, texts={"parking.md": ORDERS}) as server:
         server.plays(say("Twenty pounds [1]."))
         turn = opened(server).ask(PERMIT)
         assert turn.locator(".warning").inner_text().startswith("Passage taken out. scan: ")
