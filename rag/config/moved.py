@@ -25,7 +25,7 @@ RENAMED = {
     "corpus": "core.corpus",
     "cross_encoders": "core.models.cross_encoders",
     "edits": "core.text.edits",
-    "embedders.once": "components.embedders.shared_models",
+    "embedders.once": "core.memo",
     "errors": "core.errors",
     "files": "core.files",
     "finals": "core.text.final_answer",

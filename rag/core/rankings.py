@@ -71,9 +71,9 @@ class Rankings:
         return ranked
 
     @classmethod
-    def pack(cls, rows: Sequence[Sequence[tuple[int, float]]]) -> "Rankings":
-        """Rankings of unequal length, already in their order, side by side."""
-        width = max((len(row) for row in rows), default=0)
+    def pack(cls, rows: Sequence[Sequence[tuple[int, float]]], width: int = 0) -> "Rankings":
+        """One row per ranking of (position, score) pairs in their order; as wide as the longest, and at least `width`."""
+        width = max(width, *(len(row) for row in rows), 0)
         positions = np.full((len(rows), width), NOTHING, np.int32)
         scores = np.full((len(rows), width), -np.inf)
         for number, row in enumerate(rows):

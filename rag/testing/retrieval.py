@@ -38,18 +38,23 @@ def check_loader(loader: Loader) -> None:
 def check_chunker(chunker: Chunker) -> None:
     """Spans lie in their document, in reading order, cover all but white space, and are the same every time."""
     for document in DOCUMENTS:
-        spans, text = chunker.chunk(document), document.text
-        covered, last = 0, Span(document.doc_id, 0, 0)
-        for span in spans:
-            law(span.doc_id == document.doc_id, "a span names its document")
-            law(0 <= span.start < span.end <= len(text), "a span lies in its document and is not empty")
-            law(text[span.start : span.end].strip(), "a chunk has something to read")
-            law(span.start >= last.start and span.end >= last.end, "spans stand in reading order")
-            law(not text[covered : span.start].strip(), "no character but white space is left out")
-            covered, last = max(covered, span.end), span
-        law(not text[covered:].strip(), "no character but white space is left out")
-        law(len(set(spans)) == len(spans), "no span stands twice")
-        law(chunker.chunk(document) == spans, "the same document gives the same spans")
+        check_chunks(chunker, document)
+
+
+def check_chunks(chunker: Chunker, document: Document) -> None:
+    """The laws of a chunker, for one document."""
+    spans, text = chunker.chunk(document), document.text
+    covered, last = 0, Span(document.doc_id, 0, 0)
+    for span in spans:
+        law(span.doc_id == document.doc_id, "a span names its document")
+        law(0 <= span.start < span.end <= len(text), "a span lies in its document and is not empty")
+        law(text[span.start : span.end].strip(), "a chunk has something to read")
+        law(span.start >= last.start and span.end >= last.end, "spans stand in reading order")
+        law(not text[covered : span.start].strip(), "no character but white space is left out")
+        covered, last = max(covered, span.end), span
+    law(not text[covered:].strip(), "no character but white space is left out")
+    law(len(set(spans)) == len(spans), "no span stands twice")
+    law(chunker.chunk(document) == spans, "the same document gives the same spans")
 
 
 def check_embedder(embedder: Embedder) -> None:

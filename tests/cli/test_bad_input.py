@@ -275,7 +275,7 @@ def without_documents(golden: Path) -> None:
             "questions.jsonl:7",
             ["'q1'", "questions.jsonl:1", "its own id"],
         ),
-        (lambda golden: questions(golden, lambda lines: [*lines, "{"]), "questions.jsonl:7", ["is no JSON"]),
+        (lambda golden: questions(golden, lambda lines: [*lines, "{"]), "questions.jsonl:7", ["is not valid JSON"]),
         (replaced("bus.md", "buss.md"), "questions.jsonl:2 evidence[0] any[0]", ["'buss.md'", "did you mean 'bus.md'"]),
         (
             replaced("four crowns.", "five crowns."),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.core.numbers import unit_rows
 from rag.core.records import Query, Ranking, Vectors
 from rag.core.roles import Embedder
 
@@ -13,15 +14,10 @@ def nearest(ours: Vectors, theirs: Vectors) -> NDArray[np.float64]:
     """For each row of `ours` the greatest cosine with a row of `theirs`, shape (rows,); -1 if there is none."""
     if not len(theirs):
         return np.full(len(ours), -1.0)
-    cosines: NDArray[np.float64] = (_unit(ours) @ _unit(theirs).T).max(axis=1)
+    cosines: NDArray[np.float64] = (unit_rows(np.asarray(ours, np.float64)) @ unit_rows(np.asarray(theirs, np.float64)).T).max(
+        axis=1
+    )
     return cosines
-
-
-def _unit(vectors: Vectors) -> NDArray[np.float64]:
-    wide = np.asarray(vectors, np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
-    return unit
 
 
 def numbered(rows: Sequence[Sequence[str]]) -> dict[str, int]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from rag.components.guards.patterns import alternatives
 from rag.components.guards.views import View
 from rag.core.checks import check_number, check_whole
+from rag.core.numbers import unit_rows
 from rag.core.records import Query
 from rag.core.roles import Embedder
 from rag.core.text.sentences import blocks, sentences
@@ -63,8 +64,8 @@ class StrangerRule:
             return []
         near = sorted({other for number in asking for other in _around(number, len(pieces))})
         texts = [text[slice(*pieces[number])] for number in near]
-        vectors = dict(zip(near, _unit(self.embedder.embed_documents(texts)), strict=True))
-        question = _unit(self.embedder.embed_queries([query.text]))[0]
+        vectors = dict(zip(near, unit_rows(self.embedder.embed_documents(texts)), strict=True))
+        question = unit_rows(self.embedder.embed_queries([query.text]))[0]
         strange = [number for number in asking if self._is_strange(number, vectors, question)]
         return [view.span(*pieces[number]) for number in strange]
 
@@ -83,9 +84,3 @@ class StrangerRule:
 
 def _around(number: int, count: int) -> Sequence[int]:
     return range(max(0, number - MOST // 2), min(count, number + MOST // 2 + 1))
-
-
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return unit

@@ -1,4 +1,4 @@
-"""Whether arrays are what an index was built as: they may come from strangers, and engines written in C believe them."""
+"""Checks of the arrays of an index: they may come from an untrusted bundle, and libraries in C do not check them."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from rag.core.records import Arrays, Vectors
 
 
 def ensure(holds: bool | np.bool_, where: str, what: str) -> None:
-    """Raise DataError unless it holds."""
+    """Raise DataError unless the condition holds."""
     if not holds:
         raise DataError(where, what, "build the index again, or export the bundle again")
 
 
 def array(arrays: Arrays, where: str, name: str, kind: str, dimensions: int = 1) -> NDArray[Any]:
-    """One of the arrays; DataError where it is missing, of another kind ("i" integers, "f" floats) or another shape."""
+    """One of the arrays; DataError if it is missing or has another kind ("i" integers, "f" floats) or shape."""
     ensure(name in arrays, where, f"holds no {name!r}")
     found = np.asarray(arrays[name])
     ensure(found.dtype.kind in kind, where, f"holds {name!r} of type {found.dtype}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rag.components.judges.mix import mixed
 from rag.components.judges.passages import TokenEncoder
 from rag.components.judges.words import words
-from rag.core.records import Vectors
+from rag.core.numbers import unit_rows
 from rag.core.text.sentences import blocks, sentences
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ def measured(pairs: Sequence[tuple[str, str]], encoder: TokenEncoder) -> Floats:
     if not compared:
         return measures
     # One batch: an embedder with stored vectors writes one entry per call.
-    ours, theirs = _unit(encoder.embed_queries(asked)), _unit(encoder.embed_documents(compared))
+    ours, theirs = unit_rows(encoder.embed_queries(asked)), unit_rows(encoder.embed_documents(compared))
     question_row, piece_row = ({text: row for row, text in enumerate(texts)} for texts in (asked, compared))
     for number, ((question, text), own) in enumerate(zip(pairs, parts, strict=True)):
         if own:
@@ -61,9 +61,3 @@ def pieces(text: str, wanted: Collection[str]) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(word.stem for word in words(text) if word.meaning)
-
-
-def _unit(vectors: Vectors) -> Floats:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = vectors / np.maximum(lengths, 1e-12)
-    return unit

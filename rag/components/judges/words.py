@@ -11,19 +11,14 @@ from functools import lru_cache
 
 import Stemmer
 
+from rag.core.text import stems
+
 TOKEN = re.compile(
     r"(?P<date>\b\d{4}-\d\d-\d\d\b)|(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:st\b|nd\b|rd\b|th\b|s\b)?"
     r"(?P<scale>\s?(?:thousand|million|billion|trillion|bn)\b)?"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
 )
-WITHOUT_MEANING = (
-    "a about after all also am an and any are as at be been before being between but by can could did do does doing done for "
-    "from get give given had has have having he her here him his how i if in into is it its itself just many may me might "
-    "more most much must my no nor not of on one only or other our out over own per s same shall she should so some such t "
-    "tell than that the their them then there these they this those through to too under until up us very was we were what "
-    "when where which while who whom whose why will with would yes you your"
-)
-STOP = frozenset(WITHOUT_MEANING.split())
+STOP = stems.STOP | {"yes"}
 CARDINALS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty"

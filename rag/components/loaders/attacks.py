@@ -1,7 +1,7 @@
-"""Attacks on a reader of documents, composed of what they say, how they put it, how they hide it and where they stand.
+"""Attacks in documents: each combines a goal, a wording, a disguise and a place.
 
-Nothing is random: what is combined with what is drawn by hashes of names, so that it is the same on every machine and an
-attack that is added later moves no other.
+Nothing is random: hashes of names choose the combinations, so that they are the same on every machine, and a new attack
+does not change the others.
 """
 
 import hashlib
@@ -13,15 +13,15 @@ from typing import TypeVar
 from rag.components.loaders.disguises import WAYS, disguised
 from rag.components.loaders.json_rows import Row, parse_json, read_rows
 from rag.core.errors import DataError, closest
+from rag.core.records import SPLITS
 
-SPLITS = ("tune", "holdout")
 PLACES = ("start", "middle", "end")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What an attack wants: an order in some languages, and the kind of harm it would be."""
+    """The goal of an attack: `orders` by language, `group` is the kind of harm."""
 
     name: str
     group: str
@@ -30,7 +30,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Attack:
-    """A text for a document. `tags` say how it was made; attacks of one `cluster` say the same. `drawn` decides the rest."""
+    """A text for a document. `tags` name its parts; attacks of one `cluster` have the same wording and goal."""
 
     name: str
     cluster: str
@@ -40,8 +40,8 @@ class Attack:
     split: str
     tags: tuple[str, ...]
 
-    def drawn(self, what: str, options: Sequence[T]) -> T:
-        """One of the options, always the same."""
+    def draw(self, what: str, options: Sequence[T]) -> T:
+        """One of the options, the same one every time."""
         return _draw(f"{self.name}/{what}", options)
 
 
@@ -50,7 +50,7 @@ def _draw(name: str, options: Sequence[T]) -> T:
 
 
 def own(path: Path, rounds: int) -> Iterator[Attack]:
-    """Every wording with every goal of its half, `rounds` times in other disguises."""
+    """Every wording with every goal of its split, `rounds` times in different disguises."""
     deck = [row for row in read_rows(path / "disguises.jsonl") for _ in range(row.whole("weight"))]
     for split in SPLITS:
         goals = [_goal(row) for row in read_rows(path / split / "goals.jsonl")]
@@ -63,7 +63,7 @@ def own(path: Path, rounds: int) -> Iterator[Attack]:
 def _goal(row: Row) -> Goal:
     orders = row.fields.get("orders")
     if not isinstance(orders, dict) or not orders:
-        raise DataError(row.where, "'orders' is no mapping of languages to texts", 'write {"en": "…"}')
+        raise DataError(row.where, "'orders' is not a mapping of languages to texts", 'write {"en": "…"}')
     return Goal(row.name("name"), row.name("group"), orders)
 
 
@@ -74,18 +74,18 @@ def _composed(wording: Row, goal: Goal, deck: Sequence[Row], split: str, number:
         raise DataError(wording.where, what, f"it is in: {', '.join(goal.orders)}")
     cluster = f"{wording.name('name')}-{goal.name}"
     name = f"{cluster}-{number}"
-    # Words of another language are disguise enough.
+    # An order in another language gets no other disguise.
     row = _draw(f"{name}/disguise", deck) if language == "en" else deck[0]
     way = row.name("name")
     if way not in WAYS:
-        raise DataError(row.where, f"{way!r} is no disguise", closest(way, WAYS))
-    said = wording.text("text").replace("{order}", goal.orders[language])
+        raise DataError(row.where, f"{way!r} is not a disguise", closest(way, WAYS))
+    text = wording.text("text").replace("{order}", goal.orders[language])
     tags = ("own", f"wording:{family}", f"disguise:{way}")
-    return Attack(name, cluster, goal.name, goal.group, disguised(said, way, row.text("carrier")), split, tags)
+    return Attack(name, cluster, goal.name, goal.group, disguised(text, way, row.text("carrier")), split, tags)
 
 
 def bipia(path: Path, folder: Path) -> Iterator[Attack]:
-    """The text attacks of BIPIA (Yi et al. 2023) whose success a rule can tell, listed in `path`/bipia.jsonl, as they stand."""
+    """The text attacks of BIPIA (Yi et al. 2023) that `path`/bipia.jsonl lists: a rule can tell whether they succeed."""
     source = folder / "text_attack_train.json"
     if not source.is_file():
         raise DataError(str(source), "there is no such file", "set dataset.bipia to the folder of BIPIA, or to null")

@@ -35,6 +35,7 @@ from rag.core.roles.retrieving import (
     Scaled,
     Searcher,
     Selector,
+    TokenOffsets,
     Windowed,
 )
 from rag.core.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgements, RankingMetric
@@ -65,6 +66,7 @@ __all__ = [
     "Screen",
     "Searcher",
     "Selector",
+    "TokenOffsets",
     "Windowed",
     "changes_nothing",
     "fingerprint",

@@ -49,18 +49,23 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class Windowed(Protocol):
-    """An Embedder or a Reranker that says how much of a passage its model reads. Of any other one, `unread` is not known."""
-
-    def window(self) -> int | None:
-        """How many tokens of a passage the model reads, as `token_offsets` counts them; None where it reads them all.
-
-        A plan asks this: no model is loaded or fetched for it. UserError where it cannot be known yet.
-        """
-        ...
+class TokenOffsets(Protocol):
+    """An Embedder that shows its tokens, which `chunker=token` needs."""
 
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Start and end of every token in characters of `text`, in order, without special tokens, nothing cut off."""
+        """The characters [start, end) of every token of `text`, in order, without special tokens, nothing cut off."""
+        ...
+
+
+@runtime_checkable
+class Windowed(TokenOffsets, Protocol):
+    """An Embedder or a Reranker with a known window; for any other one the unread part of passages is not known."""
+
+    def window(self) -> int | None:
+        """The number of tokens of a passage that the model reads, as `token_offsets` counts them; None for all.
+
+        It loads and fetches no model, for a plan calls it. UserError if it is not known yet.
+        """
         ...
 
 

@@ -72,6 +72,12 @@ def sentences(text: str, block: Piece) -> Iterator[Piece]:
         yield begun, stop
 
 
+def trimmed(text: str, start: int, stop: int) -> Piece:
+    """[start, stop) without white space at its edges; if nothing is left, the end is not behind the start."""
+    piece = text[start:stop]
+    return stop - len(piece.lstrip()), start + len(piece.rstrip())
+
+
 def _found(pattern: re.Pattern[str], text: str, start: int, stop: int) -> Iterator[Piece]:
     for match in pattern.finditer(text, start, stop):
         begin, end = match.span()

@@ -3,12 +3,10 @@
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.chunkers.recursive import RecursiveChunker
-from rag.core.errors import ConfigError
 from rag.core.records import Document
 
 
@@ -79,21 +77,3 @@ def test_neighbours_share_at_most_the_overlap(words: list[str], size: int, overl
     spans = RecursiveChunker(size, overlap).chunk(Document("d", " ".join(words)))
     for before, after in pairwise(spans):
         assert before.end - after.start <= overlap
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"size": 0}, "chunker.size"),
-        ({"overlap": -1}, "chunker.overlap"),
-        ({"size": 5, "overlap": 5}, "chunker.overlap"),
-        ({"separators": "\n"}, "chunker.separators"),
-        ({"separators": ["\n", 3]}, "chunker.separators"),
-        ({"separators": ["", "\n"]}, "chunker.separators"),
-        ({"separators": None}, "chunker.separators"),
-    ],
-)
-def test_impossible_parameters_are_named(parameters: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        RecursiveChunker(**parameters)
-    assert caught.value.where == where

@@ -4,12 +4,10 @@ import re
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.chunkers.token import TokenChunker
-from rag.core.errors import ConfigError
 from rag.core.records import Document, Span
 
 
@@ -144,26 +142,3 @@ def test_neighbours_share_at_most_the_overlap(text: str, target: int, overlap: i
     for before, after in pairwise(spans):
         if after.start < before.end:
             assert touching(embedder, text, Span("d", after.start, before.end)) <= overlap
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"target": 0}, "chunker.target"),
-        ({"max": 0}, "chunker.max"),
-        ({"target": 20, "max": 19}, "chunker.max"),
-        ({"overlap": -1}, "chunker.overlap"),
-        ({"target": 20, "overlap": 20}, "chunker.overlap"),
-        ({"target": "20"}, "chunker.target"),
-    ],
-)
-def test_impossible_parameters_are_named(parameters: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        TokenChunker(CountedTokens(), **parameters)
-    assert caught.value.where == where
-
-
-def test_an_embedder_without_tokens_is_refused() -> None:
-    with pytest.raises(ConfigError, match="object has no token_offsets") as caught:
-        TokenChunker(object())
-    assert caught.value.where == "chunker.embedder"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rag.components.embedders.hashing import HashingEmbedder, _bucket
-from rag.core.errors import ConfigError
 
 
 def test_counts_grow_with_their_logarithm() -> None:
@@ -48,9 +47,3 @@ def test_words_that_cancel_out_do_not_leave_an_empty_vector() -> None:
 
 def test_offsets_are_words() -> None:
     assert HashingEmbedder().token_offsets("25 days, naïve_x") == [(0, 2), (3, 7), (9, 16)]
-
-
-@pytest.mark.parametrize(("name", "value"), [("dimensions", 1), ("dimensions", "9"), ("ngrams", 0), ("ngrams", 9)])
-def test_bad_parameters(name: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=rf"embedder\.{name}"):
-        HashingEmbedder(**{name: value})  # type: ignore[arg-type]

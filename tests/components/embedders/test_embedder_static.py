@@ -12,8 +12,7 @@ from model2vec import StaticModel
 
 from rag.components.embedders import minilm, packed, static
 from rag.components.embedders.static import StaticEmbedder
-from rag.components.embedders.tokens import tokenizer
-from rag.core.errors import ConfigError
+from rag.core.models.tokenizers import minilm_folder, tokenizer
 
 
 def stored(cache: Path) -> Path:
@@ -34,7 +33,7 @@ def test_the_weights_that_were_released_are_distilled() -> None:
     # With fewer pieces than dimensions there is no PCA: each vector is the mean of MiniLM's states, longer or shorter.
     model = static.distilled(minilm.DIMENSIONS, 1e-4)
     words = ("days", "s", "x")
-    original = tokenizer(minilm.folder() / "tokenizer.json")
+    original = tokenizer(minilm_folder() / "tokenizer.json")
     states = packed.states(minilm.load("cpu", None), [original.encode(word).ids for word in words])
     for word, row in zip(words, states, strict=True):
         found, mean = model.embedding[model.tokenizer.token_to_id(word)].astype(np.float64), row.mean(axis=0)
@@ -111,10 +110,3 @@ def test_a_killed_distillation_leaves_nothing_that_counts(tmp_path: Path, monkey
     assert not [path for path in tmp_path.iterdir() if path.is_dir() and not path.name.endswith(".part")]
     assert embedder.embed_documents(["days"]).shape == (1, 8)
     assert not list(tmp_path.glob("*/x"))
-
-
-def test_parameters_name_the_folder() -> None:
-    with pytest.raises(ConfigError, match=r"embedder\.dimensions: found 385"):
-        StaticEmbedder(dimensions=385)
-    with pytest.raises(ConfigError, match=r"embedder\.sif: found 0"):
-        StaticEmbedder(sif=0)

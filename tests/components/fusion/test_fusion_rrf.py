@@ -45,23 +45,6 @@ def test_sums_over_dicts(lists: list[list[list[int]]]) -> None:
         assert dict(fused.row(question)) == pytest.approx(sums, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"k": -1}, "k"),
-        ({"k": float("nan")}, "k"),
-        ({"weights": [1, -1]}, "weights"),
-        ({"weights": [0, 0]}, "weights"),
-        ({"weights": []}, "weights"),
-        ({"weights": [1, float("nan")]}, "weights"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, object], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        ReciprocalRankFusion(**parameters)
-    assert caught.value.where == f"fusion.{where}"
-
-
 def test_one_weight_per_index() -> None:
     fusion = ReciprocalRankFusion(weights=[1, 2, 3])
     with pytest.raises(ConfigError, match=r"3 weights for 2 indexes \(bm25s, dense\)"):

@@ -97,23 +97,6 @@ def test_sums_over_dicts(questions: list[tuple[dict[int, float], ...]], how: str
         assert dict(fused.row(question)) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "where", "what"),
-    [
-        ({"weights": [0.5, 0.6]}, "weights", "sum to 1.1"),
-        ({"weights": [1.5, -0.5]}, "weights", "are no weights"),
-        ({"weights": []}, "weights", "are no weights"),
-        ({"weights": [float("inf"), 0]}, "weights", "are no weights"),
-        ({"normalisation": "minmax"}, "normalisation", "'minmax'"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, object], where: str, what: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        WeightedFusion(**parameters)
-    assert caught.value.where == f"fusion.{where}"
-    assert what in caught.value.what
-
-
 def test_weights_that_sum_to_one_but_for_rounding_are_taken() -> None:
     assert sum([0.1] * 10) != 1
     WeightedFusion([0.1] * 10)

@@ -14,15 +14,15 @@ def test_fields_are_read_by_type() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ("[1]", "not a JSON object"),
         ("null", "not a JSON object"),
-        ("[" * 100_000, "is no JSON"),
-        ('{"a": 1, "a": 2}', "'a' is given twice"),
-        ('{"a": "\\ud800"}', "stands alone"),
+        ("[" * 100_000, "is not valid JSON"),
+        ('{"a": 1, "a": 2}', "'a' occurs twice"),
+        ('{"a": "\\ud800"}', "not part of a pair"),
     ],
 )
-def test_what_is_no_object_is_refused_with_its_place(text: str, said: str) -> None:
+def test_anything_but_an_object_is_refused_with_its_place(text: str, said: str) -> None:
     with pytest.raises(DataError, match=said) as caught:
         parse_row(text, "f.jsonl:7")
     assert caught.value.where == "f.jsonl:7"

@@ -1,4 +1,4 @@
-"""Every file of a folder is read, or named with a reason; none from outside it is."""
+"""Every file of a folder is read, or named with a reason; files outside the folder are never read."""
 
 import os
 import socket
@@ -130,7 +130,7 @@ def test_gold_in_a_file_that_is_there_but_not_read_says_so(tmp_path: Path) -> No
     (folder / "documents" / "bus.md").write_bytes(b"caf\xe9")
     with (
         pytest.warns(SkippedWarning),
-        pytest.raises(DataError, match=r"jsonl:2.*'bus\.md' is there and was not read: is not UTF-8"),
+        pytest.raises(DataError, match=r"jsonl:2.*'bus\.md' exists and was not read: is not UTF-8"),
     ):
         golden.load(FolderLoader(str(folder / "documents")), NativeQuestions(str(folder)))
 

@@ -70,5 +70,5 @@ def test_a_device_that_is_not_there(tiny_cross_encoder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "key"), [("max_length", "max_length"), ("batch_size", r"runtime\.batch_size")])
 def test_bad_parameters(tiny_cross_encoder: Path, name: str, key: str) -> None:
-    with pytest.raises(ConfigError, match=rf"reranker\.{key}: found 0"):
+    with pytest.raises(ConfigError, match=rf"reranker\.{key}: is 0"):
         CrossEncoderReranker(str(tiny_cross_encoder), **{name: 0})  # type: ignore[arg-type]

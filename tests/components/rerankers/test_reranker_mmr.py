@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.rerankers.mmr import MmrReranker, picked_at
-from rag.core.errors import ConfigError
 from rag.core.records import Vectors
 
 
@@ -92,9 +91,3 @@ def test_equals_the_reference(count: int, seed: int, weight: float, coarse: bool
     assert [found[pick] for pick in picks] == pytest.approx(values, abs=1e-9)
     assert all(a >= b for a, b in pairwise(values))
     assert np.argsort(-np.array(found), kind="stable").tolist() == picks
-
-
-@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan")])
-def test_bad_weight(weight: float) -> None:
-    with pytest.raises(ConfigError, match=r"reranker\.relevance_weight"):
-        MmrReranker(Plane(), relevance_weight=weight)

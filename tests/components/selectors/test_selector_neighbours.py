@@ -2,7 +2,6 @@
 
 import time
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from rag.components.selectors.neighbours import NeighboursSelector
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.records import Document, Span
 
@@ -153,11 +151,3 @@ def test_a_batch_is_fast() -> None:
     begun = time.perf_counter()
     NeighboursSelector().select(rankings, corpus)
     assert time.perf_counter() - begun < 1
-
-
-@pytest.mark.parametrize("value", [-1, 1.5, True, "1"])
-@pytest.mark.parametrize("name", ["before", "after"])
-def test_impossible_parameters_are_named(name: str, value: Any) -> None:
-    with pytest.raises(ConfigError) as caught:
-        NeighboursSelector(**{name: value})
-    assert caught.value.where == f"selector.neighbours.{name}"

@@ -1,12 +1,7 @@
 """Floors."""
 
-from typing import Any
-
-import pytest
-
 from rag.components.selectors.score_floor import ScoreFloorSelector
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
 NOWHERE = Corpus.of([], [])
@@ -40,21 +35,3 @@ def test_a_relative_floor_lets_scores_that_are_not_positive_be() -> None:
 def test_rankings_become_as_wide_as_the_longest_row() -> None:
     selected = ScoreFloorSelector(0.5).select(Rankings.pack([[(3, 0.9), (1, 0.5), (2, 0.4)], [(0, 0.1)]]), NOWHERE)
     assert selected.positions.shape == (2, 2)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"floor": float("nan")}, "selector.score_floor.floor"),
-        ({"floor": float("inf")}, "selector.score_floor.floor"),
-        ({"floor": "high"}, "selector.score_floor.floor"),
-        ({"floor": None}, "selector.score_floor.floor"),
-        ({"floor": 1.5, "relative": True}, "selector.score_floor.floor"),
-        ({"floor": -0.1, "relative": True}, "selector.score_floor.floor"),
-        ({"floor": 0.1, "relative": "yes"}, "selector.score_floor.relative"),
-    ],
-)
-def test_impossible_parameters_are_named(parameters: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        ScoreFloorSelector(**parameters)
-    assert caught.value.where == where
