@@ -1,6 +1,6 @@
-"""The laws of every role, for authors of plug-ins.
+"""Contract checks for every role, for authors of plug-ins.
 
-A test of a chunker is `check_chunker(ParagraphChunker())`: it raises AssertionError with the law that the component breaks.
+`check_chunker(ParagraphChunker())` tests a chunker: it raises AssertionError with the law that the component breaks.
 """
 
 from collections.abc import Callable, Mapping

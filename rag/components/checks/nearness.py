@@ -14,9 +14,8 @@ def nearest(ours: Vectors, theirs: Vectors) -> NDArray[np.float64]:
     """For each row of `ours` the greatest cosine with a row of `theirs`, shape (rows,); -1 if there is none."""
     if not len(theirs):
         return np.full(len(ours), -1.0)
-    cosines: NDArray[np.float64] = (unit_rows(np.asarray(ours, np.float64)) @ unit_rows(np.asarray(theirs, np.float64)).T).max(
-        axis=1
-    )
+    rows, others = (unit_rows(np.asarray(vectors, np.float64)) for vectors in (ours, theirs))
+    cosines: NDArray[np.float64] = (rows @ others.T).max(axis=1)
     return cosines
 
 
