@@ -6,6 +6,9 @@ from typing import Any
 
 import yaml
 
+from rag.config.build import Components
+from rag.core.roles import SEVERAL
+
 CONF = Path(__file__).parents[2] / "conf"
 HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
 GIVEN = {"${embedder}": HASHING, "${coverage}": 0.5, '${oc.select:prompt.refusal,""}': "I cannot say."}
@@ -22,6 +25,11 @@ def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
     read: dict[str, Any] = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
     values = read.get(choice, read)
     return {name: GIVEN.get(value, value) if isinstance(value, str) else value for name, value in values.items()} | changes
+
+
+def build(group: str, choice: str, **changes: Any) -> Any:
+    """The component of a choice, with its parameters checked."""
+    return Components().role(group, node(group, choice, **changes), f"{group}.{choice}" if group in SEVERAL else group)
 
 
 def asks_model(group: str, choice: str) -> bool:

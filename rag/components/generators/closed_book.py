@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from rag.core.checks import check_whole
 from rag.core.records import Message, Reply, Request
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import CostEstimate, Generator, fingerprint
 from rag.core.text.templates import check_template, fill
 
 QUESTION = 200
@@ -44,9 +44,9 @@ class ClosedBookGenerator:
 
     def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
         """The estimate of the generator for questions without contexts; (0, 0.0) if it has none."""
-        spending = getattr(self.generator, "spending", None)
-        estimate: tuple[int, float] = spending(requests, min(prompt, QUESTION), reply) if spending else (0, 0.0)
-        return estimate
+        if not isinstance(self.generator, CostEstimate):
+            return 0, 0.0
+        return self.generator.spending(requests, min(prompt, QUESTION), reply)
 
     def _closed(self, request: Request) -> Request:
         system = [Message("system", self.instruction)] if self.instruction else []

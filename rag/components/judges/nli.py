@@ -19,7 +19,7 @@ from rag.components.judges.words import words
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.models.cross_encoders import opened
+from rag.core.models.cross_encoders import load_cross_encoder
 from rag.core.models.pinned import PinnedModel, readable
 from rag.core.text.citations import without_markers
 from rag.core.text.refusals import claims
@@ -106,7 +106,7 @@ class NliJudge(ClaimJudge):
 @lru_cache(maxsize=2)
 def _load(folder: Path, device: str, max_length: int) -> tuple[Any, int]:
     """The model, and the number of its label for entailment."""
-    model = opened("judge", folder, device, max_length)
+    model = load_cross_encoder("judge", folder, device, max_length)
     return model, _entailment(model.config.id2label, folder)
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.models.cross_encoders import opened
+from rag.core.models.cross_encoders import load_cross_encoder
 from rag.core.models.pinned import PinnedModel, readable
 
 TURN = Lock()
@@ -73,7 +73,7 @@ class CrossEncoderReranker:
 
 @lru_cache(maxsize=2)
 def _load(folder: Path, device: str, max_length: int) -> Any:
-    model = opened("reranker", folder, device, max_length)
+    model = load_cross_encoder("reranker", folder, device, max_length)
     if model.num_labels != 1:
         raise ConfigError("reranker.model", f"{folder} has {model.num_labels} labels", "a model with one label, a relevance")
     return model

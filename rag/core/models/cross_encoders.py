@@ -1,4 +1,4 @@
-"""Cross-encoders of sentence-transformers, opened without code of their own: rerankers and judges read two texts at once."""
+"""Models of sentence-transformers, loaded without code of their own."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -8,13 +8,13 @@ from rag.core.errors import ConfigError
 
 
 @lru_cache(maxsize=2)
-def opened(where: str, folder: Path, device: str, max_length: int) -> Any:
-    """The model in a folder, its outputs as logits; ConfigError naming `where` if it cannot be, or reads fewer tokens."""
+def load_cross_encoder(where: str, folder: Path, device: str, max_length: int) -> Any:
+    """The cross-encoder in a folder, with logits as outputs; ConfigError at `where` if it fails, or reads fewer tokens."""
     from sentence_transformers import CrossEncoder
     from torch.nn import Identity
     from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()  # one bar per load says nothing that the progress of a sweep does not
+    disable_progress_bar()  # a sweep shows its own progress
     try:
         model = CrossEncoder(
             str(folder),

@@ -67,6 +67,6 @@ def _told(listed: dict[str, Any], text: str) -> bytes:
 
 def _listed(corpus: Corpus, row: int) -> dict[str, Any]:
     one = corpus.documents[row]
-    sections = list(dict.fromkeys(title for _, _, title in corpus.outline(row) if title))
+    sections = list(dict.fromkeys(title for _, _, title in corpus.outlines[row] if title))
     told = {"id": one.doc_id, "title": str(one.metadata.get("title") or one.doc_id), "characters": len(one.text)}
     return told | {"metadata": dict(one.metadata), "sections": sections}

@@ -81,18 +81,6 @@ def replaced(path: Path, **values: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | values), "utf-8")
 
 
-def test_a_folder_is_known_by_its_files(tiny_model: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(tiny_model, copy)
-    before = SentenceTransformerEmbedder(str(tiny_model)).fingerprint()
-    assert before.startswith("sha256:")
-    assert SentenceTransformerEmbedder(str(copy)).fingerprint() == before
-    (copy / ".note").write_text("hidden", encoding="utf-8")
-    assert SentenceTransformerEmbedder(str(copy)).fingerprint() == before
-    (copy / "1_Pooling" / "config.json").write_text("{}", encoding="utf-8")
-    assert SentenceTransformerEmbedder(str(copy)).fingerprint() != before
-
-
 def test_a_hub_id_is_read_from_the_cache_at_its_commit(tiny_model: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_model, tmp_path / "models--tiny--bert" / "snapshots" / COMMIT)
     embedder = SentenceTransformerEmbedder("tiny/bert", COMMIT, cache=str(tmp_path))
@@ -106,18 +94,6 @@ def test_a_hub_that_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.Monkey
     embedder = SentenceTransformerEmbedder("tiny/bert", COMMIT, cache=str(tmp_path))
     with pytest.raises(ServiceError, match=rf"embedder\.model: tiny/bert@{COMMIT} cannot be fetched"):
         embedder.embed_documents(["x"])
-
-
-@pytest.mark.parametrize("revision", [None, "", "main"])
-def test_a_hub_id_must_be_pinned(revision: str | None) -> None:
-    with pytest.raises(ConfigError, match=r"embedder\.revision: .*\n.*pin it"):
-        SentenceTransformerEmbedder("BAAI/bge-small-en-v1.5", revision)
-
-
-@pytest.mark.parametrize("model", ["./nowhere", "/nowhere/model", "a/b/c", "a b", ""])
-def test_a_folder_that_is_not_there(model: str) -> None:
-    with pytest.raises(ConfigError, match=r"embedder\.model: there is no folder"):
-        SentenceTransformerEmbedder(model, COMMIT)
 
 
 def test_code_of_a_model_is_not_run(tiny_model: Path, tmp_path: Path) -> None:
