@@ -8,7 +8,6 @@ from rag.components.checks.numbers import NumbersCheck
 from rag.components.checks.numerals import numbers, values
 from rag.components.checks.quotes import QuotesCheck
 from rag.components.embedders.hashing import HashingEmbedder
-from rag.core.errors import ConfigError
 from rag.core.headings import Section
 from rag.core.records import Chunk, Message, Query, Reply, Request, Span, Turn
 from rag.core.roles import Inspection
@@ -215,17 +214,3 @@ def test_the_persons_words_may_be_quoted() -> None:
     reply = "By “my big dog” you mean one of any size."
     assert told(QuotesCheck(), reply, QUOTABLE, question="What about my big dog?") == []
     assert told(QuotesCheck(question=False), reply, QUOTABLE, question="What about my big dog?") == ["“my big dog”"]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: CitationsCheck(words=0),
-        lambda: GroundedCheck(HashingEmbedder(), theta=1.1),
-        lambda: GroundedCheck(HashingEmbedder(), words=0),
-        lambda: QuotesCheck(words=0),
-    ],
-)
-def test_parameters_are_checked(wrong: type) -> None:
-    with pytest.raises(ConfigError):
-        wrong()

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError
 from rag.core.records import Document, Query, Reply, Request, Span
 from rag.core.text.citations import cited_sentences
 
@@ -77,16 +76,6 @@ def test_the_floor_asks_for_more_of_the_question() -> None:
     question, text = "When did the purple submarine sink?", "The submarine was old."
     assert answer(question, text).citations == (1,)
     assert answer(question, text, floor=0.9) == Reply("")
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [("sentences", 0), ("share", 1.1), ("floor", -0.1), ("headings", 2), ("b", -1), ("language", "klingon")],
-)
-def test_bad_parameters_name_their_key(parameter: str, value: object) -> None:
-    with pytest.raises(ConfigError) as caught:
-        ExtractiveGenerator(**{parameter: value})  # type: ignore[arg-type]
-    assert caught.value.where == f"generator.{parameter}"
 
 
 VOCABULARY = ("otter", "river", "Rain", "12", "F-12", "the", "who", "bank.", "Fish?", "sank!", "|", "#")

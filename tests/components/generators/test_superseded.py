@@ -8,7 +8,6 @@ import yaml
 
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError
 from rag.core.records import Document, Query, Reply, Request, Span
 
 OLD = "# Leave HB-1 (2024 edition) - SUPERSEDED\n\n## Carrying over\n\nUp to six unused days could be carried over."
@@ -72,14 +71,3 @@ def test_words_are_words_and_no_patterns() -> None:
 def test_the_header_of_a_table_calls_nothing_superseded() -> None:
     table = "# Codes\n\n| code | expired |\n|---|---|\n| K1 | unused days carried over |"
     assert answer("unused days carried over", table, NEW, sentences=1) == "K1 | unused days carried over [1]"
-
-
-def test_a_worth_is_a_share() -> None:
-    with pytest.raises(ConfigError, match=r"generator\.superseded_worth"):
-        ExtractiveGenerator(superseded_worth=1.5)
-
-
-@pytest.mark.parametrize("words", ["expired", ["expired", " "], [2024]])
-def test_words_are_a_list_of_words(words: Any) -> None:
-    with pytest.raises(ConfigError, match=r"generator\.superseded: is"):
-        ExtractiveGenerator(superseded=words)

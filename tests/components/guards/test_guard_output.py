@@ -1,13 +1,11 @@
 """What is cut out of replies, what is refused, and what is left alone."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from rag.components.guards.output import OutputGuard
-from rag.core.errors import ConfigError
 from rag.core.records import Chunk, Finding, Message, Query, Reply, Request, Span
 from rag.pipeline.postprocess import check
 
@@ -151,19 +149,3 @@ def test_what_contexts_say_too_is_no_secret() -> None:
 def test_actions_are_chosen_by_kind() -> None:
     guard = OutputGuard(**{**WORDS, "actions": {**WORDS["actions"], "url": "refuse", "citation": "flag"}})
     assert [one.action for one in looked("[7] https://evil.example/a", guard)] == ["flag", "refuse"]
-
-
-@pytest.mark.parametrize(
-    ("change", "where"),
-    [
-        ({"patterns": {"url": "("}}, "guard.output.patterns.url"),
-        ({"patterns": {"urls": "a"}}, "guard.output.patterns.urls"),
-        ({"actions": {"url": "cut"}}, "guard.output.actions.url"),
-        ({"actions": {"urls": "flag"}}, "guard.output.actions.urls"),
-        ({"leak_words": 1}, "guard.output.leak_words"),
-    ],
-)
-def test_mistakes_are_told_with_their_place(change: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as told:
-        OutputGuard(**{**WORDS, **change})
-    assert told.value.where == where

@@ -12,7 +12,6 @@ import yaml
 
 from rag.components.guards.off_topic_requests import StrangerRule
 from rag.components.guards.scan import ScanGuard
-from rag.core.errors import ConfigError
 from rag.core.records import Chunk, Hit, Query, Span
 
 ROOT = Path(__file__).parents[3]
@@ -186,32 +185,6 @@ def test_findings_are_numbered_as_the_contexts_are() -> None:
     (found,) = GUARD.screen([Query("q", "leave?")], [hits])
     assert [one.context for one in found] == [2, 4]
     assert texts[3][found[1].start : found[1].end] == ORDER
-
-
-@pytest.mark.parametrize(
-    ("change", "where"),
-    [
-        ({"flag": 1.5}, "guard.scan.flag"),
-        ({"most": 0}, "guard.scan.most"),
-        ({"rules": {"a": {"severity": 0.5, "patterns": ["(?=a)"]}}}, "guard.scan.rules.a.patterns.0"),
-        ({"rules": {"a": {"severity": 0.5, "patterns": []}}}, "guard.scan.rules.a.patterns"),
-        ({"rules": {"a": {"severity": 1, "patterns": ["a"]}}}, "guard.scan.rules.a.severity"),
-        ({"rules": {"a": {"severity": 0.5, "pattern": ["a"]}}}, "guard.scan.rules.a.pattern"),
-    ],
-)
-def test_mistakes_are_told_with_their_place(change: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as told:
-        ScanGuard(**{**WORDS, **change})
-    assert told.value.where == where
-
-
-@pytest.mark.parametrize(
-    ("change", "where"), [({"answered": ["("]}, "answered.0"), ({"patterns": []}, "patterns"), ({"severity": 2}, "severity")]
-)
-def test_mistakes_of_the_stranger_rule_are_told_with_their_place(change: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        with_stranger(**change)
-    assert error.value.where == f"guard.scan.stranger.{where}"
 
 
 def test_harmless_prompts_with_one_suspicious_word_are_hardly_ever_flagged() -> None:

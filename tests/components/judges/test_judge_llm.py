@@ -10,7 +10,6 @@ import pytest
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.replies import ClaimReply, majority, place, verdicts
 from rag.core.assessments import Case, QuotedPassage
-from rag.core.errors import ConfigError
 from rag.core.records import Reply, Request
 
 CASE = Case("The door is red. It has {claims}.", ("A cat.", "See: the  Door\nis red."), "What colour?")
@@ -135,19 +134,3 @@ def test_even_votes_point_at_no() -> None:
     assert majority([ClaimReply(True, 1), ClaimReply(False, 2)]) == (0.5, ClaimReply(False, 2))
     assert place("", "a") is None
     assert place("b (c", "a b\n(C d") == (2, 6)
-
-
-@pytest.mark.parametrize(
-    ("changes", "where"),
-    [
-        ({"prompt": "{contexts}"}, "judge.prompt"),
-        ({"relevance": "{text}"}, "judge.relevance"),
-        ({"votes": 0}, "judge.votes"),
-        ({"attempts": 0}, "judge.attempts"),
-        ({"threshold": 2.0}, "judge.threshold"),
-    ],
-)
-def test_bad_parameters(changes: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as raised:
-        judge(Script(), **changes)
-    assert raised.value.where == where

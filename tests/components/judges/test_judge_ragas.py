@@ -11,7 +11,7 @@ from support.judge_texts import SayingAsRagasWants, WordEncoder
 
 from rag.components.judges.ragas import RagasJudge
 from rag.core.assessments import Case, Spent
-from rag.core.errors import ConfigError, MissingExtraError, ServiceError
+from rag.core.errors import MissingExtraError, ServiceError
 from rag.core.records import Reply, Request
 
 CONTEXTS = ("The door is red. The cat sleeps.", "Trains are late.")
@@ -154,20 +154,3 @@ def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "ragas", None)
     with pytest.raises(MissingExtraError, match=needed):
         judge(SayingAsRagasWants())
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "where"),
-    [
-        ("questions", 0, "judge.questions"),
-        ("attempts", 0, "judge.attempts"),
-        ("threshold", 2.0, "judge.threshold"),
-        ("concurrency", 0, "judge.runtime.concurrency"),
-        ("abstentions", ["("], "judge.abstentions"),
-        ("unasked", " ", "judge.unasked"),
-    ],
-)
-def test_bad_parameters(name: str, value: object, where: str) -> None:
-    with pytest.raises(ConfigError) as raised:
-        judge(SayingAsRagasWants(), **{name: value})
-    assert raised.value.where == where

@@ -9,7 +9,7 @@ from support.choices import asks_model, built, choices, node
 from support.scripted_generator import Scripted, raising
 
 from rag.components.memories.buffer import BufferMemory
-from rag.core.errors import BudgetError, ConfigError, ServiceError
+from rag.core.errors import BudgetError, ServiceError
 from rag.core.records import Query, Recalled, Reply, Request, Turn
 from rag.core.roles import Memory, changes_nothing
 from rag.testing import check_memory
@@ -73,5 +73,3 @@ def test_a_buffer_recalls_the_last_messages() -> None:
     query = Query("q", "And then?", LONG[:2])
     assert BufferMemory(1).recall([query]) == [Recalled(LONG[1:2])]
     assert BufferMemory(5).recall([query]) == BufferMemory(None).recall([query]) == [Recalled(LONG[:2])]
-    with pytest.raises(ConfigError, match=r"memory\.turns: is 0"):
-        BufferMemory(0)

@@ -9,7 +9,6 @@ import yaml
 
 from rag.components.memories.statements import read_statement
 from rag.components.memories.two_layer import TwoLayerMemory
-from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled, Turn
 from rag.core.text import tokens
 
@@ -138,22 +137,3 @@ def test_the_rule_of_the_config_puts_pinned_files_over_newer_over_older() -> Non
     assert recalled.summary.startswith(rule)
     assert rule.index("pinned") < rule.index("later")
     assert "- user: The gate code is 4417." in recalled.summary
-
-
-@pytest.mark.parametrize(
-    ("change", "where"),
-    [
-        ({"turns": 0}, "memory.turns"),
-        ({"tokens": -1}, "memory.tokens"),
-        ({"topic": 0, "freshness": 0, "importance": 0}, "memory.topic"),
-        ({"half_life": 0}, "memory.half_life"),
-        ({"least": 0.9}, "memory.least"),
-        ({"overlap": 0}, "memory.overlap"),
-        ({"turn_format": "x"}, "memory.turn_format"),
-        ({"stemmer": "elvish"}, "memory.stemmer"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(change: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        memory(**change)
-    assert error.value.where == where

@@ -8,7 +8,6 @@ import pytest
 from rag.components.queries.hyde import HypotheticalPassage
 from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
-from rag.core.errors import ConfigError
 from rag.core.records import Message, Query, Reply, Request, Turn
 
 PROMPT = "{history}\nLast: {question}\nNew:"
@@ -132,20 +131,3 @@ def test_an_invented_passage_is_searched_for_and_never_reranked_by() -> None:
     assert found.question == QUERY.text
     (alone,) = HypotheticalPassage(Says("It was built."), "", PROMPT, include_original=False).rewrite([QUERY])
     assert alone.texts == ("It was built.",)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"prompt": "Rewrite it."}, "queries.prompt"),
-        ({"turn_format": "{role}"}, "queries.turn_format"),
-        ({"turns": 0}, "queries.turns"),
-        ({"longest": 2}, "queries.longest"),
-    ],
-)
-def test_mistakes_are_named_before_any_model_is_asked(parameters: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        ModelRewrite(**({"generator": Says(""), "instruction": "", "prompt": PROMPT} | parameters))
-    assert error.value.where == where
-    with pytest.raises(ConfigError, match=r"queries\.most"):
-        ModelQuestions(Says(""), "", PROMPT, most=0)

@@ -4,7 +4,6 @@ import pytest
 
 from rag.components.queries.human import HumanRewrite
 from rag.components.queries.turns import TypedTurns
-from rag.core.errors import ConfigError
 from rag.core.records import Query, Sought, Turn
 from rag.core.roles import changes_nothing
 
@@ -22,8 +21,6 @@ def test_the_last_questions_of_the_person_are_searched_for_and_no_answer(turns: 
 def test_one_turn_changes_nothing() -> None:
     assert changes_nothing(TypedTurns(1))
     assert not changes_nothing(TypedTurns())
-    with pytest.raises(ConfigError, match=r"queries\.turns: is 0"):
-        TypedTurns(0)
 
 
 def test_the_rewrite_of_a_person_is_searched_for_where_there_is_one() -> None:
