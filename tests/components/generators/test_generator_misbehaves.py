@@ -62,18 +62,20 @@ def test_a_long_wait_is_told_and_not_waited_for(ask: Callable[[OpenAiGenerator],
     assert "quota" in said.remedy
 
 
+@pytest.mark.parametrize("as_date", [False, True])
+def test_a_wait_in_seconds_or_until_a_date_is_respected(as_date: bool) -> None:
+    until = math.ceil(time.time()) + 1 if as_date else time.time() + 1
+    wait = formatdate(until, usegmt=True) if as_date else "1"
+    with serving(error(429, headers={"Retry-After": wait}), say("Ada.")) as script:
+        assert whole(OpenAiGenerator("tiny", script.url, retries=1)) == "Ada."
+    assert time.time() >= until
+
+
 @both
 @pytest.mark.parametrize("wait", ["nan", "1e999", "-5", "soon", "Sun, 06 Nov 1994 08:49:37 GMT"])
 def test_a_wait_that_is_none_is_not_believed(ask: Callable[[OpenAiGenerator], str], wait: str) -> None:
     with serving(error(429, headers={"Retry-After": wait}), say("Ada.")) as script:
         assert ask(OpenAiGenerator("tiny", script.url, retries=1)) == "Ada."
-
-
-def test_a_wait_until_a_date_is_respected() -> None:
-    until = math.ceil(time.time()) + 1
-    with serving(error(429, headers={"Retry-After": formatdate(until, usegmt=True)}), say("Ada.")) as script:
-        assert whole(OpenAiGenerator("tiny", script.url, retries=1)) == "Ada."
-    assert time.time() >= until
 
 
 CONTENTS = [5, math.nan, ["Ada."], {"text": "Ada."}, True]
@@ -113,6 +115,9 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
         (send(200, b"<html>Welcome</html>", {"Content-Type": "text/html"}), "sent no stream", "that it streams"),
         (send(200, {"error": {"message": "overloaded"}}), "sent no stream", "that it streams"),
         (send(204, b""), "sent no stream", "that it streams"),
+        (error(404, "no such model"), "answered 404: no such model", "generator.model"),
+        (stream("Ada", ending=b'data: {"choices": [{"de'), "", ""),
+        (stream("Ada", ending=b'data: {"choi\n\n'), "", ""),
         (stream("Ada", ending=b""), "the stream ended before the reply did", "try again"),
         (cut(), "broke its reply off", "try again later"),
         (

@@ -30,6 +30,7 @@ def generator(script: Script, **changes: object) -> OpenAiGenerator:
         (error(400, "The response was filtered", code="content_filter"), "filtered", "other words"),
         (empty(), "gave an empty answer", "other words"),
         (say(" \n"), "gave an empty answer", "other words"),
+        (say(None), "gave an empty answer", "other words"),
         (empty("length"), "spent all of its tokens", "generator.max_tokens"),
         (empty("content_filter"), "filtered its answer out", "other words"),
     ],
