@@ -1,14 +1,17 @@
-"""Rewriting with a model: what it is told, and what is made of its reply."""
+"""Rewriting with a model, by a person, and without any: requests, and texts from replies."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from rag.components.queries.human import HumanRewrite
 from rag.components.queries.hyde import HypotheticalPassage
 from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
-from rag.core.records import Message, Query, Reply, Request, Turn
+from rag.components.queries.turns import TypedTurns
+from rag.core.records import Message, Query, Reply, Request, Sought, Turn
+from rag.core.roles import changes_nothing
 
 PROMPT = "{history}\nLast: {question}\nNew:"
 HISTORY = (Turn("user", "Who built the {question} bridge?"), Turn("assistant", "A  firm\nof builders."))
@@ -131,3 +134,26 @@ def test_an_invented_passage_is_searched_for_and_never_reranked_by() -> None:
     assert found.question == QUERY.text
     (alone,) = HypotheticalPassage(Says("It was built."), "", PROMPT, include_original=False).rewrite([QUERY])
     assert alone.texts == ("It was built.",)
+
+
+TURNS = (Turn("user", "One?"), Turn("assistant", "1."), Turn("user", "Two?"), Turn("assistant", "2."))
+THIRD = Query("q", "Three?", TURNS, "All three?")
+
+
+@pytest.mark.parametrize(
+    ("turns", "text"), [(1, "Three?"), (2, "Two?\nThree?"), (None, "One?\nTwo?\nThree?"), (9, "One?\nTwo?\nThree?")]
+)
+def test_the_last_questions_of_the_person_are_searched_for_and_no_answer(turns: int | None, text: str) -> None:
+    assert TypedTurns(turns).rewrite([THIRD]) == [Sought(text, (text,))]
+
+
+def test_one_turn_changes_nothing() -> None:
+    assert changes_nothing(TypedTurns(1))
+    assert not changes_nothing(TypedTurns())
+
+
+def test_the_rewrite_of_a_person_is_searched_for_where_there_is_one() -> None:
+    assert HumanRewrite().rewrite([THIRD]) == [Sought("All three?", ("All three?",))]
+    assert HumanRewrite().rewrite([Query("q", "One?")]) == [Sought("One?", ("One?",))]
+    (without,) = HumanRewrite().rewrite([Query("q", "Two?", TURNS)])
+    assert (without.texts, without.note) == (("Two?",), "the golden set has no rewrite")
