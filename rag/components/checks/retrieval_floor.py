@@ -15,7 +15,7 @@ class RetrievalFloorCheck:
     """Abstains if no passage has a cosine of at least `floor` with the question, by an embedder.
 
     The scores of BM25, fusion and rerankers have no common scale that says how good the best passage is; a cosine has one,
-    whatever the indexes. A follow-up is also tried together with the last turn of the user, and the greater cosine counts.
+    for any index. A follow-up is also tried together with the last turn of the user, and the greater cosine counts.
     `on_failure` is refuse or flag.
     """
 

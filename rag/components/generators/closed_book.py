@@ -14,7 +14,7 @@ QUESTION = 200
 
 @dataclass(frozen=True)
 class ClosedBookGenerator:
-    """Asks `generator` with its own prompt and no context, whatever the retrieval and the prompt of the trial.
+    """Asks `generator` with its own prompt and no context; retrieval and prompt of the trial have no effect.
 
     `instruction` is the system message, none if it is empty; `prompt` is the user message with the placeholder {question}. The
     last `turns` messages of the conversation are between them. Replies have no citations.

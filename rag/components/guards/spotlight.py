@@ -19,7 +19,7 @@ class SpotlightGuard:
     The sentinel is an HMAC-SHA256 of the question, its history and all contexts under `key`, so that the same request gets the
     same sentinel and stored replies are found again. The key need not be secret: to contain the closing mark, a document would
     have to contain a hash of a text that includes itself. A sentinel that occurs in the question or in a context is replaced by
-    the next one. So no context can close its own mark, whatever its author knows.
+    the next one. So no context can close its own mark, even if its author knows the key.
     """
 
     def __init__(self, opening: str, closing: str, before: str = "", after: str = "", key: str = "", digits: int = 16) -> None:

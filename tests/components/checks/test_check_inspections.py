@@ -1,4 +1,4 @@
-"""What each check lets pass and what it does not."""
+"""Checks of replies: what passes and what fails."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from rag.core.records import Chunk, Message, Query, Reply, Request, Span, Turn
 from rag.core.roles import Inspection
 
 
-def told(check: Inspection, reply: str, *contexts: str, question: str = "?", history: tuple[Turn, ...] = ()) -> list[str]:
+def flagged(check: Inspection, reply: str, *contexts: str, question: str = "?", history: tuple[Turn, ...] = ()) -> list[str]:
     chunks = tuple(Chunk(Span("d", 0, len(text)), text, (Section(0, 0, "Heading 77"),)) for text in contexts)
     request = Request(Query("q", question, history), chunks, (Message("user", "?"),))
     (found,) = check.inspect([request], [Reply(reply)])
@@ -26,20 +26,20 @@ def test_every_sentence_cites_something() -> None:
         "# Fares\n\nA ticket costs nine crowns [1]. Dogs travel free. These are the rules:\n"
         "- Cats pay. [2]\nYes, indeed.\nAny more?"
     )
-    assert told(CitationsCheck(), text, "a", "b") == ["Dogs travel free."]
-    assert told(CitationsCheck(words=2), text, "a", "b") == ["Dogs travel free.", "Yes, indeed."]
-    assert told(CitationsCheck(words=2), text, "a") == ["Dogs travel free.", "Cats pay.", "Yes, indeed."]
+    assert flagged(CitationsCheck(), text, "a", "b") == ["Dogs travel free."]
+    assert flagged(CitationsCheck(words=2), text, "a", "b") == ["Dogs travel free.", "Yes, indeed."]
+    assert flagged(CitationsCheck(words=2), text, "a") == ["Dogs travel free.", "Cats pay.", "Yes, indeed."]
 
 
 def test_one_citation_may_do() -> None:
     check = CitationsCheck(every=False)
-    assert told(check, "Dogs travel free. Cats do not [1].", "a") == []
-    assert told(check, "Dogs travel free. Cats do not [2].", "a") == ["Dogs travel free. Cats do not [2]."]
+    assert flagged(check, "Dogs travel free. Cats do not [1].", "a") == []
+    assert flagged(check, "Dogs travel free. Cats do not [2].", "a") == ["Dogs travel free. Cats do not [2]."]
 
 
 def test_a_refusal_of_the_prompt_cites_nothing() -> None:
-    assert told(CitationsCheck(), "Ask the harbour about that.", "a") != []
-    assert told(CitationsCheck(refusal="Ask the harbour about that."), "Ask the harbour about that.", "a") == []
+    assert flagged(CitationsCheck(), "Ask the harbour about that.", "a") != []
+    assert flagged(CitationsCheck(refusal="Ask the harbour about that."), "Ask the harbour about that.", "a") == []
 
 
 CONTEXT = "The ferry to Holm leaves at seven in the morning. Tickets are sold at the harbour office until noon."
@@ -56,14 +56,14 @@ CONTEXT = "The ferry to Holm leaves at seven in the morning. Tickets are sold at
     ],
 )
 def test_what_cites_nothing_is_near_to_something(reply: str, far: list[str]) -> None:
-    assert told(GroundedCheck(HashingEmbedder(), 0.6), reply, CONTEXT) == far
+    assert flagged(GroundedCheck(HashingEmbedder(), 0.6), reply, CONTEXT) == far
 
 
 def test_near_is_measured() -> None:
     reply = "Tickets are sold at the railway station until midnight."
-    assert told(GroundedCheck(HashingEmbedder(), 0.3), reply, CONTEXT) == []
-    assert told(GroundedCheck(HashingEmbedder(), 0.99), reply, CONTEXT) == [reply]
-    assert told(GroundedCheck(HashingEmbedder(), 0.6), reply) == [reply]
+    assert flagged(GroundedCheck(HashingEmbedder(), 0.3), reply, CONTEXT) == []
+    assert flagged(GroundedCheck(HashingEmbedder(), 0.99), reply, CONTEXT) == [reply]
+    assert flagged(GroundedCheck(HashingEmbedder(), 0.6), reply) == [reply]
 
 
 def pairs(table: str) -> list[tuple[str, ...]]:
@@ -125,17 +125,17 @@ def test_no_text_has_a_number_that_is_too_long(text: str) -> None:
 
 def test_numbers_were_read() -> None:
     context = "A ticket costs nine crowns, a year of them 1,200. The fee is 5 %."
-    assert told(NumbersCheck(), "It costs 9 [3], or 1200 a year, 5% of it a fee [1].", context) == []
-    assert told(NumbersCheck(), "1. It costs 10.\n2. Or 1300 a year.", context) == ["10", "1300"]
-    assert told(NumbersCheck(), "Heading 77 says so.", context) == []
-    assert told(NumbersCheck(), "Twelve crowns for one.", context) == []
-    assert told(NumbersCheck(words=True), "Twelve crowns for one, nine for the other.", context) == ["Twelve"]
+    assert flagged(NumbersCheck(), "It costs 9 [3], or 1200 a year, 5% of it a fee [1].", context) == []
+    assert flagged(NumbersCheck(), "1. It costs 10.\n2. Or 1300 a year.", context) == ["10", "1300"]
+    assert flagged(NumbersCheck(), "Heading 77 says so.", context) == []
+    assert flagged(NumbersCheck(), "Twelve crowns for one.", context) == []
+    assert flagged(NumbersCheck(words=True), "Twelve crowns for one, nine for the other.", context) == ["Twelve"]
 
 
 def test_numbers_of_the_question_may_be_repeated() -> None:
     asked = {"question": "Is it 40 days?", "history": (Turn("user", "In 2025?"),)}
-    assert told(NumbersCheck(), "No, not 40 days in 2025.", "Never.", **asked) == []  # type: ignore[arg-type]
-    assert told(NumbersCheck(question=False), "No, not 40 days in 2025.", "Never.", **asked) == ["40", "2025"]  # type: ignore[arg-type]
+    assert flagged(NumbersCheck(), "No, not 40 days in 2025.", "Never.", **asked) == []  # type: ignore[arg-type]
+    assert flagged(NumbersCheck(question=False), "No, not 40 days in 2025.", "Never.", **asked) == ["40", "2025"]  # type: ignore[arg-type]
 
 
 QUOTABLE = "Dogs of *any size* travel free – cats, on the other hand,\ndo not. They said: 'pay up'. See [a list](b) <b>too</b>."
@@ -164,7 +164,7 @@ QUOTABLE = "Dogs of *any size* travel free – cats, on the other hand,\ndo not.
     ],
 )
 def test_quotations_that_were_read(quotation: str) -> None:
-    assert told(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == []
+    assert flagged(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == []
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ def test_quotations_that_were_read(quotation: str) -> None:
     ],
 )
 def test_quotations_that_were_not(quotation: str) -> None:
-    assert told(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == [quotation]
+    assert flagged(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == [quotation]
 
 
 def test_the_persons_words_may_be_quoted() -> None:
     reply = "By “my big dog” you mean one of any size."
-    assert told(QuotesCheck(), reply, QUOTABLE, question="What about my big dog?") == []
-    assert told(QuotesCheck(question=False), reply, QUOTABLE, question="What about my big dog?") == ["“my big dog”"]
+    assert flagged(QuotesCheck(), reply, QUOTABLE, question="What about my big dog?") == []
+    assert flagged(QuotesCheck(question=False), reply, QUOTABLE, question="What about my big dog?") == ["“my big dog”"]

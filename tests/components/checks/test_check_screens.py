@@ -75,7 +75,7 @@ class Fixed:
         return np.tile(np.array([0.6, 0.8], np.float32), (len(texts), 1))
 
 
-def found(text: str = FERRY, path: str = "") -> Ranking:
+def ranking(text: str = FERRY, path: str = "") -> Ranking:
     return (Hit(Chunk(Span("d", 0, len(text)), text, (Section(0, 0, path),)), 1.0),)
 
 
@@ -85,7 +85,7 @@ def shipped(embedder: Fixed | None = None) -> OffTopicCheck:
     return OffTopicCheck(embedder or Fixed(), **given)
 
 
-def told(check: OffTopicCheck, text: str, contexts: Ranking = (), *said: str) -> list[str]:
+def reasons(check: OffTopicCheck, text: str, contexts: Ranking = (), *said: str) -> list[str]:
     history = tuple(Turn("user", turn) for turn in said)
     ((*findings,),) = check.screen([Query("q", text, history)], [contexts])
     assert all((one.source, one.action) == ("off_topic", "abstain") for one in findings)
@@ -97,49 +97,49 @@ def told(check: OffTopicCheck, text: str, contexts: Ranking = (), *said: str) ->
 )
 def test_what_asks_nothing_is_declined_without_a_look_at_the_passages(text: str) -> None:
     check = shipped()
-    assert told(check, text, found(f"{text} {FERRY}")) == ["this asks nothing"]
+    assert reasons(check, text, ranking(f"{text} {FERRY}")) == ["this asks nothing"]
     assert isinstance(check.embedder, Fixed)
     assert check.embedder.asked == 0
 
 
 @pytest.mark.parametrize("text", ["Thanks, when does the ferry leave?", "Hello, the ferry please", "Is seven ok?", "OK?"])
 def test_a_polite_question_is_a_question(text: str) -> None:
-    assert told(shipped(Fixed(0.5)), text, found()) == []
+    assert reasons(shipped(Fixed(0.5)), text, ranking()) == []
 
 
 def test_after_other_turns_a_question_may_say_nothing_by_itself() -> None:
-    assert told(shipped(), "And what about it?", found()) == ["this asks nothing"]
-    assert told(shipped(), "And what about it?", found(), "When does the ferry leave?") == []
+    assert reasons(shipped(), "And what about it?", ranking()) == ["this asks nothing"]
+    assert reasons(shipped(), "And what about it?", ranking(), "When does the ferry leave?") == []
 
 
 def test_both_words_and_sense_must_be_missing() -> None:
     # sourdough, bake, ferry: 1 of 3 stems; the floor is the embedder's own.
     question = "How do I bake sourdough on a ferry?"
-    assert told(shipped(Fixed(0.7)), question, found()) == [
+    assert reasons(shipped(Fixed(0.7)), question, ranking()) == [
         "33% of its words are in the passages, and the nearest has a cosine of 0.600, below 0.7"
     ]
-    assert told(shipped(Fixed(0.5)), question, found()) == []
-    assert told(shipped(Fixed(0.7)), "Which ferries leave for Holm?", found()) == []
-    assert told(shipped(Fixed(0.7)), question, found("Bread", "Sourdough > Baking on the ferry")) == []
-    assert told(shipped(Fixed(0.7)), "With sourdough?", found(), "When does the ferry leave for Holm?") == []
-    assert told(shipped(Fixed(0.7)), question) == []  # Nothing was found: closed book, or a selector.
+    assert reasons(shipped(Fixed(0.5)), question, ranking()) == []
+    assert reasons(shipped(Fixed(0.7)), "Which ferries leave for Holm?", ranking()) == []
+    assert reasons(shipped(Fixed(0.7)), question, ranking("Bread", "Sourdough > Baking on the ferry")) == []
+    assert reasons(shipped(Fixed(0.7)), "With sourdough?", ranking(), "When does the ferry leave for Holm?") == []
+    assert reasons(shipped(Fixed(0.7)), question) == []  # Nothing was found: closed book, or a selector.
 
 
 def test_the_share_of_words_is_a_limit_that_counts_as_missing() -> None:
     question, near = "bake ferry", Fixed(0.7)
-    assert told(OffTopicCheck(near, words=0.5), question, found())
-    assert not told(OffTopicCheck(near, words=0.49), question, found())
+    assert reasons(OffTopicCheck(near, words=0.5), question, ranking())
+    assert not reasons(OffTopicCheck(near, words=0.49), question, ranking())
 
 
 def test_a_floor_of_the_config_comes_before_that_of_the_embedder() -> None:
-    assert told(OffTopicCheck(Fixed(0.7), floor=0.5), "bake sourdough", found()) == []
-    assert told(OffTopicCheck(Fixed(0.1), floor=0.65), "bake sourdough", found())
+    assert reasons(OffTopicCheck(Fixed(0.7), floor=0.5), "bake sourdough", ranking()) == []
+    assert reasons(OffTopicCheck(Fixed(0.1), floor=0.65), "bake sourdough", ranking())
 
 
 def test_an_embedder_without_a_scale_leaves_the_words_alone_to_decide(tmp_path: Path) -> None:
     hashing = OffTopicCheck(HashingEmbedder())
-    assert told(hashing, "bake sourdough", found()) == ["no word of the question is in a passage"]
-    assert told(hashing, "bake a ferry", found()) == []
+    assert reasons(hashing, "bake sourdough", ranking()) == ["no word of the question is in a passage"]
+    assert reasons(hashing, "bake a ferry", ranking()) == []
     # Whether vectors are kept changes nothing: what is swept is served.
     store = Store(str(tmp_path))
     assert isinstance(StoredEmbedder(Fixed(), store, "a"), Scaled)
@@ -148,15 +148,15 @@ def test_an_embedder_without_a_scale_leaves_the_words_alone_to_decide(tmp_path: 
 
 def test_a_question_is_screened_alone() -> None:
     check, texts = shipped(), ["Thanks!", "bake sourdough", "When does the ferry leave?"]
-    together = check.screen([Query(str(number), text) for number, text in enumerate(texts)], [found()] * 3)
-    assert [[one.what for one in row] for row in together] == [told(check, text, found()) for text in texts]
+    together = check.screen([Query(str(number), text) for number, text in enumerate(texts)], [ranking()] * 3)
+    assert [[one.what for one in row] for row in together] == [reasons(check, text, ranking()) for text in texts]
     assert check.screen([], []) == []
 
 
 def test_no_passage_is_embedded_behind_one_that_reaches_the_floor() -> None:
     near, far = Fixed(unrelated=0.5), Fixed(unrelated=0.7)
-    contexts = tuple(hit for number in range(4) for hit in found(f"{FERRY} {number}"))
-    assert told(shipped(near), "Who paints the lighthouse?", contexts) == []
+    contexts = tuple(hit for number in range(4) for hit in ranking(f"{FERRY} {number}"))
+    assert reasons(shipped(near), "Who paints the lighthouse?", contexts) == []
     assert near.asked == 1
-    assert told(shipped(far), "Who paints the lighthouse?", contexts)
+    assert reasons(shipped(far), "Who paints the lighthouse?", contexts)
     assert far.asked == 4

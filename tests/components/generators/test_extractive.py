@@ -52,7 +52,7 @@ def test_equal_evidence_goes_to_the_earlier_context() -> None:
     assert answer("Who feeds otters?", "Ann feeds otters.", "Bob feeds otters.", sentences=1).text == "Ann feeds otters. [1]"
 
 
-def test_quotes_keep_their_order_and_no_sentence_stands_twice() -> None:
+def test_quotes_keep_their_order_without_repetitions() -> None:
     reply = answer("red kites and blue kites", "Blue kites fly. Blue kites fly.", "Red kites and blue kites fly.", share=0.1)
     assert reply.text == "Blue kites fly. [1] Red kites and blue kites fly. [2]"
     assert reply.citations == (1, 2)

@@ -1,4 +1,4 @@
-"""Servers that send elsewhere, send what is no reply, or do not end, asked for a whole reply and for a stream."""
+"""Servers that redirect, send invalid replies, or do not end, for whole replies and for streams."""
 
 import json
 import math
@@ -56,7 +56,7 @@ def test_neither_the_key_nor_the_question_goes_where_a_server_sends(ask: Callabl
 
 
 @both
-def test_a_long_wait_is_told_and_not_waited_for(ask: Callable[[OpenAiGenerator], str]) -> None:
+def test_a_long_wait_is_reported_and_not_waited_for(ask: Callable[[OpenAiGenerator], str]) -> None:
     said = failure(ask, error(429, "Rate limit reached", {"Retry-After": "3600"}), say("Ada."))
     assert said.what == "answered 429: Rate limit reached (Retry-After: 3600)"
     assert "quota" in said.remedy
@@ -94,7 +94,7 @@ def test_what_is_no_text_is_no_answer(content: object) -> None:
 DEEP = b"[" * 200_000
 
 
-def test_json_that_is_too_deep_is_told() -> None:
+def test_json_that_is_too_deep_is_an_error() -> None:
     for ask, step in ((whole, send(200, DEEP)), (streamed, stream("Ada", ending=b"data: %s\n\n" % DEEP))):
         assert "cannot be read" in failure(ask, step).what
 
@@ -132,7 +132,7 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
         ),
     ],
 )
-def test_what_broke_a_stream_off_is_told_apart(step: Step, what: str, remedy: str) -> None:
+def test_reasons_of_broken_streams_are_distinguished(step: Step, what: str, remedy: str) -> None:
     said = failure(streamed, step)
     assert said.what.startswith(what)
     assert remedy in said.remedy

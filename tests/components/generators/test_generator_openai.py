@@ -261,7 +261,7 @@ def test_a_stream_ends_with_what_it_took(script: Script) -> None:
 
 
 @pytest.mark.parametrize("usage", [b"null", b"{}"])
-def test_a_stream_without_counts_took_nobody_knows_what(script: Script, usage: bytes) -> None:
+def test_a_stream_without_counts_has_an_unknown_cost(script: Script, usage: bytes) -> None:
     script.steps = [stream("Ada.", ending=COUNTED % usage)]
     reply = ended(generator(script, price={"prompt": 1, "completion": 10}).stream(request()))
     assert (reply.prompt_tokens, math.isnan(reply.cost)) == (0, True)

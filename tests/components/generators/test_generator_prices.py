@@ -1,4 +1,4 @@
-"""What models cost where nobody says so: a table, host by host."""
+"""The table of prices, by host and model."""
 
 import math
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_presets_that_cost_have_a_listed_price() -> None:
         assert listed_price(model, host), model
 
 
-def test_a_local_reply_costs_nothing_whatever_its_name() -> None:
+def test_a_local_reply_costs_nothing_under_any_name() -> None:
     with serving(say("Ada.")) as script:
         (reply,) = OpenAiGenerator("gpt-4.1-mini", script.url).generate([ASKED])
     assert reply.cost == 0.0

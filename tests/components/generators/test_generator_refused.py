@@ -1,4 +1,4 @@
-"""One request that is refused for good fails alone; an error that concerns all ends the batch and loses no reply."""
+"""A permanent refusal fails one request; other errors end the batch and keep its earlier replies."""
 
 import pytest
 from support.scripted_server import Exchange, Script, Step, empty, error, say, send, serving, stream, too_long, wrong_key

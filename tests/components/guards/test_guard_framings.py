@@ -1,4 +1,4 @@
-"""Marks around contexts, marks before words, and rules behind them."""
+"""Marks around contexts, marks before words, and rules after the contexts."""
 
 from typing import Any
 

@@ -65,7 +65,7 @@ def test_a_quotation_is_supported_and_shown(judge: LocalJudge) -> None:
     assert [(where.context, where.start, where.end) for where in claim.evidence] == [(2, 8, 37)]
 
 
-def test_what_is_lacking_is_told(judge: LocalJudge) -> None:
+def test_missing_words_are_reported(judge: LocalJudge) -> None:
     (verdict,) = judge.judge([Case("Anna Meier paid 300 francs in May.", ("Anna Keller paid 200 francs in June.",))])
     assert verdict.claims[0].lacking == ("Meier", "300", "May")
 

@@ -1,4 +1,4 @@
-"""The laws of memories, for every choice in conf/memory, whatever its model replies."""
+"""The laws of memories, for every choice in conf/memory and many replies of its model."""
 
 from collections.abc import Callable
 

@@ -116,7 +116,7 @@ class Model:
 PROMPT = "Before: {summary}\nNow:\n{turns}"
 
 
-def test_a_model_is_told_the_old_summary_and_the_turns_and_braces_stay_text() -> None:
+def test_the_prompt_has_the_old_summary_and_the_turns_and_braces_stay_text() -> None:
     model = Model("They talked.")
     found = ModelSummary(model, "Sum up.", PROMPT).summarise([Older("old {turns}", (Turn("user", "hi\nthere"),))], 50)
     assert found == [Summary("They talked.", "", 10, 0.25)]

@@ -19,11 +19,11 @@ from rag.core.errors import DataError
 from rag.core.records import Answer, Chunk, Evidence, Example, Hit, Query, Reply, Span
 
 
-def said(text: str) -> Answer:
+def replying(text: str) -> Answer:
     return Answer(Query("q", "?"), (), Reply(text))
 
 
-def asked(*answers: str) -> Example:
+def asking(*answers: str) -> Example:
     return Example(Query("q", "?"), answers=answers)
 
 
@@ -58,13 +58,13 @@ def test_normalised(text: str, plain: str) -> None:
     ],
 )
 def test_words_by_hand(reply: str, answers: tuple[str, ...], exact: float, f1: float) -> None:
-    assert ExactMatch().measure(asked(*answers), said(reply)) == exact
-    assert TokenF1().measure(asked(*answers), said(reply)) == pytest.approx(f1)
+    assert ExactMatch().measure(asking(*answers), replying(reply)) == exact
+    assert TokenF1().measure(asking(*answers), replying(reply)) == pytest.approx(f1)
 
 
 def test_without_a_reference_there_is_no_score() -> None:
-    assert math.isnan(ExactMatch().measure(asked(), said("cat")))
-    assert math.isnan(TokenF1().measure(asked(), said("")))
+    assert math.isnan(ExactMatch().measure(asking(), replying("cat")))
+    assert math.isnan(TokenF1().measure(asking(), replying("")))
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_without_a_reference_there_is_no_score() -> None:
     ],
 )
 def test_token_recall_asks_for_the_words_of_a_reference(text: str, references: tuple[str, ...], value: float) -> None:
-    assert TokenRecall().measure(asked(*references), said(text)) == value
+    assert TokenRecall().measure(asking(*references), replying(text)) == value
 
 
 def test_token_recall_without_a_reference_is_not_known() -> None:
-    assert math.isnan(TokenRecall().measure(asked(), said("four")))
+    assert math.isnan(TokenRecall().measure(asking(), replying("four")))
 
 
 CONTEXTS = tuple(Hit(Chunk(Span(doc, start, start + 100), "x" * 100), 1.0) for doc, start in (("a", 0), ("a", 100), ("b", 0)))

@@ -41,7 +41,7 @@ def test_an_instruction_is_enough() -> None:
     )
 
 
-def test_sections_stand_in_their_order_whatever_the_order_they_are_given_in() -> None:
+def test_sections_have_a_fixed_order() -> None:
     given = {name: f"<{name}>" for name in reversed(SECTIONS)} | {"context": "{contexts}", "closing": "{question}"}
     given |= {"reasoning": "own", "strategies": {"own": "<reasoning>"}, "system": [], "context_format": "{number}{text}"}
     (message,) = SectionPrompt(**given).render(material(contexts=("C",)))

@@ -66,7 +66,7 @@ def test_the_words_stand_behind_the_question() -> None:
     assert sought.texts == ("Is it treatable? throat cancer",)
 
 
-def test_words_that_the_question_has_are_not_carried() -> None:
+def test_words_of_the_question_are_not_added() -> None:
     assert carried("And cancers in general?", "What is throat cancer?") == ["throat"]
 
 

@@ -1,4 +1,4 @@
-"""The laws of rewriters, for every choice in conf/queries, whatever its model replies."""
+"""The laws of rewriters, for every choice in conf/queries and many replies of its model."""
 
 from collections.abc import Callable
 

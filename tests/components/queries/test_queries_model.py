@@ -113,7 +113,7 @@ def test_a_question_that_is_repeated_or_states_something_itself_is_searched_for(
     assert (found.texts, found.note) == ((reply,), "")
 
 
-def test_the_question_as_typed_can_be_searched_for_beside_it() -> None:
+def test_the_question_as_typed_can_be_searched_for_too() -> None:
     assert rewritten("When was it built?", include_original=True) == (QUERY.text, "When was it built?")
     assert rewritten(QUERY.text, include_original=True) == (QUERY.text,)
 
