@@ -45,4 +45,7 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 }
 """Config group → the check of its choices."""
 
-__all__ = ["CHECKS", *(f"check_{name}" for name in CHECKS)]
+# Written out, so that type checkers of plug-in packages see the names.
+__all__ = ["CHECKS", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator", "check_guard"]
+__all__ += ["check_index", "check_judge", "check_loader", "check_memory", "check_metric", "check_prompt", "check_queries"]
+__all__ += ["check_reranker", "check_selector"]

@@ -101,9 +101,9 @@ def test_json_that_is_too_deep_is_an_error() -> None:
 
 @both
 def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST", 100_000)
-    said = failure(ask, say("word " * 40_000))
-    assert said.what == "sent more than 100,000 bytes and did not end"
+    monkeypatch.setattr(endpoint, "LONGEST", 30_000)
+    said = failure(ask, say("word " * 8_000))
+    assert said.what == "sent more than 30,000 bytes and did not end"
     assert "generator.max_tokens" in said.remedy
     with serving(say("word " * 100)) as script:
         assert ask(OpenAiGenerator("tiny", script.url)) == "word " * 100

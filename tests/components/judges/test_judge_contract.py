@@ -30,8 +30,9 @@ PAIRS = [("How many days?", SUPPORTED[0]), ("How many days?", ""), ("", CONTEXTS
 
 
 def node(choice: str, **changes: Any) -> dict[str, Any]:
-    """The choice as its file has it, with scripted generators."""
+    """The choice as its file has it, with scripted generators and light encoders."""
     scripted: dict[str, dict[str, Any]] = {
+        "local": {"encoder": {"_target_": "support.judge_texts.WordEncoder"}},
         "llm": {"generator": {"_target_": "support.judge_texts.SayingYes"}},
         "ragas": {
             "generator": {"_target_": "support.judge_texts.SayingAsRagasWants"},
