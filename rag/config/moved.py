@@ -29,7 +29,7 @@ RENAMED = {
     "errors": "core.errors",
     "files": "core.files",
     "finals": "core.text.final_answer",
-    "guards.words": "components.guards.prompt_texts",
+    "guards.words": "core.text.templates",
     "headings": "core.headings",
     "identity": "config.identity",
     "indexes.checking": "components.indexes.array_checks",

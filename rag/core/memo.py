@@ -1,9 +1,10 @@
 """Results that are computed once and shared: by an object that many trials share, or for the whole process."""
 
-from collections.abc import Callable, Hashable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache, wraps
-from threading import RLock
-from typing import Any, TypeVar
+from threading import Lock, RLock
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -41,3 +42,26 @@ def once(kept: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
         return locked
 
     return decorate
+
+
+class Recent(Generic[T]):
+    """The values of the `most` texts that were used last, computed in batches; safe for threads."""
+
+    def __init__(self, most: int = 4096) -> None:
+        self.most = most
+        self._values: OrderedDict[str, T] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, texts: Sequence[str], compute: Callable[[list[str]], Iterable[T]]) -> list[T]:
+        """One value per text; `compute` gets the distinct texts without a value."""
+        with self._lock:
+            values = {text: self._values[text] for text in texts if text in self._values}
+        new = list(dict.fromkeys(text for text in texts if text not in values))
+        values |= dict(zip(new, compute(new) if new else (), strict=True))
+        with self._lock:
+            for text, value in values.items():
+                self._values[text] = value
+                self._values.move_to_end(text)
+            while len(self._values) > self.most:
+                self._values.popitem(last=False)
+        return [values[text] for text in texts]

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Float = TypeVar("Float", np.float32, np.float64)
 
 
 def mean(values: Iterable[float]) -> float:
@@ -30,8 +32,8 @@ def jsonable(value: Any) -> Any:
     return finite(value) if isinstance(value, float) else value
 
 
-def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit_rows(vectors: NDArray[Float]) -> NDArray[Float]:
     """The rows of a matrix, each scaled to length 1; a row of zeros stays as it is."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    unit: NDArray[Float] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit
