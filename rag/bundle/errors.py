@@ -11,10 +11,10 @@ class BundleError(DataError):
 
 def refused(where: str, what: str, remedy: str = AGAIN) -> BundleError:
     """An error about a bundle; texts from the bundle are escaped, so that they cannot control a terminal or a log."""
-    return BundleError(shown(where, 1000), shown(what), remedy)
+    return BundleError(printable(where, 1000), printable(what), remedy)
 
 
-def shown(text: str, most: int = 300) -> str:
+def printable(text: str, most: int = 300) -> str:
     """An untrusted text on one line: characters that are not printable are escaped, and it is cut after `most` characters."""
     line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[: most + 1])
     return line if len(line) <= most else line[:most] + "…"

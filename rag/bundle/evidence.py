@@ -43,8 +43,8 @@ def _compared(source: Measured) -> baseline.Baseline:
     with suppress(UserError):
         ready = gate.to_keep(load(source.experiment), source.trial.trial_id)
         if ready.store.read_meta(ready.plan.stages[ready.trial.ends.score].entry):
-            scores = baseline.of(ready.trial, ready.plan, ready.store)
-    scores = scores or baseline.of(source.trial, source.made, source.runner.store)
+            scores = baseline.make_baseline(ready.trial, ready.plan, ready.store)
+    scores = scores or baseline.make_baseline(source.trial, source.made, source.runner.store)
     config = _without_folders(scores.result.config)
     return replace(scores, experiment=source.experiment, result=replace(scores.result, config=config))
 

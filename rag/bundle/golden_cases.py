@@ -47,14 +47,14 @@ class Case:
 SCHEMA = TypeAdapter(Case)
 
 
-def messages_digest(messages: Iterable[Message]) -> str:
+def digest_of_messages(messages: Iterable[Message]) -> str:
     """The digest of the messages to a model; no messages if the model is not asked."""
     return digest([[message.role, message.content] for message in messages])
 
 
 def prompt_of(prepared: Prepared) -> str:
     """The digest of the messages for one question."""
-    return messages_digest(prepared.request.messages if prepared.request else ())
+    return digest_of_messages(prepared.request.messages if prepared.request else ())
 
 
 def golden_bytes(cases: Iterable[Case]) -> bytes:

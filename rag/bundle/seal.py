@@ -17,7 +17,7 @@ from rag.bundle.files import read_folder
 from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, LIMITS, MANIFEST, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.references import files_of, referenced, versions
-from rag.bundle.source_trial import Measured, measured, named
+from rag.bundle.source_trial import Measured, measured, resolve_trial
 from rag.bundle.strict_parse import json_bytes
 from rag.bundle.trust import check_config
 from rag.config.build import TARGET, Components
@@ -88,7 +88,7 @@ def export(what: str, target: Path | None = None, queries: int = QUERIES, with_m
     if target and target.name.endswith(SUFFIX):
         folder = target.with_name(target.name.removesuffix(SUFFIX))
         raise ConfigError(f"--to {target}", "is the name of an archive, and a folder is written", f"--to {folder} --archive")
-    experiment, trial_id = named(what)
+    experiment, trial_id = resolve_trial(what)
     content = content_of(measured(trial_id, experiment), queries, with_models)
     return written(content, target or Path("bundles") / f"{experiment}-{trial_id}")
 
