@@ -62,9 +62,7 @@ def is_name(text: str) -> bool:
 
 def is_visible(text: str) -> bool:
     """Whether a text holds no control character, no surrogate, and nothing that changes the direction of a line."""
-    return not any(
-        unicodedata.category(char) in INVISIBLE or char in DIRECTIONS for char in text if not char.isprintable()
-    )
+    return not any(unicodedata.category(char) in INVISIBLE or char in DIRECTIONS for char in text if not char.isprintable())
 
 
 def is_encodable(text: str) -> bool:
@@ -125,12 +123,16 @@ def _check_vectors(vectors: NDArray[Any], size: int, where: str) -> None:
         raise refused(where, "holds vectors that are longer than 1")
 
 
-def _check_postings(arrays: Mapping[str, NDArray[Any]], size: int, where: str) -> None:
+def _check_kinds(arrays: Mapping[str, NDArray[Any]], where: str) -> None:
     if set(arrays) != set(POSTINGS) or arrays["terms"].dtype != np.uint8:
         raise refused(where, f"holds {', '.join(sorted(arrays))}", ", ".join(POSTINGS))
     for name, array in arrays.items():
         if array.ndim != 1 or array.dtype.kind not in POSTINGS[name]:
             raise refused(f"{where}: {name}", f"is {array.dtype} of shape {array.shape}", "one row of numbers")
+
+
+def _check_postings(arrays: Mapping[str, NDArray[Any]], size: int, where: str) -> None:
+    _check_kinds(arrays, where)
     starts, chunks, weights = (arrays[name] for name in ("starts", "chunks", "weights"))
     terms = json_of(arrays["terms"].tobytes(), f"{where}: terms")
     if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms) or len(set(terms)) < len(terms):

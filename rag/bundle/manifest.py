@@ -15,7 +15,7 @@ from rag.bundle.layout import LIMITS, MANIFEST, SEAL
 from rag.bundle.strict_parse import json_of
 
 FORMAT = 2
-STRICT = ConfigDict(extra="forbid", strict=True)
+NO_OTHER_KEYS = ConfigDict(extra="forbid")
 MODELS = 100
 """Most models of a bundle."""
 TEXTS = ("experiment", "trial", "name", "golden", "corpus", "split")
@@ -27,9 +27,9 @@ LONGEST = 10_000
 class Listed:
     """A file of a bundle: sha256 in hexadecimal, and size in bytes."""
 
-    __pydantic_config__: ClassVar = STRICT
+    __pydantic_config__: ClassVar = NO_OTHER_KEYS
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    size: Annotated[int, Field(ge=0)]
+    size: Annotated[int, Field(ge=0, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Model:
     weight files of a model on the hub to the sha256 that they had in its cache when the bundle was sealed.
     """
 
-    __pydantic_config__: ClassVar = STRICT
+    __pydantic_config__: ClassVar = NO_OTHER_KEYS
     role: str
     name: str
     fingerprint: str
@@ -56,16 +56,16 @@ class Manifest:
     `metrics` are by column: mean, low and high (95 %), n. `identities` are those of components by their place in the config.
     """
 
-    __pydantic_config__: ClassVar = STRICT
+    __pydantic_config__: ClassVar = NO_OTHER_KEYS
     experiment: str
     trial: str
     name: str
     golden: str
     corpus: str
     split: str
-    metrics: Mapping[str, Mapping[str, float | None]]
+    metrics: Mapping[str, Mapping[str, Annotated[float, Field(strict=True)] | None]]
     identities: Mapping[str, str]
-    models: Annotated[tuple[Model, ...], Field(max_length=MODELS, strict=False)]
+    models: Annotated[tuple[Model, ...], Field(max_length=MODELS)]
     versions: Mapping[str, str]
     files: Annotated[Mapping[str, Listed], Field(max_length=LIMITS.files)] = field(default_factory=dict)
 
@@ -85,7 +85,8 @@ class Manifest:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ": ".join(map(str, (where, *first["loc"])))
-            raise refused(place, f"is {str(first['input'])[:100]!r}: {first['msg']}") from error
+            what = "is missing" if first["type"] == "missing" else f"is {str(first['input'])[:100]!r}"
+            raise refused(place, what, first["msg"]) from error
         _check_texts(manifest, where)
         return manifest
 

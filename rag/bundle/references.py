@@ -92,7 +92,9 @@ def _cached(source: PinnedModel) -> Path | None:
 
 def weights(folder: Path | None) -> dict[str, str]:
     """The sha256 of every weight file in a folder, by name, as the hub shows it; empty without a folder."""
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in sorted(folder.rglob("*.safetensors"))} if folder else {}
+    return (
+        {path.relative_to(folder).as_posix(): sha256(path) for path in sorted(folder.rglob("*.safetensors"))} if folder else {}
+    )
 
 
 def _folder(role: str, source: PinnedModel, inside: str | None) -> Model:

@@ -1,4 +1,4 @@
-"""A trial that was swept, as its stages left it in the store: what a bundle is made of, and what it must answer again."""
+"""A measured trial with its stored stages: the source of a bundle and of the results that it must repeat."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ AGAIN = "run its sweep again: what has not changed is reused"
 
 @dataclass(frozen=True)
 class Measured:
-    """A trial that ran, with the plan that knows its stages; `experiment` is the sweep that wrote it down."""
+    """A trial that ran, and the plan of its stages; `experiment` is the sweep that ran it."""
 
     experiment: str
     trial: PlannedTrial
@@ -42,36 +42,36 @@ class Measured:
 
     @property
     def golden(self) -> Golden:
-        """The documents, and the questions that it was asked."""
+        """The documents and questions."""
         return self.trial.golden
 
     @property
     def components(self) -> Components:
-        """The builder of its parts."""
+        """The builder of its components."""
         return self.made.graph.components
 
     def entry(self, key: str) -> Entry:
-        """What a stage left. One that was cleared from the store while its scores stayed runs again, as the stage it was."""
+        """The result of a stage; the stage runs again if its result was cleared from the store."""
         return self.runner.obtain(key)
 
     @property
     def corpus(self) -> Corpus:
-        """Its chunks."""
+        """The chunks."""
         return corpus_of(self.entry(self.trial.ends.corpus), self.golden)
 
     @property
     def indexes(self) -> dict[str, Entry]:
-        """Its indexes by name, without what a clock said of them."""
+        """The indexes by name, without their build times."""
         return {name: Entry(self.entry(key).arrays) for name, key in self.trial.ends.indexes.items()}
 
     def before(self, name: str) -> Stage | None:
-        """The stage of that name that its ranking or its answers rest on."""
+        """The stage of that name that the ranking or the answers depend on, None if there is none."""
         ends = filter(None, (self.trial.ends.ranking, self.trial.ends.generate))
         stages = (self.made.stages[key] for key in self.made.graph.ancestors(*ends))
         return next((stage for stage in stages if stage.name == name), None)
 
     def job(self, key: str) -> Job:
-        """A stage as it was about to run."""
+        """A stage with its inputs, ready to run."""
         stage = self.made.stages[key]
         inputs = {name: self.entry(source) for name, source in stage.inputs.items() if source in self.made.stages}
         return Job(stage.nodes, stage.values, inputs, self.golden, self.components, self.runner.store)

@@ -60,20 +60,24 @@ def _check_plain(value: Any, where: str, path: tuple[str, ...]) -> None:
         for key, part in value.items():
             if key in (*FORBIDDEN, RUNTIME):
                 raise refused(f"{where}: {'.'.join((*path, key))}", "is not allowed in a bundle", "leave it out")
-            _check_plain(key, where, (*path, key))
+            _check_text(key, f"{where}: {'.'.join((*path, key))}")
             _check_plain(part, where, (*path, key))
     elif isinstance(value, list):
         for number, part in enumerate(value):
             _check_plain(part, where, (*path, str(number)))
     elif isinstance(value, str):
-        if "${" in value:
-            raise refused(here, "holds an interpolation", "write the value itself")
-        if len(value) > LONGEST or "\0" in value:
-            raise refused(here, f"is a text of {len(value):,} characters, or holds a zero byte", f"at most {LONGEST:,}")
+        _check_text(value, here)
     elif isinstance(value, float) and not math.isfinite(value):
         raise refused(here, f"is {value}", "a finite number")
     elif isinstance(value, int) and abs(value) > LARGEST and path[-1] != "seed":
         raise refused(here, f"is {value:,}" if abs(value) < 10**30 else "is a huge number", f"at most {LARGEST:,}")
+
+
+def _check_text(text: str, where: str) -> None:
+    if "${" in text:
+        raise refused(where, "holds an interpolation", "write the value itself")
+    if len(text) > LONGEST or "\0" in text:
+        raise refused(where, f"is a text of {len(text):,} characters, or holds a zero byte", f"at most {LONGEST:,}")
 
 
 def _check_values(config: Mapping[str, Any], where: str) -> None:
@@ -101,7 +105,9 @@ def _components(config: Mapping[str, Any], where: str) -> Iterator[tuple[str, st
             if not isinstance(config[role], dict) or not all(map(NAME.fullmatch, config[role])):
                 raise refused(f"{where}: {role}", "is not a mapping of names to components")
             if TARGET in config[role]:
-                raise refused(f"{where}: {role}", "is one component without a name, as older bundles have it", "export it again")
+                raise refused(
+                    f"{where}: {role}", "is one component without a name, as older bundles have it", "export it again"
+                )
             nodes = {f"{role}.{name}": node for name, node in config[role].items()}
         for place, node in nodes.items():
             if not isinstance(node, dict) or TARGET not in node:

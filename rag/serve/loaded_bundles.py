@@ -78,7 +78,7 @@ def _called(node: Mapping[str, Any], by: str = "") -> str:
 
 def ready(bundle: Bundle, source: Path) -> Model:
     """A bundle that answers as it was measured, so warm that the first question need not wait; ParityError otherwise."""
-    if mismatches := replay(bundle):
+    if mismatches := replay(bundle).mismatches:
         what = f"does not answer as it was measured, in {len(mismatches)} points; the first: {mismatches[0]}"
         raise ParityError(str(source), what, "use the versions in its manifest.json, or export it again")
     warm = replace(bundle.pipeline, queries=AsTyped())  # a model that rewrites questions would cost

@@ -36,7 +36,7 @@ def opened(artifacts: Mapping[str, str], config: Mapping[str, Any] | None) -> Bu
 
 def check_parity(bundle: Bundle) -> None:
     """Raise DataError for a bundle that does not answer as it was measured."""
-    if mismatches := replay(bundle):
+    if mismatches := replay(bundle).mismatches:
         what = f"does not answer as it was measured, in {len(mismatches)} points; the first: {mismatches[0]}"
         remedy = "rag verify shows all of them; install the versions that its manifest names"
         raise DataError(str(bundle.path), what, remedy)
