@@ -1,4 +1,4 @@
-"""One small bundle for all tests of opening."""
+"""One small bundle for all tests that open one."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from support.small_set import write_golden
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle that opens; copy it."""
+    """A valid bundle; tests change copies of it."""
     folder = tmp_path_factory.mktemp("base")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

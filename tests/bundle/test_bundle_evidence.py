@@ -1,4 +1,4 @@
-"""What a bundle says of how well its trial did: cards of the judge, and the scores that a gate compares."""
+"""Scores in a bundle: cards of the judge, and the scores that a gate compares."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ WORDS = ("~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.W
 
 @pytest.fixture
 def study(here: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A study that was swept, whose answers a judge read."""
+    """A finished study whose answers a judge read; the test may change its folder."""
     monkeypatch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
     write_many(here / "golden", 20)
     (here / "experiments").mkdir()
@@ -30,7 +30,7 @@ def study(here: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch) -> str:
     return "study"
 
 
-def test_the_cards_of_its_judge_come_along(study: str, here: Path, rag: Verb, tmp_path: Path) -> None:
+def test_a_bundle_holds_the_cards_of_its_judge(study: str, here: Path, rag: Verb, tmp_path: Path) -> None:
     bare = export(study, tmp_path / "bare")
     assert not (bare.path / "cards").exists()
     rows = [{"text": text, "contexts": list(CONTEXTS), "supported": text in SUPPORTED} for text in (*SUPPORTED, *UNSUPPORTED)]
@@ -48,7 +48,9 @@ def test_scores_are_on_the_questions_that_the_gate_asks(study: str, tmp_path: Pa
     kept = baseline.load(sealed.path / "scores.json")
     assert (sealed.manifest.split, kept.split) == ("tune", "holdout")
     assert len(kept.result.scores.query_ids) == 32
-    assert [json.loads(line)["query_id"] for line in (sealed.path / "golden.jsonl").read_text("utf-8").splitlines()][:2] == [
+    assert [json.loads(line)["query"]["query_id"] for line in (sealed.path / "golden.jsonl").read_text("utf-8").splitlines()][
+        :2
+    ] == [
         "short-000",
         "long-000",
     ]

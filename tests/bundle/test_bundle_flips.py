@@ -70,7 +70,7 @@ def test_every_byte_of_the_seal_and_of_the_end_of_an_archive_counts(base: Path, 
     pack(base, tmp_path / "whole.tar.zst")
     shutil.copytree(base, tmp_path / "b")
     archive, seal = (tmp_path / "whole.tar.zst").read_bytes(), (base / SEAL).read_bytes()
-    for whole, target, opened, most, words in (
+    for whole, target, path, most, words in (
         (archive, tmp_path / "b.tar.zst", tmp_path / "b.tar.zst", 40, "does not end with the sha256"),
         (seal, tmp_path / "b" / SEAL, tmp_path / "b", len(seal), "does not fit"),
     ):
@@ -79,7 +79,7 @@ def test_every_byte_of_the_seal_and_of_the_end_of_an_archive_counts(base: Path, 
             changed[-place] ^= 1 << place % 8
             target.write_bytes(changed)
             with pytest.raises(BundleError, match=words):
-                open_bundle(opened)
+                open_bundle(path)
 
 
 def test_a_manifest_is_parsed_only_if_its_seal_fits(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
