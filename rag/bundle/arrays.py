@@ -29,7 +29,7 @@ def array_bytes(arrays: Arrays) -> bytes:
 def arrays_of(data: bytes, where: str) -> Arrays:
     """Read the arrays of a safetensors file; BundleError unless all are finite numbers, and at most `MOST`."""
     try:
-        tensors = deserialize(data)
+        tensors = deserialize(data)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
         raise refused(where, f"is not a valid safetensors file: {error}") from error
     if len(tensors) > MOST:

@@ -10,7 +10,7 @@ EXPERIMENT = "MLFLOW_EXPERIMENT_NAME"
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a request, with MLflow's name for its kind; times are nanoseconds since 1970."""
+    """One step of a request; `kind` is a span type of MLflow, times are in nanoseconds since 1970."""
 
     name: str
     kind: str
@@ -20,7 +20,7 @@ class Step:
 
 @dataclass(frozen=True)
 class RequestTrace:
-    """One request as MLflow shows it; times are nanoseconds since 1970."""
+    """One request as a trace; times are in nanoseconds since 1970."""
 
     name: str
     inputs: Mapping[str, Any]
@@ -34,13 +34,13 @@ class RequestTrace:
 
 
 class TraceLog:
-    """Logs traces in the experiment that MLFLOW_EXPERIMENT_NAME names, else in `assay`. MLflow is loaded with the first one."""
+    """Logs traces in the experiment MLFLOW_EXPERIMENT_NAME, else in `assay`; MLflow is imported for the first trace."""
 
     def __init__(self) -> None:
         self._experiment: str | None = None
 
     def log(self, trace: RequestTrace) -> None:
-        """Log a trace; whatever MLflow raises is raised."""
+        """Log a trace; errors of MLflow are raised."""
         import mlflow
 
         if self._experiment is None:
@@ -63,7 +63,7 @@ class TraceLog:
         root.end(outputs=dict(trace.outputs), end_time_ns=trace.ended)
 
     def flush(self) -> None:
-        """Wait until MLflow has sent what it holds; nothing to do where nothing was logged."""
+        """Wait until MLflow has sent all traces."""
         if self._experiment is not None:
             import mlflow
 

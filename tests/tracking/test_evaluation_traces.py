@@ -1,4 +1,4 @@
-"""What MLflow opens on after a sweep: columns of trials, the parent run, questions of the recommended trial as traces."""
+"""A sweep in MLflow: columns of trials, the parent run, and questions of the recommended trial as traces."""
 
 import contextlib
 import json
@@ -15,15 +15,15 @@ from rag.tracking import mlflow_client, sweep_runs
 rag = pytest.fixture(verb)
 METRICS = ["ndcg@10", "recall@5", "token_f1"]
 TUNE = 12
-"""Questions that are asked: two of each document, of every fifth document."""
+"""Questions of the split `tune`: two of each document, of every fifth document."""
 MEASURED = {"stage_seconds", "cpu_seconds", "index_bytes", "tokens", "cost_usd"}
 FOUND = {"answers_declined", "answers_unasked", "found_off_topic"}
-"""What the default check found."""
+"""Findings of the default check."""
 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which a sweep of two trials ran and was sent."""
+    """A folder with a sweep of two trials that was sent."""
     folder = tmp_path_factory.mktemp("swept")
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
@@ -41,7 +41,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def there(swept: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A client of what was sent; the test works in the folder of the sweep."""
+    """A client of the database; the test works in the folder of the sweep."""
     from mlflow import MlflowClient
 
     monkeypatch.chdir(swept)
@@ -50,7 +50,7 @@ def there(swept: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def all_runs(client: Any) -> tuple[Any, list[Any]]:
-    """The parent run, and those of the trials."""
+    """The parent run, and the runs of trials."""
     found = client.search_runs([client.get_experiment_by_name("study").experiment_id])
     (parent,) = (run for run in found if "assay.sweep" in run.data.tags)
     return parent, [run for run in found if run is not parent]
@@ -81,7 +81,7 @@ def expected(trace: Any) -> dict[str, Any]:
     return {found.name: found.value for found in trace.info.assessments if found.expectation}
 
 
-def test_a_trial_has_the_asked_metrics_with_their_intervals_and_few_params(there: Any) -> None:
+def test_a_trial_has_the_metrics_of_the_experiment_with_intervals_and_few_params(there: Any) -> None:
     for run in all_runs(there)[1]:
         means = {"ndcg_10", "recall_5"}  # token_f1 has no value: the golden set has no answers
         ends = {f"{name}_{end}" for name in means for end in ("low", "high")}
@@ -140,7 +140,7 @@ def test_every_question_of_the_recommended_trial_is_a_trace(there: Any) -> None:
     assert sum(len(traces_of(there, other)) for other in all_runs(there)[1]) == TUNE
 
 
-def test_to_send_again_changes_nothing(there: Any, rag: Verb) -> None:
+def test_sending_again_changes_nothing(there: Any, rag: Verb) -> None:
     parent, run = all_runs(there)[0], recommended(there)
     before = [trace.info.to_dict() for trace in traces_of(there, run)]
     assert rag("track", "study.yaml").code == 0
@@ -150,14 +150,14 @@ def test_to_send_again_changes_nothing(there: Any, rag: Verb) -> None:
 
 
 def broken_off(there: Any, monkeypatch: pytest.MonkeyPatch, name: str, fails: Callable[..., Any]) -> None:
-    """Forget which traces are there, and make a step of sending fail."""
+    """Forget which traces were sent, and make a step of sending fail."""
     from mlflow.tracing.client import TracingClient
 
     there.set_tag(recommended(there).info.run_id, "assay.traces", "")
     monkeypatch.setattr(TracingClient, name, fails)
 
 
-def test_a_sending_that_was_killed_goes_on(there: Any, rag: Verb) -> None:
+def test_an_interrupted_sending_is_resumed(there: Any, rag: Verb) -> None:
     from mlflow.tracing.client import TracingClient
 
     start, begun = TracingClient.start_trace, []
@@ -180,7 +180,7 @@ def test_a_sending_that_was_killed_goes_on(there: Any, rag: Verb) -> None:
     assert {len(trace.info.assessments) for trace in traces} == {3}
 
 
-def test_a_server_without_traces_gets_the_trials_and_that_is_said(
+def test_trials_are_sent_to_a_server_without_traces_with_a_warning(
     there: Any, rag: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mlflow.exceptions import MlflowException
