@@ -12,10 +12,11 @@ from typing import IO, Protocol
 
 import zstandard
 
+from rag.bundle import layout
 from rag.bundle.atomic import appearing
 from rag.bundle.errors import refused
 from rag.bundle.files import BLOCK, Contents, manifest_of, read_folder, verified
-from rag.bundle.layout import LIMITS, MANIFEST, SEAL, Limits, check_size
+from rag.bundle.layout import MANIFEST, SEAL, check_size
 
 SUFFIX = ".tar.zst"
 FRAME = b"\x50\x2a\x4d\x18" + (32).to_bytes(4, "little")
@@ -44,14 +45,14 @@ class Source(Protocol):
         ...
 
 
-def pack(folder: Path, target: Path, limits: Limits = LIMITS) -> None:
+def pack(folder: Path, target: Path) -> None:
     """Write the folder of a bundle as one file, which replaces an older one at once.
 
     BundleError for a folder that is not a bundle, StoreError for a file that cannot be written. The same bundle gives the same
     bytes with the same version of zstandard.
     """
     with appearing(target, instead=True) as temporary:
-        contents = read_folder(folder, limits)
+        contents = read_folder(folder)
         with temporary.open("w+b") as file:
             compressor = zstandard.ZstdCompressor(LEVEL, write_checksum=True, write_content_size=False)
             with compressor.stream_writer(file, closefd=False) as stream:
@@ -91,7 +92,7 @@ def _digest(file: IO[bytes], size: int) -> bytes:
     return total.digest()
 
 
-def read_archive(path: Path, limits: Limits) -> Contents:
+def read_archive(path: Path) -> Contents:
     """The verified files of an archive; models are written to a folder that only this user may read."""
     where = str(path)
     try:
@@ -100,8 +101,8 @@ def read_archive(path: Path, limits: Limits) -> Contents:
         raise refused(where, f"cannot be read: {error.strerror}", "name a bundle: a folder, or a .tar.zst") from error
     with file:
         size = os.fstat(file.fileno()).st_size - TAIL
-        if size > limits.total:
-            raise refused(where, f"has {size:,} bytes", f"a bundle has at most {limits.total:,}")
+        if size > layout.MOST_BYTES:
+            raise refused(where, f"has {size:,} bytes", f"a bundle has at most {layout.MOST_BYTES:,}")
         file.seek(max(size, 0))
         tail = file.read(TAIL)
         if size < 0 or tail[: len(FRAME)] != FRAME or tail[len(FRAME) :] != _digest(file, size):
@@ -109,7 +110,7 @@ def read_archive(path: Path, limits: Limits) -> Contents:
         file.seek(0)
         with zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(file, closefd=False) as stream:
             head = {name: b"".join(_member(stream, name, None, path)) for name in (MANIFEST, SEAL)}
-            manifest = manifest_of(head, where, limits)
+            manifest = manifest_of(head, where)
             contents = verified(manifest, head, path, lambda name, size: _member(stream, name, size, path))
             if any(_exactly(stream, 2 * RECORD, where)) or _read(stream, 1, where):
                 raise refused(where, f"holds more than {MANIFEST} lists")

@@ -10,8 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
+from rag.bundle import layout
 from rag.bundle.errors import refused
-from rag.bundle.layout import MANIFEST, MODELS, SEAL, Limits, check_distinct, check_names, check_size
+from rag.bundle.layout import MANIFEST, MODELS, SEAL, check_distinct, check_names, check_size
 from rag.bundle.manifest import Manifest, read_manifest
 from rag.core.errors import StoreError
 
@@ -47,12 +48,12 @@ class Contents:
         return hashlib.sha256(self.files[MANIFEST]).hexdigest()
 
 
-def manifest_of(head: Mapping[str, bytes], where: str, limits: Limits) -> Manifest:
-    """Parse a manifest from the bytes of it and of its seal; BundleError if these differ, or if it lists what no bundle has."""
+def manifest_of(head: Mapping[str, bytes], where: str) -> Manifest:
+    """Parse a manifest from its bytes and those of its seal; BundleError if these differ, or if it lists what no bundle has."""
     manifest = read_manifest(head[MANIFEST], head[SEAL], where)
     if inside := {MANIFEST, SEAL} & set(manifest.files):
         raise refused(where, f"lists {min(inside)} itself")
-    check_names(f"{where}: {MANIFEST}", {name: listed.size for name, listed in manifest.files.items()}, limits)
+    check_names(f"{where}: {MANIFEST}", {name: listed.size for name, listed in manifest.files.items()})
     return manifest
 
 
@@ -94,7 +95,7 @@ def _new(path: Path) -> Iterator[BinaryIO]:
         raise StoreError(str(path.parent), what, "free some space, or set TMPDIR to a folder that has some") from error
 
 
-def read_folder(folder: Path, limits: Limits, copied: bool = True) -> Contents:
+def read_folder(folder: Path, copied: bool = True) -> Contents:
     """The verified files of a folder; BundleError as in `verified`, and for links and other special files.
 
     Links are not followed, only ordinary files are opened, and every file is read once.
@@ -102,12 +103,12 @@ def read_folder(folder: Path, limits: Limits, copied: bool = True) -> Contents:
     where = str(folder)
     _check_single(folder)
     with _opened(folder) as root:
-        sizes = dict(_listing(root, where, limits))
+        sizes = dict(_listing(root, where))
         for name in (MANIFEST, SEAL):
             if name not in sizes:
                 raise refused(where, f"has no {name}", "name a folder or an archive that rag export wrote")
         head = {name: b"".join(_blocks(root, name, sizes[name], where)) for name in (MANIFEST, SEAL)}
-        manifest = manifest_of(head, where, limits)
+        manifest = manifest_of(head, where)
         _check_listing(manifest, sizes, where)
         return verified(manifest, head, folder, lambda name, size: _blocks(root, name, size, where), copied)
 
@@ -131,13 +132,13 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _listing(folder: int, where: str, limits: Limits) -> Iterator[tuple[str, int]]:
+def _listing(folder: int, where: str) -> Iterator[tuple[str, int]]:
     """The files below a folder with their sizes in bytes; BundleError for files that a bundle does not have."""
     seen = []
     for name, status in _walk(folder, "", where):
         seen.append(name)
-        if len(seen) > limits.files + 2:
-            raise refused(where, f"holds more than {limits.files:,} files", "name the folder of one bundle")
+        if len(seen) > layout.MOST_FILES + 2:
+            raise refused(where, f"holds more than {layout.MOST_FILES:,} files", "name the folder of one bundle")
         if kind := KINDS.get(stat.S_IFMT(status.st_mode)):
             raise refused(f"{where}: {name}", f"is {kind}", "a bundle is made of ordinary files")
         check_size(where, name, status.st_size)

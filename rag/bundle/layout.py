@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from rag.bundle.errors import refused
 
@@ -41,15 +40,8 @@ OLDER = re.compile(r"(?:config|prompt)\.yaml|(?:chunks|indexes/.*)\.entry")
 NEEDED = (CONFIG, DOCUMENTS, CHUNKS)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The largest bundle that is opened: bytes of all files together, and number of files."""
-
-    total: int = 8192 * MIB
-    files: int = 10_000
-
-
-LIMITS = Limits()
+MOST_BYTES, MOST_FILES = 8192 * MIB, 10_000
+"""The largest bundle that is opened: bytes of all its files, and number of files."""
 
 
 def check_name(where: str, name: str) -> int:
@@ -79,14 +71,14 @@ def check_size(where: str, name: str, size: int) -> None:
         raise refused(where, f"{name} has {size:,} bytes", f"such a file has at most {most:,}")
 
 
-def check_names(where: str, sizes: Mapping[str, int], limits: Limits) -> None:
+def check_names(where: str, sizes: Mapping[str, int]) -> None:
     """Raise BundleError unless these files, by name with their sizes in bytes, may be a bundle."""
-    if len(sizes) > limits.files:
-        raise refused(where, f"holds {len(sizes):,} files", f"a bundle has at most {limits.files:,}")
+    if len(sizes) > MOST_FILES:
+        raise refused(where, f"holds {len(sizes):,} files", f"a bundle has at most {MOST_FILES:,}")
     for name, size in sizes.items():
         check_size(where, name, size)
-    if (total := sum(sizes.values())) > limits.total:
-        raise refused(where, f"holds {total:,} bytes", f"a bundle has at most {limits.total:,}")
+    if (total := sum(sizes.values())) > MOST_BYTES:
+        raise refused(where, f"holds {total:,} bytes", f"a bundle has at most {MOST_BYTES:,}")
     check_distinct(where, sizes)
     for name in NEEDED:
         if name not in sizes:

@@ -46,17 +46,14 @@ def check_documents(documents: tuple[Document, ...]) -> None:
     known = secrets()
     for document in documents:
         _check_plain(document)
+        where = f"document {document.doc_id}"
         texts = [document.text, *(str(value) for value in document.metadata.values())]
         if name := next((name for name, secret in known.items() if any(secret in text for text in texts)), ""):
-            raise DataError(
-                f"document {document.doc_id}", f"holds the value of ${name}", "remove it: bundles are passed on"
-            )
+            raise DataError(where, f"holds the value of ${name}", "remove it: bundles are passed on")
         for key, value in document.metadata.items():
             if isinstance(value, str) and absolute(value):
                 what = f"has the path {value!r} as its {key!r}"
-                raise DataError(
-                    f"document {document.doc_id}", what, "remove it: it names a folder of this machine"
-                )
+                raise DataError(where, what, "remove it: it names a folder of this machine")
 
 
 def _check_plain(document: Document) -> None:
@@ -68,9 +65,8 @@ def _check_plain(document: Document) -> None:
     except UnicodeEncodeError as error:
         raise DataError(where, "holds half a character (a lone surrogate)", "fix its text") from error
     except (TypeError, ValueError) as error:
-        raise DataError(
-            where, f"has metadata that is not JSON ({error})", "texts, finite numbers, true and false"
-        ) from error
+        what = f"has metadata that is not JSON ({error})"
+        raise DataError(where, what, "texts, finite numbers, true and false") from error
 
 
 def secrets() -> dict[str, str]:

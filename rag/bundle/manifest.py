@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from rag.bundle.consistency import is_visible
 from rag.bundle.errors import refused
-from rag.bundle.layout import LIMITS, MANIFEST, SEAL
+from rag.bundle.layout import MANIFEST, MOST_FILES, SEAL
 from rag.bundle.strict_parse import json_of
 
 FORMAT = 2
@@ -67,7 +67,7 @@ class Manifest:
     identities: Mapping[str, str]
     models: Annotated[tuple[Model, ...], Field(max_length=MODELS)]
     versions: Mapping[str, str]
-    files: Annotated[Mapping[str, Listed], Field(max_length=LIMITS.files)] = field(default_factory=dict)
+    files: Annotated[Mapping[str, Listed], Field(max_length=MOST_FILES)] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The manifest as its file holds it: JSON, keys sorted."""

@@ -12,7 +12,7 @@ from rag.bundle.archive import read_archive
 from rag.bundle.consistency import corpus_of, documents_of, index_of
 from rag.bundle.errors import BundleError, refused
 from rag.bundle.files import Contents, read_folder
-from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, LIMITS, Limits
+from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN
 from rag.bundle.manifest import Manifest
 from rag.bundle.strict_parse import json_of, lines_of
 from rag.bundle.trust import check_config, check_roles
@@ -60,7 +60,6 @@ def open_bundle(
     models: Mapping[str, Path] = NONE,
     hosts: tuple[str, ...] = (),
     packages: tuple[str, ...] | None = None,
-    limits: Limits = LIMITS,
 ) -> Bundle:
     """Open a bundle, a folder or a `.tar.zst`; BundleError, naming what was refused, for anything else.
 
@@ -71,7 +70,7 @@ def open_bundle(
     """
     path, where = Path(path), str(path)
     packages = plugins() if packages is None else packages
-    contents = read(path, limits)
+    contents = read(path)
     config = check_config(json_of(contents.files[CONFIG], f"{where}: {CONFIG}"), f"{where}: config", hosts, packages)
     config = with_folders(config, contents, models, where)
     _check_records(contents, where)
@@ -86,13 +85,13 @@ def open_bundle(
     return Bundle(path, contents.digest, contents.manifest, config, pipeline, contents.files, contents.held)
 
 
-def read(path: Path, limits: Limits = LIMITS) -> Contents:
+def read(path: Path) -> Contents:
     """The verified files of a bundle; only the manifest is parsed."""
     try:
         if path.is_dir():
-            return read_folder(path, limits)
+            return read_folder(path)
         if path.is_file():
-            return read_archive(path, limits)
+            return read_archive(path)
     except OSError as error:
         raise refused(str(path), f"cannot be read: {error}", "check the disk and the permissions") from error
     what = "is neither a folder nor a file" if path.exists() else "does not exist"

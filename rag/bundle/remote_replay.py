@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,7 +37,7 @@ def replay_url(bundle: Bundle, url: str, key: str | None = None) -> Replay:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     with httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=TIMEOUT) as client:
         try:
-            if remote := _find(client, bundle.digest, result):
+            if model := _model_of(client, bundle.digest, result):
                 repeats = not golden_cases.asks([bundle.config[role] for role in golden_cases.ANSWERING])
                 before = golden_cases.asks([bundle.config["queries"], bundle.config["memory"]])
                 for case in cases_of(bundle):
@@ -45,7 +45,7 @@ def replay_url(bundle: Bundle, url: str, key: str | None = None) -> Replay:
                     if why := "a model says what is searched for, or remembered" if before else _obstacle(case):
                         result.leave_out(why)
                     else:
-                        _compare(case, remote, result)
+                        _compare(case, client, model, result)
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             what = f"answers in another form than rag serve: {error!r}"
             raise ServiceError(str(client.base_url), what, "name the address of rag serve") from error
@@ -65,50 +65,31 @@ def _obstacle(case: Case) -> str:
     return "" if unchanged else "the conversation before it cannot be sent unchanged"
 
 
-@dataclass(frozen=True)
-class RemoteBundle:
-    """A bundle on a server, under the name that it has there."""
+def _model_of(client: Any, digest: str, result: Replay) -> str:
+    """The name that the bundle has on the server; a mismatch and an empty name if the server does not have it."""
+    models = _sent(client, "/v1/models")["data"]
+    if name := next((str(model["id"]) for model in models if model["bundle"] == digest), ""):
+        return name
+    result.mismatches.append(Mismatch("", "bundle", digest, ", ".join(str(model["bundle"]) for model in models)))
+    return ""
 
-    client: Any
-    model: str
 
-    def search(self, case: Case) -> Mapping[str, Any]:
-        """The passages for a question."""
-        return _sent(self.client, "/search", {"question": case.query.text, "model": self.model})
-
-    def answer(self, case: Case) -> Mapping[str, Any]:
-        """The answer to a question."""
-        return _sent(self.client, "/ask", {"question": case.query.text, "model": self.model, "show": ["prompt"]})
-
-    def complete(self, case: Case) -> Mapping[str, Any]:
-        """The answer to a question with a conversation before it, without its prompt."""
+def _compare(case: Case, client: Any, model: str, result: Replay) -> None:
+    """Compare the answer to a question, or only its passages if the answer need not repeat."""
+    question = {"question": case.query.text, "model": model}
+    if case.query.history:
         turns = (*case.query.history, Turn("user", case.query.text))
         messages = [{"role": turn.role, "content": turn.text} for turn in turns]
-        content = _sent(self.client, "/v1/chat/completions", {"model": self.model, "messages": messages})
-        return {**content["assay"], "answer": content["choices"][0]["message"]["content"]}
-
-
-def _find(client: Any, digest: str, result: Replay) -> RemoteBundle | None:
-    """The model of a server that is the bundle; without one, a mismatch is noted."""
-    models = _sent(client, "/v1/models")["data"]
-    if name := next((str(model["id"]) for model in models if model["bundle"] == digest), None):
-        return RemoteBundle(client, name)
-    result.mismatches.append(Mismatch("", "bundle", digest, ", ".join(str(model["bundle"]) for model in models)))
-    return None
-
-
-def _compare(case: Case, remote: RemoteBundle, result: Replay) -> None:
-    """Compare the answer to a question, or only its passages if the answer need not repeat."""
-    if case.query.history:
-        content = remote.complete(case)
+        completion = _sent(client, "/v1/chat/completions", {"model": model, "messages": messages})
+        content = {**completion["assay"], "answer": completion["choices"][0]["message"]["content"]}
     else:
-        passages = remote.search(case)["passages"]
+        passages = _sent(client, "/search", question)["passages"]
         result.compare(case, "passages", case.retrieved, tuple(passage["chunk"] for passage in passages))
         if case.answer is None:
             return
-        content = remote.answer(case)
-        messages = [Message(message["role"], message["content"]) for message in content.get("prompt") or ()]
-        result.compare(case, "prompt", case.prompt, golden_cases.digest_of_messages(messages))
+        content = dict(_sent(client, "/ask", {**question, "show": ["prompt"]}))
+        prompt = [Message(message["role"], message["content"]) for message in content.get("prompt") or ()]
+        result.compare(case, "prompt", case.prompt, golden_cases.digest_of_messages(prompt))
     result.compare(case, "contexts", case.contexts, tuple(context["chunk"] for context in content["contexts"]))
     result.compare(case, "answer", case.answer, content["answer"])
 

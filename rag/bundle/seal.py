@@ -14,7 +14,7 @@ from rag.bundle.atomic import appearing
 from rag.bundle.errors import BundleError
 from rag.bundle.evidence import evidence, metrics_of
 from rag.bundle.files import read_folder
-from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, LIMITS, MANIFEST, SEAL
+from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.references import files_of, referenced, versions
 from rag.bundle.source_trial import Measured, measured, resolve_trial
@@ -191,7 +191,7 @@ def _same(target: Path, digest: str) -> bool:
     what = "is not this bundle"
     if target.is_dir() and (target / MANIFEST).is_file() and digest_of(target) == digest:
         try:
-            read_folder(target, LIMITS, copied=False)
+            read_folder(target, copied=False)
             return True
         except BundleError as error:
             what = f"is no longer this bundle: {error.where.removeprefix(f'{target}: ')} {error.what}"

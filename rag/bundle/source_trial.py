@@ -78,10 +78,10 @@ class Measured:
 
 
 def resolve_trial(what: str, folder: Path = REPORTS) -> tuple[str, str]:
-    """The experiment and the whole id of a trial that `trial=<id>` or the name of an experiment stands for.
+    """The experiment and the full id of a trial, from `trial=<id>` or the name of an experiment.
 
-    Of an experiment that is the trial which its last sweep recommends or, where it recommends none, the best of its
-    leaderboard. ConfigError or DataError where there is none.
+    The trial of an experiment is the recommended one of its last sweep, or else the best of its leaderboard. ConfigError or
+    DataError if there is none.
     """
     if what.startswith("trial="):
         trial_id, _ = looked_up(what.removeprefix("trial="), folder)
@@ -100,7 +100,7 @@ def resolve_trial(what: str, folder: Path = REPORTS) -> tuple[str, str]:
 
 
 def _best(path: Path) -> str:
-    """The first trial of a leaderboard that came to its end; empty for none."""
+    """The first finished trial of a leaderboard; empty without one."""
     try:
         rows = json.loads(path.read_text("utf-8"))["trials"]
         return next((str(row["trial"]) for row in rows if row["status"] == "done"), "")
@@ -109,7 +109,7 @@ def _best(path: Path) -> str:
 
 
 def measured(trial_id: str, experiment: str = "", folder: Path = REPORTS) -> Measured:
-    """A trial as it was swept; DataError where its data or its code changed since, or it has no scores. No model is asked."""
+    """A stored trial; DataError if its data or code changed since, or if it has no scores. No model is asked."""
     trial_id, trial = looked_up(trial_id, folder)
     _check(trial.config)
     store = maintenance.at(trial.config["store"])
@@ -124,9 +124,9 @@ def measured(trial_id: str, experiment: str = "", folder: Path = REPORTS) -> Mea
 
 
 def _check(config: Mapping[str, Any]) -> None:
-    """Refuse, before anything is read, what answers golden questions alone."""
+    """Raise ConfigError for a trial that answers golden questions only, before anything is read."""
     if (control := control_of(config)) != "none":
         raise ConfigError("control", f"is {control!r}: a control needs the gold of a question", "export the trial itself")
     if config["queries"]["_target_"].endswith(".HumanRewrite"):
-        what = "searches for what a person wrote beside each golden question, and a typed one has no such thing"
+        what = "searches for texts that people wrote for golden questions, and a typed question has none"
         raise ConfigError("queries", what, "export a trial with queries=none or queries=rewrite")

@@ -13,10 +13,9 @@ import pytest
 import zstandard
 from support.forged_bundles import archived, forged, refusal, written
 
-from rag.bundle import archive
+from rag.bundle import archive, layout
 from rag.bundle.archive import FRAME, header, pack
 from rag.bundle.errors import BundleError
-from rag.bundle.layout import Limits
 from rag.bundle.open_bundle import open_bundle, read
 from rag.core.errors import StoreError
 
@@ -214,12 +213,13 @@ def test_data_that_cannot_be_decompressed_is_refused(tmp_path: Path, data: bytes
     assert words in refusal(with_hash(tmp_path / "b.tar.zst", data)).what
 
 
-def test_an_archive_that_is_too_large_is_not_read(tmp_path: Path, base: Path) -> None:
+def test_an_archive_that_is_too_large_is_not_read(tmp_path: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "zeros.tar.zst").open("wb") as file:
         file.truncate(10 << 30)
     assert "at most" in refusal(tmp_path / "zeros.tar.zst").remedy
     pack(base, tmp_path / "b.tar.zst")
-    assert "at most 100" in refusal(tmp_path / "b.tar.zst", limits=Limits(total=100)).remedy
+    monkeypatch.setattr(layout, "MOST_BYTES", 100)
+    assert "at most 100" in refusal(tmp_path / "b.tar.zst").remedy
 
 
 def test_hostile_files_are_refused_in_an_archive_too(base: Path, tmp_path: Path) -> None:

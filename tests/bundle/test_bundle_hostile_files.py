@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from support.forged_bundles import Cases, Change, appended, forged, refusal, resealed, with_manifest, written
 
-from rag.bundle import files
-from rag.bundle.layout import Limits
+from rag.bundle import files, layout
 
 DENSE = "indexes/dense.safetensors"
 
@@ -209,9 +208,10 @@ def test_hostile_records_are_refused(base: Path, tmp_path: Path, name: str) -> N
     assert words in str(refusal(forged(base, tmp_path / "b", change)))
 
 
-def test_a_bundle_of_too_many_files_is_refused(base: Path) -> None:
-    assert "holds more than 2 files" in str(refusal(base, limits=Limits(files=2)))
-    assert "a bundle has at most 1,000" in str(refusal(base, limits=Limits(total=1000)))
+@pytest.mark.parametrize(("name", "words"), [("MOST_FILES", "more than 2 files"), ("MOST_BYTES", "a bundle has at most 2")])
+def test_a_bundle_that_is_too_large_is_refused(base: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str) -> None:
+    monkeypatch.setattr(layout, name, 2)
+    assert words in str(refusal(base))
 
 
 def piped(folder: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_bundle_must_repeat_the_stored_results(tmp_path: Path, monkeypatch: py
     found.runner.store.write(key, Entry({**kept.arrays, "positions": positions}, kept.meta))
     mismatches = replay(open_bundle(export(f"trial={row['trial']}", tmp_path / "b").path)).mismatches
     assert (mismatches[0].query_id, mismatches[0].what) == ("q1", "passages")
-    assert {one.query_id for one in mismatches} == {"q1"}
+    assert {mismatch.query_id for mismatch in mismatches} == {"q1"}
     assert "q1: passage 1 was" in str(mismatches[0])
 
 
@@ -208,8 +208,8 @@ def test_every_change_is_noticed(
 ) -> None:
     bundle_of(there, name, tmp_path / "b")
     found = replay(changed(tmp_path / "b", file, change)).mismatches
-    assert kinds <= {one.what for one in found}
-    assert all(str(one) and one.to_json()["said"] == str(one) for one in found)
+    assert kinds <= {mismatch.what for mismatch in found}
+    assert all(str(mismatch) and mismatch.to_json()["said"] == str(mismatch) for mismatch in found)
 
 
 def test_recorded_texts_replace_those_of_the_pipeline(there: Path, tmp_path: Path) -> None:
@@ -356,10 +356,10 @@ def test_live_conversations_are_asked_as_they_went(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
     before, after = (case for case in golden_cases.cases_of(bundle) if case.query.query_id in ("q2", "q7"))
-    said = after.query.history[1].text
-    assert said != HISTORY[1]["text"]
+    answer = after.query.history[1].text
+    assert answer != HISTORY[1]["text"]
     assert before.answer is not None
-    assert said in before.answer
+    assert answer in before.answer
     assert replay(bundle).mismatches == []
 
 
@@ -458,9 +458,9 @@ def test_verify_exits_with_1_if_something_differs(
     assert said.json["here"]["compared"]["passages"] == 7
     with running(path, f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
         monkeypatch.setenv("MY_KEY", key_of("ann"))
-        told = rag("verify", str(path), "--url", server.url, "--key-env", "MY_KEY")
-        assert told.code == 0, told.err
-        assert "Over HTTP" in told.out
+        over_http = rag("verify", str(path), "--url", server.url, "--key-env", "MY_KEY")
+        assert over_http.code == 0, over_http.err
+        assert "Over HTTP" in over_http.out
         assert rag("verify", str(path), "--url", server.url, "--key-env", "NONE_SUCH").code == 2
     changed(path, "config.json", lambda config: config.update(k=1))
     said = rag("verify", str(path), "--json")

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,13 @@ FOUND = {"answers_declined", "answers_unasked", "found_off_topic"}
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def swept(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a sweep of two trials that was sent."""
     folder = tmp_path_factory.mktemp("swept")
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        (folder / ".rag").mkdir()
+        shutil.copy(tables, folder / ".rag" / "mlflow.db")
         write_many(folder / "golden", 30)
         fixed = f', "generator=extractive", "metrics=[{",".join(METRICS)}]"'
         write_gated(folder / "study.yaml", Path("golden"), gate="controls: false\n", fixed=fixed)
@@ -149,18 +151,14 @@ def test_sending_again_changes_nothing(there: Any, rag: Verb) -> None:
         assert len(there.get_metric_history(parent.info.run_id, name)) == 1, name
 
 
-def broken_off(there: Any, monkeypatch: pytest.MonkeyPatch, name: str, fails: Callable[..., Any]) -> None:
-    """Forget which traces were sent, and make a step of sending fail."""
-    from mlflow.tracing.client import TracingClient
-
-    there.set_tag(recommended(there).info.run_id, "assay.traces", "")
-    monkeypatch.setattr(TracingClient, name, fails)
-
-
-def test_an_interrupted_sending_is_resumed(there: Any, rag: Verb) -> None:
+def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(there: Any, rag: Verb) -> None:
+    from mlflow.exceptions import MlflowException
     from mlflow.tracing.client import TracingClient
 
     start, begun = TracingClient.start_trace, []
+
+    def refuse(*_: object) -> None:
+        raise MlflowException("traces are switched off here\nand more")
 
     def until_killed(self: Any, info: Any) -> Any:
         begun.append(info.trace_id)
@@ -168,8 +166,16 @@ def test_an_interrupted_sending_is_resumed(there: Any, rag: Verb) -> None:
             raise KeyboardInterrupt
         return start(self, info)
 
+    there.set_tag(recommended(there).info.run_id, "assay.traces", "")
     with pytest.MonkeyPatch.context() as patch:
-        broken_off(there, patch, "start_trace", until_killed)
+        patch.setattr(TracingClient, "start_trace", refuse)
+        said = rag("sweep", "study.yaml")
+    assert said.code == 0
+    (line,) = (line for line in said.err.splitlines() if "MLflow" in line)
+    assert line.startswith("The trials are in MLflow, the questions of the recommended one are not: sqlite:///")
+    assert "traces are switched off here; later: rag track study.yaml" in line
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TracingClient, "start_trace", until_killed)
         assert rag("track", "study.yaml").code != 0
     experiment = [recommended(there).info.experiment_id]
     assert len(there.search_traces(locations=experiment, include_spans=False)) == TUNE // 2 - 1
@@ -178,22 +184,3 @@ def test_an_interrupted_sending_is_resumed(there: Any, rag: Verb) -> None:
     assert len({trace.info.client_request_id for trace in traces}) == len(traces) == TUNE
     assert {len(trace.data.spans) for trace in traces} == {3}
     assert {len(trace.info.assessments) for trace in traces} == {3}
-
-
-def test_trials_are_sent_to_a_server_without_traces_with_a_warning(
-    there: Any, rag: Verb, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from mlflow.exceptions import MlflowException
-
-    def refuse(*_: object) -> None:
-        raise MlflowException("traces are switched off here\nand more")
-
-    with monkeypatch.context() as patch:
-        broken_off(there, patch, "start_trace", refuse)
-        said = rag("sweep", "study.yaml")
-    assert said.code == 0
-    (line,) = (line for line in said.err.splitlines() if "MLflow" in line)
-    assert line.startswith("The trials are in MLflow, the questions of the recommended one are not: sqlite:///")
-    assert "traces are switched off here; later: rag track study.yaml" in line
-    assert rag("track", "study.yaml").code == 0
-    assert len(traces_of(there, recommended(there))) == TUNE

@@ -77,7 +77,7 @@ def requests_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
     send = requests.Session.send
 
-    def of(call: Callable[..., Any], *arguments: Any) -> list[str]:
+    def paths_of(call: Callable[..., Any], *arguments: Any) -> list[str]:
         paths: list[str] = []
 
         def counted(self: Any, request: Any, **options: Any) -> Any:
@@ -89,7 +89,7 @@ def requests_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
             call(*arguments)
         return paths
 
-    return of
+    return paths_of
 
 
 def client_of(uri: str) -> Any:

@@ -119,14 +119,14 @@ def judged(candidate: Version, champion: Version | None, asked: PromotionRequest
     gate = _gate(candidate, asked)
     warned = advisory(gate, candidate)
     if champion is None:
-        kept = tuple(_first(bound, candidate, bound.column in warned) for bound in gate.bounds)
+        kept = tuple(_check_first(bound, candidate, bound.column in warned) for bound in gate.bounds)
         verdict = verdicts.overall(kept)
         sentence = "The first champion: there is none to compare with. " + verdicts.said_of(verdict, (), kept)
         return Promotion(gate, candidate, None, verdict, sentence, (), kept)
     same = champion.scores.score == candidate.scores.score
     pair = _pair(gate, candidate, champion, asked.bridges)
     rows = decide.decide(pair, gate.margins, same, warned)
-    kept = tuple(_kept(bound, pair, candidate, champion, bound.column in warned) for bound in gate.bounds)
+    kept = tuple(_check_bound(bound, pair, candidate, champion, bound.column in warned) for bound in gate.bounds)
     verdict = verdicts.overall((*rows, *kept))
     sentence = verdicts.said_of(verdict, rows, kept) + _caveat(gate, candidate)
     return Promotion(gate, candidate, champion, verdict, sentence, rows, kept)
@@ -160,13 +160,13 @@ def _pair(gate: Gate, candidate: Version, champion: Version, bridges: Sequence[s
     return decide.paired(there.result, here.result, questions_of([Side(here.result)]), gate.columns)
 
 
-def _first(bound: Bound, candidate: Version, is_advisory: bool) -> Kept:
+def _check_first(bound: Bound, candidate: Version, is_advisory: bool) -> Kept:
     if bound.column == RATIO:
         return Kept(bound.text, None, None, None, PASS, "not measured: there is nothing to be slower than")
     return limits.hold_scores(bound, candidate.scores.result, is_advisory)
 
 
-def _kept(bound: Bound, pair: Pair, candidate: Version, champion: Version, is_advisory: bool) -> Kept:
+def _check_bound(bound: Bound, pair: Pair, candidate: Version, champion: Version, is_advisory: bool) -> Kept:
     if bound.column != RATIO:
         return limits.hold_scores(bound, candidate.scores.result, is_advisory)
     if candidate.digest == champion.digest:

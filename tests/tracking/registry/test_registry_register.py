@@ -49,17 +49,18 @@ def test_a_model_is_logged_below_the_run_of_its_trial(at_home: Place, mlflow_her
 
 
 def test_the_printed_command_serves_the_model(
-    at_home: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    at_home: Place, versions: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rag, uri = verb(capsys, monkeypatch), os.environ["MLFLOW_TRACKING_URI"]
+    path = str(at_home("notes-wide"))
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "of a server that sends traces")
-    said = rag("register", str(at_home("notes-wide")), "notes")
+    said = rag("register", path, "notes")
     assert (said.code, said.err) == (0, "")
-    assert f"MLFLOW_TRACKING_URI={uri} mlflow models serve -m models:/notes/1 --env-manager local" in said.out
+    assert f"MLFLOW_TRACKING_URI={uri} mlflow models serve -m models:/notes/2 --env-manager local" in said.out
     assert "rag promote notes" in said.out
-    told = rag("register", str(at_home("notes-wide")), "notes", "--json").json
-    assert (told["version"], told["new"], told["tracking"], told["aliases"]) == (1, False, uri, ["challenger"])
-    assert "is set by a gate" in rag("register", str(at_home("notes-wide")), "notes", "--alias", "champion").err
+    content = rag("register", path, "notes", "--json").json
+    assert (content["version"], content["new"], content["tracking"], content["aliases"]) == (2, False, uri, ["challenger"])
+    assert "is set by a gate" in rag("register", path, "notes", "--alias", "champion").err
 
 
 def test_a_bundle_that_answers_differently_is_not_registered(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,14 +70,13 @@ def test_a_bundle_that_answers_differently_is_not_registered(at_home: Place, mon
         register(at_home("answers"), "otherwise")
 
 
-def test_a_bundle_is_one_version(at_home: Place) -> None:
-    first = register(at_home("notes-wide"), "notes")
-    assert (first.version, first.new, first.aliases) == (1, True, ("challenger",))
-    again = register(at_home("notes-wide"), "notes", alias="tried")
-    assert (again.version, again.new, again.digest) == (1, False, first.digest)
-    assert set(again.aliases) == {"challenger", "tried"}
-    other = register(at_home("notes-narrow"), "notes")
-    assert (other.version, other.new, other.aliases) == (2, True, ("challenger",))
+def test_a_bundle_is_one_version(at_home: Place, versions: Any) -> None:
+    first = register(at_home("notes-narrow"), "notes", alias="tried")
+    assert (first.version, first.new, first.aliases) == (1, False, ("tried",))
+    again = register(at_home("notes-narrow"), "notes")
+    assert (again.version, again.digest, set(again.aliases)) == (1, first.digest, {"challenger", "tried"})
+    other = register(at_home("few-narrow"), "notes")
+    assert (other.version, other.new, other.aliases) == (3, True, ("challenger",))
 
 
 def test_an_archive_is_the_same_bundle(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:

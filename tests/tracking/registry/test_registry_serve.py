@@ -40,7 +40,7 @@ def test_a_served_model_answers_as_its_bundle(answering: Any, served: str, tmp_p
     assert "does not end with a message of a user" in refused.text
     log = (tmp_path / "log").read_text("utf-8")
     assert not [question for question in QUESTIONS if question in log]
-    assert {path.name for path in tmp_path.iterdir()} <= {"log", "mlflow.db"}, "no trace is kept beside it"
+    assert {path.name for path in tmp_path.iterdir()} <= {"log", "mlflow.db"}, "no trace is kept"
 
 
 def test_a_registry_behind_http(at_home: Any, server: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
