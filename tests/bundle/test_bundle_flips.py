@@ -88,8 +88,3 @@ def test_a_manifest_is_parsed_only_if_its_seal_fits(base: Path, tmp_path: Path, 
     monkeypatch.setattr("rag.bundle.manifest.json_of", lambda *_: pytest.fail("parsed"))
     with pytest.raises(BundleError, match="does not fit"):
         open_bundle(tmp_path / "b")
-
-
-def test_the_undamaged_bundle_opens(base: Path, tmp_path: Path) -> None:
-    pack(base, tmp_path / "whole.tar.zst")
-    assert open_bundle(base).digest == open_bundle(tmp_path / "whole.tar.zst").digest

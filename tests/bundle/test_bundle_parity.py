@@ -91,8 +91,13 @@ def with_conversations(folder: Path) -> Path:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = with_conversations(tmp_path_factory.mktemp("swept"))
     axes = "  pipeline:\n" + "".join(f"    {name}: {choice}\n" for name, choice in PIPELINES.items())
-    sweep(folder, axes.rstrip())
-    (folder / "experiments" / "small.yaml").unlink()  # exports then compose no config of it, which takes most of their time
+    return swept(folder, axes.rstrip())
+
+
+def swept(folder: Path, axes: str) -> Path:
+    """A folder with a finished sweep; without the experiment an export composes no config, which takes most of its time."""
+    sweep(folder, axes)
+    (folder / "experiments" / "small.yaml").unlink()
     return folder
 
 
@@ -153,7 +158,7 @@ def test_golden_questions_are_read_from_the_stages_and_not_asked(
 
 
 def test_a_bundle_must_repeat_the_stored_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = sweep(tmp_path, "  k: k=3")
+    folder = swept(tmp_path, "  k: k=3")
     monkeypatch.chdir(folder)
     (row,) = trials(folder)
     found = measured(row["trial"])
@@ -284,7 +289,7 @@ def test_texts_of_models_before_the_answer_are_replayed_without_the_models(
 ) -> None:
     folder = with_conversations(tmp_path)
     with serving(answer(lambda text: f"What does a bus ticket cost, {len(text)} times?")) as script:
-        sweep(folder, f'  model:\n    asked: "{ASKING.format(url=script.url)}"')
+        swept(folder, f'  model:\n    asked: "{ASKING.format(url=script.url)}"')
         assert script.asked
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
@@ -303,46 +308,33 @@ def test_texts_of_models_before_the_answer_are_replayed_without_the_models(
         assert found.left_out == {"what a model said is not recorded": 1}
 
 
-def test_the_prompt_of_a_chat_model_is_compared_and_its_answer_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_prompt_of_a_chat_model_is_compared_and_its_answer_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUR_KEY", "sk-unused")
     with serving(say("It leaves at seven [1].")) as script:
-        axes = f'  model:\n    said: "generator=openai generator.base_url={script.url} generator.api_key_env=null"'
-        folder = sweep(tmp_path, axes)
-        sent = {
-            golden_cases.digest_of_messages([Message(one["role"], one["content"]) for one in body["messages"]])
-            for body in script.asked
-        }
+        axes = f'  model:\n    chat: "generator=openai generator.base_url={script.url} generator.api_key_env=OUR_KEY"'
+        folder = swept(tmp_path, axes)
+    messages = [[Message(part["role"], part["content"]) for part in body["messages"]] for body in script.asked]
+    sent = set(map(golden_cases.digest_of_messages, messages))
     monkeypatch.chdir(folder)
-    bundle = open_bundle(export("small", tmp_path / "b").path)
+    rag, path, host = verb(capsys, monkeypatch), str(tmp_path / "b"), f"127.0.0.1:{script.server_port}=OUR_KEY"
+    said = rag("export", "small", "--to", path, "--json")
+    assert "--trust-host 127.0.0.1=OUR_KEY" in said.json["needs"]
+    assert "--trust-host" in rag("export", "small", "--to", path).out
+    assert [rag("verify", path).code, rag("verify", path, "--trust-host", host).code] == [2, 0]
+    bundle = open_bundle(tmp_path / "b", hosts=(host,))
     cases = golden_cases.cases_of(bundle)
     declined = {case.query.query_id for case in cases if case.prompt == golden_cases.digest_of_messages(())}
     assert declined == {"q5"}, "off_topic keeps it from the model"
     assert {case.prompt for case in cases} == sent | {golden_cases.digest_of_messages(())}
     assert {case.query.query_id for case in cases if case.answer is not None} == declined
-    found = replay(bundle)
-    assert found.mismatches == []
-    assert found.compared == {"passages": 6, "prompt": 6, "contexts": 1, "answer": 1}
+    assert replay(bundle).to_json()["mismatches"] == []
+    assert replay(bundle).compared == {"passages": 6, "prompt": 6, "contexts": 1, "answer": 1}
     # The server of the model is gone: an answer in the golden questions does not make the replay ask it.
-    found = replay(changed(tmp_path / "b", "golden.jsonl", lambda lines: lines[0].update(answer="Seven.", contexts=[])))
-    assert found.compared["answer"] == 1
+    cases[0] = replace(cases[0], answer="Seven.", contexts=())
+    assert replay(with_lines(bundle, golden_cases.golden_bytes(cases))).compared["answer"] == 1
     assert len(script.asked) == len(sent) == 5
-
-
-def test_an_export_says_which_server_must_be_trusted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with serving(say("It leaves at seven [1].")) as script:
-        axes = f'  model:\n    said: "generator=openai generator.base_url={script.url} generator.api_key_env=OUR_KEY"'
-        monkeypatch.setenv("OUR_KEY", "sk-unused")
-        folder = sweep(tmp_path, axes)
-        port = script.server_port
-    monkeypatch.chdir(folder)
-    rag = verb(capsys, monkeypatch)
-    said = rag("export", "small", "--to", str(tmp_path / "b"), "--json")
-    assert said.code == 0, said.err
-    assert "--trust-host 127.0.0.1=OUR_KEY" in said.json["needs"]
-    assert "--trust-host" in rag("export", "small", "--to", str(tmp_path / "b")).out
-    assert rag("verify", str(tmp_path / "b")).code == 2
-    assert rag("verify", str(tmp_path / "b"), "--trust-host", f"127.0.0.1:{port}=OUR_KEY").code == 0
 
 
 def test_live_conversations_are_asked_as_they_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +344,7 @@ def test_live_conversations_are_asked_as_they_went(tmp_path: Path, monkeypatch: 
     lines[1] |= {"dialogue": "d", "turn": 1}
     lines[6] |= {"dialogue": "d", "turn": 2, "history": [{"role": "user", "text": lines[1]["text"]}, HISTORY[1]]}
     questions.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    sweep(folder, "  live:\n    lived: history=live queries=carry_over")
+    swept(folder, "  live:\n    lived: history=live queries=carry_over")
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
     before, after = (case for case in golden_cases.cases_of(bundle) if case.query.query_id in ("q2", "q7"))
@@ -381,14 +373,11 @@ def test_a_server_answers_as_its_bundle_was_measured(there: Path, tmp_path: Path
             replay_url(bundle, server.url)
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1", "file:///etc/passwd", ""])
-def test_an_invalid_address_is_refused(there: Path, tmp_path: Path, url: str) -> None:
-    with pytest.raises(ServiceError, match="not the address"):
-        replay_url(bundle_of(there, "words alone", tmp_path / "b"), url)
-
-
-def test_another_server_is_reported(there: Path, tmp_path: Path) -> None:
+def test_other_addresses_and_servers_are_reported(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
+    for address in ("127.0.0.1:8000", "ftp://127.0.0.1", "file:///etc/passwd", ""):
+        with pytest.raises(ServiceError, match="not the address"):
+            replay_url(bundle, address)
     for content in ({"data": [{"id": "gpt"}]}, {"data": None}, [], {}, "no", 7):
         with httpserver(content) as url, pytest.raises(ServiceError):
             replay_url(bundle, url)
