@@ -15,8 +15,9 @@ import zstandard
 from rag.bundle import layout
 from rag.bundle.atomic import appearing
 from rag.bundle.errors import refused
-from rag.bundle.files import BLOCK, Contents, manifest_of, read_folder, verified
+from rag.bundle.files import BLOCK, Contents, read_folder, verified
 from rag.bundle.layout import MANIFEST, SEAL, check_size
+from rag.bundle.manifest import read_manifest
 
 SUFFIX = ".tar.zst"
 FRAME = b"\x50\x2a\x4d\x18" + (32).to_bytes(4, "little")
@@ -110,7 +111,7 @@ def read_archive(path: Path) -> Contents:
         file.seek(0)
         with zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(file, closefd=False) as stream:
             head = {name: b"".join(_member(stream, name, None, path)) for name in (MANIFEST, SEAL)}
-            manifest = manifest_of(head, where)
+            manifest = read_manifest(head, where)
             contents = verified(manifest, head, path, lambda name, size: _member(stream, name, size, path))
             if any(_exactly(stream, 2 * RECORD, where)) or _read(stream, 1, where):
                 raise refused(where, f"holds more than {MANIFEST} lists")

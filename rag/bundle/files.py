@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from rag.bundle import layout
 from rag.bundle.errors import refused
-from rag.bundle.layout import MANIFEST, MODELS, SEAL, check_distinct, check_names, check_size
+from rag.bundle.layout import MANIFEST, MODELS, SEAL, check_distinct, check_size
 from rag.bundle.manifest import Manifest, read_manifest
 from rag.core.errors import StoreError
 
@@ -46,15 +46,6 @@ class Contents:
     def digest(self) -> str:
         """The hash of the bundle."""
         return hashlib.sha256(self.files[MANIFEST]).hexdigest()
-
-
-def manifest_of(head: Mapping[str, bytes], where: str) -> Manifest:
-    """Parse a manifest from its bytes and those of its seal; BundleError if these differ, or if it lists what no bundle has."""
-    manifest = read_manifest(head[MANIFEST], head[SEAL], where)
-    if inside := {MANIFEST, SEAL} & set(manifest.files):
-        raise refused(where, f"lists {min(inside)} itself")
-    check_names(f"{where}: {MANIFEST}", {name: listed.size for name, listed in manifest.files.items()})
-    return manifest
 
 
 def verified(manifest: Manifest, head: dict[str, bytes], path: Path, blocks: Blocks, copied: bool = True) -> Contents:
@@ -108,7 +99,7 @@ def read_folder(folder: Path, copied: bool = True) -> Contents:
             if name not in sizes:
                 raise refused(where, f"has no {name}", "name a folder or an archive that rag export wrote")
         head = {name: b"".join(_blocks(root, name, sizes[name], where)) for name in (MANIFEST, SEAL)}
-        manifest = manifest_of(head, where)
+        manifest = read_manifest(head, where)
         _check_listing(manifest, sizes, where)
         return verified(manifest, head, folder, lambda name, size: _blocks(root, name, size, where), copied)
 

@@ -5,13 +5,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from rag.bundle.consistency import is_visible
 from rag.bundle.errors import refused
-from rag.bundle.layout import MANIFEST, MOST_FILES, SEAL
+from rag.bundle.layout import MANIFEST, MOST_FILES, SEAL, check_names
 from rag.bundle.strict_parse import json_of
 
 FORMAT = 2
@@ -73,23 +73,6 @@ class Manifest:
         """The manifest as its file holds it: JSON, keys sorted."""
         return (json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
 
-    @classmethod
-    def from_json(cls, content: Any, where: str = MANIFEST) -> "Manifest":
-        """Read what `to_bytes` wrote; BundleError for anything else."""
-        version = content.get("format") if isinstance(content, dict) else content
-        if version != FORMAT or isinstance(version, bool):
-            what = f"is {version!r}, and this version reads {FORMAT}"
-            raise refused(f"{where}: format", what, "export the trial again, or install the version that wrote the bundle")
-        try:
-            manifest = SCHEMA.validate_python({name: value for name, value in content.items() if name != "format"})
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ": ".join(map(str, (where, *first["loc"])))
-            what = "is missing" if first["type"] == "missing" else f"is {str(first['input'])[:100]!r}"
-            raise refused(place, what, first["msg"]) from error
-        _check_texts(manifest, where)
-        return manifest
-
 
 SCHEMA = TypeAdapter(Manifest)
 
@@ -109,12 +92,31 @@ def seal_of(digest: str) -> bytes:
     return f"{digest}  {MANIFEST}\n".encode()
 
 
-def read_manifest(manifest: bytes, seal: bytes, where: str) -> Manifest:
-    """Parse a manifest whose seal holds its sha256; BundleError for another seal, before anything is parsed."""
-    digest = hashlib.sha256(manifest).hexdigest()
-    if seal != seal_of(digest):
+def read_manifest(head: Mapping[str, bytes], where: str) -> Manifest:
+    """Parse a manifest, from its bytes and those of its seal.
+
+    BundleError for a seal that does not hold its sha256, before anything is parsed, and for a manifest that `to_bytes` did not
+    write, or that lists files which a bundle cannot have.
+    """
+    digest, here = hashlib.sha256(head[MANIFEST]).hexdigest(), f"{where}: {MANIFEST}"
+    if head[SEAL] != seal_of(digest):
         raise refused(f"{where}: {SEAL}", f"does not fit {MANIFEST}, whose sha256 is {digest}")
-    return Manifest.from_json(json_of(manifest, f"{where}: {MANIFEST}"), f"{where}: {MANIFEST}")
+    content = json_of(head[MANIFEST], here)
+    version = content.pop("format", None) if isinstance(content, dict) else content
+    if version != FORMAT or isinstance(version, bool):
+        what = f"is {version!r}, and this version reads {FORMAT}"
+        raise refused(f"{here}: format", what, "export the trial again, or install the version that wrote the bundle")
+    try:
+        manifest = SCHEMA.validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        what = "is missing" if first["type"] == "missing" else f"is {str(first['input'])[:100]!r}"
+        raise refused(": ".join(map(str, (here, *first["loc"]))), what, first["msg"]) from error
+    _check_texts(manifest, here)
+    if inside := {MANIFEST, SEAL} & set(manifest.files):
+        raise refused(where, f"lists {min(inside)} itself")
+    check_names(here, {name: listed.size for name, listed in manifest.files.items()})
+    return manifest
 
 
 def digest_of(folder: Path) -> str:

@@ -76,7 +76,12 @@ def _components(packages: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
 
 def components_in(value: Any) -> Iterator[Mapping[str, Any]]:
     """All mappings with a `_target_` in a value, at any depth, outermost first."""
-    if isinstance(value, Mapping) and TARGET in value:
+    return (node for node in mappings_in(value) if TARGET in node)
+
+
+def mappings_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All mappings in a value, at any depth, outermost first."""
+    if isinstance(value, Mapping):
         yield value
     for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-        yield from components_in(part)
+        yield from mappings_in(part)

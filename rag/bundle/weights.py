@@ -1,7 +1,7 @@
 """The models of a bundle: set their folders in the config, and compare them with the manifest before anything is loaded."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from rag.bundle.errors import refused
 from rag.bundle.files import Contents
 from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
-from rag.bundle.presets import components_in
+from rag.bundle.presets import components_in, mappings_in
 from rag.bundle.references import idle, pinned_model, weights
 from rag.bundle.strict_parse import json_of
 from rag.config.build import TARGET, Components
@@ -96,19 +96,12 @@ def _check_files(contents: Contents, folder: str, where: str) -> None:
 
 
 def _check_json(content: Any, where: str, modules: bool) -> None:
-    for node in _mappings(content):
+    for node in mappings_in(content):
         for name in OWN_CODE:
             if node.get(name):
                 raise refused(f"{where}: {name}", "names code of its own", "a model without code of its own")
         if modules and not str(node.get("type", "")).startswith(LIBRARY):
             raise refused(f"{where}: type", f"is {node.get('type')!r}", f"a part of {LIBRARY.rstrip('.')}")
-
-
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _mappings(part)
 
 
 def check_fingerprints(config: Mapping[str, Any], components: Components, models: tuple[Model, ...], where: str) -> None:
@@ -123,8 +116,8 @@ def check_fingerprints(config: Mapping[str, Any], components: Components, models
             what = f"has the fingerprint {found or 'of no model'}, and the manifest says {model.fingerprint}"
             raise refused(f"{where}: {model.role}", what, "give the model that was measured")
     unused = idle(config, components)
-    for node in _mappings({role: part for role, part in config.items() if role not in unused}):
-        if TARGET in node and _is_pinned(node) and (found := fingerprint(components.build(node, ""))) not in known:
+    for node in components_in({role: part for role, part in config.items() if role not in unused}):
+        if _is_pinned(node) and (found := fingerprint(components.build(node, ""))) not in known:
             raise refused(f"{where}: models", f"lists no model with the fingerprint {found}")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.swept_trial import sweep
+from support.swept_trial import swept
 
 from rag.bundle import atomic
 from rag.bundle.archive import pack
@@ -62,15 +62,7 @@ for step in sorted({*range(1, len(events) + 1, 3), *renames}):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = sweep(tmp_path_factory.mktemp("swept"), "  k: k=2")
-    (folder / "experiments" / "small.yaml").unlink()  # exports then compose no config of it, which takes most of their time
-    return folder
-
-
-@pytest.fixture
-def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
+    return swept(tmp_path_factory.mktemp("swept"), "  k: k=2")
 
 
 def test_a_kill_at_any_step_leaves_a_whole_bundle_or_none(place: Path, tmp_path: Path) -> None:

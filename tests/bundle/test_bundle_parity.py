@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from support.command_line import verb
+from support.command_line import Verb
 from support.forged_bundles import resealed
 from support.running_server import key_of, running
 from support.scripted_server import answer, say, serving
 from support.small_set import write_golden
-from support.swept_trial import sweep, trials
+from support.swept_trial import swept, trials
 
 from rag.bundle import golden_cases, remote_replay
 from rag.bundle.differences import COMPARED, Replay
@@ -92,19 +92,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = with_conversations(tmp_path_factory.mktemp("swept"))
     axes = "  pipeline:\n" + "".join(f"    {name}: {choice}\n" for name, choice in PIPELINES.items())
     return swept(folder, axes.rstrip())
-
-
-def swept(folder: Path, axes: str) -> Path:
-    """A folder with a finished sweep; without the experiment an export composes no config, which takes most of its time."""
-    sweep(folder, axes)
-    (folder / "experiments" / "small.yaml").unlink()
-    return folder
-
-
-@pytest.fixture
-def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
 
 
 def bundle_of(place: Path, name: str, target: Path) -> Bundle:
@@ -309,7 +296,7 @@ def test_texts_of_models_before_the_answer_are_replayed_without_the_models(
 
 
 def test_the_prompt_of_a_chat_model_is_compared_and_its_answer_is_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUR_KEY", "sk-unused")
     with serving(say("It leaves at seven [1].")) as script:
@@ -318,7 +305,7 @@ def test_the_prompt_of_a_chat_model_is_compared_and_its_answer_is_not(
     messages = [[Message(part["role"], part["content"]) for part in body["messages"]] for body in script.asked]
     sent = set(map(golden_cases.digest_of_messages, messages))
     monkeypatch.chdir(folder)
-    rag, path, host = verb(capsys, monkeypatch), str(tmp_path / "b"), f"127.0.0.1:{script.server_port}=OUR_KEY"
+    path, host = str(tmp_path / "b"), f"127.0.0.1:{script.server_port}=OUR_KEY"
     said = rag("export", "small", "--to", path, "--json")
     assert "--trust-host 127.0.0.1=OUR_KEY" in said.json["needs"]
     assert "--trust-host" in rag("export", "small", "--to", path).out
@@ -438,9 +425,8 @@ def httpserver(content: Any, status: int = 200, headers: Mapping[str, str] = Map
 
 
 def test_verify_exits_with_1_if_something_differs(
-    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    there: Path, tmp_path: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rag = verb(capsys, monkeypatch)
     path = bundle_of(there, "checks", tmp_path / "b").path
     said = rag("verify", str(path), "--json")
     assert (said.code, said.json["same"], said.json["queries"]) == (0, True, 7)

@@ -3,13 +3,12 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import verb
-from support.swept_trial import called, sweep, trials
+from support.command_line import Verb
+from support.swept_trial import called, sweep, swept, trials
 
 from rag.analysis import baseline
 from rag.bundle import leaks, seal
@@ -27,19 +26,6 @@ from rag.execution.sweep.open_config import config_of
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return swept(tmp_path_factory.mktemp("swept"))
-
-
-def swept(folder: Path) -> Path:
-    """A folder with a finished sweep; without the experiment an export composes no config, which takes most of its time."""
-    sweep(folder)
-    (folder / "experiments" / "small.yaml").unlink()
-    return folder
-
-
-@pytest.fixture
-def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
 
 
 @pytest.fixture(scope="module")
@@ -284,10 +270,7 @@ def test_a_trial_whose_documents_changed_is_not_sealed(place: Path, tmp_path: Pa
     assert not (tmp_path / "b").exists()
 
 
-def test_export_prints_where_the_bundle_is(
-    there: Path, copy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rag: Callable[..., Any] = verb(capsys, monkeypatch)
+def test_export_prints_where_the_bundle_is(there: Path, copy: Path, rag: Verb) -> None:
     said = rag("export", "small", "--to", str(copy), "--archive", "--json")
     assert said.code == 0, said.err
     assert (said.json["path"], said.json["bundle"], said.json["written"]) == (str(copy), digest_of(copy), False)

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.command_line import verb
+from support.command_line import Verb
 from support.small_set import write_golden
 from support.swept_trial import PLAIN, sweep, trials
 from support.tiny_model import write_tiny
@@ -48,12 +48,6 @@ def place(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
     )
 
 
-@pytest.fixture
-def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
-
-
 def trial(place: Path, kind: str) -> str:
     (row,) = (row for row in trials(place) if row["choices"]["embedder"] == kind)
     return f"trial={row['trial']}"
@@ -76,9 +70,7 @@ def test_a_copied_model_answers_alone(there: Path, tmp_path: Path, tiny: Path, k
     assert replay(open_bundle(tmp_path / "b.tar.zst")).mismatches == []
 
 
-def test_a_named_folder_must_be_given(
-    there: Path, tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_folder_must_be_given(there: Path, tmp_path: Path, tiny: Path, rag: Verb) -> None:
     sealed = export(trial(there, "folder"), tmp_path / "b")
     (model,) = sealed.manifest.models
     assert (model.name, model.inside, model.fingerprint) == ("tiny", None, PinnedModel("embedder", str(tiny)).fingerprint())
@@ -87,7 +79,6 @@ def test_a_named_folder_must_be_given(
     with pytest.raises(DataError, match="--model embedder="):
         open_bundle(sealed.path)
     assert replay(open_bundle(sealed.path, models={"embedder": tiny})).mismatches == []
-    rag = verb(capsys, monkeypatch)
     assert rag("verify", str(sealed.path), "--model", f"embedder={tiny}").code == 0
     assert rag("verify", str(sealed.path)).code == 2
 

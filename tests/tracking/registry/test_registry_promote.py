@@ -25,10 +25,7 @@ from rag.tracking.registry.service import registry
 from rag.tracking.registry.uncalibrated_metrics import advisory
 from rag.tracking.registry.versions import challenger, fetched
 
-
-@pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
+rag = pytest.fixture(verb)
 
 
 def aliased(client: Any, model: str) -> dict[str, int]:

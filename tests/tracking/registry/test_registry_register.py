@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import verb
+from support.command_line import Verb, verb
 from support.registered_models import QUESTIONS, Place, bundle_folder, request
 from support.scripted_server import say, serving
 from support.small_server import small_bundle
@@ -48,10 +48,13 @@ def test_a_model_is_logged_below_the_run_of_its_trial(at_home: Place, mlflow_her
     assert (after.status, after.end_time) == ("FINISHED", run.info.start_time + 1), "the end of the trial's run stays"
 
 
+rag = pytest.fixture(verb)
+
+
 def test_the_printed_command_serves_the_model(
-    at_home: Place, versions: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    at_home: Place, versions: Any, rag: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rag, uri = verb(capsys, monkeypatch), os.environ["MLFLOW_TRACKING_URI"]
+    uri = os.environ["MLFLOW_TRACKING_URI"]
     path = str(at_home("notes-wide"))
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "of a server that sends traces")
     said = rag("register", path, "notes")
