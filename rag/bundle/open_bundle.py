@@ -94,7 +94,7 @@ def read(path: Path) -> Contents:
             return read_archive(path)
     except OSError as error:
         raise refused(str(path), f"cannot be read: {error}", "check the disk and the permissions") from error
-    what = "is neither a folder nor a file" if path.exists() else "does not exist"
+    what = "is neither a folder nor a file" if path.exists() else "is not there"
     raise refused(str(path), what, "name a bundle: a folder, or a .tar.zst")
 
 

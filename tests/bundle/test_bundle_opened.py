@@ -74,7 +74,7 @@ def test_every_kind_of_index_opens(here: Path, golden: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [("nowhere", "does not exist"), ("empty", "no manifest.json"), ("file.tar.zst", "not a bundle")]
+    ("path", "words"), [("nowhere", "is not there"), ("empty", "no manifest.json"), ("file.tar.zst", "not a bundle")]
 )
 def test_other_paths_are_refused(tmp_path: Path, path: str, words: str) -> None:
     (tmp_path / "empty").mkdir()

@@ -129,8 +129,8 @@ def test_the_environment_goes_before_the_argument_and_the_folder(
     mlflow_client.track(sweep(), uri)
     modes = []
     for path in (folder / "mlflow.db", folder / "other" / "mlflow.db"):
-        with closing(sqlite3.connect(path)) as connection:
-            modes.append(connection.execute("PRAGMA journal_mode").fetchone()[0])
+        with closing(sqlite3.connect(path)) as database:
+            modes.append(database.execute("PRAGMA journal_mode").fetchone()[0])
     assert modes == ["wal", "delete"], "only our own database gets a write-ahead log"
 
 
@@ -220,9 +220,6 @@ def test_every_name_fits(text: str) -> None:
     assert validation.validate_param_and_metric_name(name)
     assert not validation.path_not_unique(name)
     assert 1 <= len(name) <= validation.MAX_ENTITY_KEY_LENGTH
-
-
-def test_typical_names_read_well() -> None:
     assert run_records.metric_name("recall@2000chars") == "recall_2000chars"
     assert run_records.metric_name("found/floor") == "found_floor"
 
@@ -300,16 +297,13 @@ def test_a_full_disk_is_reported_and_the_sweep_can_be_sent_later(uri: str, monke
     assert {run.info.run_id: run.info.status for run in runs(uri)}[parent] == "FINISHED"
 
 
-def test_a_file_that_is_not_a_database_is_reported(folder: Path) -> None:
+def test_a_database_that_mlflow_cannot_read_is_reported(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "mlflow.db")) as database:
+        database.executescript("UPDATE alembic_version SET version_num = 'unheard of'; DROP TABLE inputs")
+    with pytest.raises(ServiceError, match="unheard of"):
+        mlflow_client.prepare(None, folder)
     (folder / "mlflow.db").write_text("no database, " * 1000, encoding="utf-8")
     with pytest.raises(ServiceError, match="not a database"):
-        mlflow_client.prepare(None, folder)
-
-
-def test_a_database_of_another_mlflow_is_reported(folder: Path) -> None:
-    with closing(sqlite3.connect(folder / "mlflow.db")) as connection:
-        connection.executescript("UPDATE alembic_version SET version_num = 'unheard of'; DROP TABLE inputs")
-    with pytest.raises(ServiceError, match="unheard of"):
         mlflow_client.prepare(None, folder)
 
 
