@@ -121,7 +121,12 @@ def _filled(node: Any, today: Any, data: str) -> Any:
 
 
 def write(kept: Baseline, path: Path) -> None:
-    """Write a baseline: a digest and a header, then one line per question, sorted by id. StoreError where that cannot be."""
+    """Write a baseline as in `text_of`; StoreError where that cannot be."""
+    write_text(path, text_of(kept))
+
+
+def text_of(kept: Baseline) -> str:
+    """A baseline as JSON: a digest and a header, then one line per question, sorted by id."""
     found = kept.result
     header = {
         "experiment": kept.experiment,
@@ -138,7 +143,7 @@ def write(kept: Baseline, path: Path) -> None:
     }
     head = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
     lines = ",\n".join(f"  {_json(query_id)}: {_json(line)}" for query_id, line in sorted(_lines(found).items()))
-    write_text(path, signed(f'{head},\n "questions": {{\n{lines}\n }}\n}}\n'))
+    return signed(f'{head},\n "questions": {{\n{lines}\n }}\n}}\n')
 
 
 def signed(text: str) -> str:

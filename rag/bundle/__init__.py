@@ -1,1 +1,1 @@
-"""A winner as a sealed folder: everything that answers, what it was measured to do, and proof that it still does it."""
+"""Bundles: a trial sealed into a folder that answers by itself, and repeats its measured results."""

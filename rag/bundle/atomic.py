@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all, whatever kills the writer on its way."""
+"""Write files and folders that exist completely or not at all, even if the writer is killed."""
 
 import errno
 import os
@@ -18,10 +18,10 @@ UNFINISHED = re.compile(r"\.(?P<name>.+)\.(?P<host>[^.]+)\.(?P<pid>\d+)\.[0-9a-f
 
 @contextmanager
 def appearing(target: Path, instead: bool = False) -> Iterator[Path]:
-    """A place beside `target` to write a file or a folder to; it is renamed to `target` at the end, or removed.
+    """A temporary path next to `target`, for a file or a folder; at the end it is synced and renamed to `target`.
 
-    Everything is on the disk before the name is. StoreError where it cannot be written, or where `target` is there by then,
-    unless the new file is to stand `instead` of it. What dead writers of the same target left behind is removed first.
+    After an error it is removed. StoreError if it cannot be written, or if `target` exists by then and is not to be replaced
+    (`instead`). Leftovers of killed writers of the same target are removed first.
     """
     target = target.absolute()
     host = socket.gethostname().replace(".", "-")
@@ -32,21 +32,21 @@ def appearing(target: Path, instead: bool = False) -> Iterator[Path]:
         yield unfinished
         _sync(unfinished)
         if target.exists() and not instead:
-            raise StoreError(str(target), "is there already", "remove it, or write to another place: --to PATH")
+            raise StoreError(str(target), "already exists", "remove it, or write to another place: --to PATH")
         unfinished.rename(target)
         _sync_folder(target.parent)
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = "does not fit on the disk" if full else f"cannot be written ({error.strerror or error})"
-        raise StoreError(str(target), what, "make room or mend that, or write to another place: --to PATH") from error
+        raise StoreError(str(target), what, "fix that, or write to another place: --to PATH") from error
     finally:
         _remove(unfinished)
 
 
 def _sweep(target: Path, host: str) -> None:
     for path in target.parent.glob(".*.part"):
-        found = UNFINISHED.fullmatch(path.name)
-        if found and found["name"] == target.name and found["host"] == host and not is_running(int(found["pid"])):
+        parts = UNFINISHED.fullmatch(path.name)
+        if parts and parts["name"] == target.name and parts["host"] == host and not is_running(int(parts["pid"])):
             _remove(path)
 
 
@@ -59,7 +59,7 @@ def _remove(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or all that lies in a folder, is on the disk."""
+    """Write a file, or a folder with its content, to the disk."""
     folders = [path, *(inner for inner in path.rglob("*") if inner.is_dir())] if path.is_dir() else []
     for file in [inner for folder in folders for inner in folder.iterdir() if inner.is_file()] or [path] * (not folders):
         with file.open("rb+") as opened:

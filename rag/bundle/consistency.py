@@ -1,4 +1,4 @@
-"""Documents, chunks and indexes of strangers: whether they fit together, so that no engine is given what it would believe."""
+"""Check that the documents, chunks and indexes of an untrusted bundle fit together, before any engine reads them."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -17,61 +17,63 @@ from rag.core.records import Arrays, Document
 from rag.evaluation.data.golden import Golden
 
 NAME_LENGTH = 1024
-UNSEEN = ("Cc", "Cs", "Zl", "Zp")
-"""Controls, halves of characters, ends of lines; blanks of other scripts are none of them."""
-TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""What changes the direction of a line."""
+INVISIBLE = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories of controls, surrogates and line ends; blanks of other scripts are allowed."""
+DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Characters that change the direction of a line."""
 HEAVIEST = 1e6
-"""The most that a term may weigh: sums of it stay finite."""
+"""Largest weight of a term: sums of weights stay finite."""
+POSTINGS = {"terms": "u", "starts": "i", "chunks": "i", "weights": "f", "absent": "f", "size": "i"}
+"""The arrays of a term index, and the kind of their numbers."""
 
 
 def documents_of(data: bytes, where: str) -> tuple[Document, ...]:
     """The documents of a bundle, sorted by doc_id; BundleError for anything else."""
-    found = tuple(_documents(data, f"{where}: {DOCUMENTS}"))
-    if not found:
-        raise refused(f"{where}: {DOCUMENTS}", "holds no document")
-    for one, other in pairwise(found):
-        if not one.doc_id < other.doc_id:
-            raise refused(f"{where}: {DOCUMENTS}", f"has {other.doc_id!r} behind {one.doc_id!r}: twice, or out of order")
-    return found
+    here = f"{where}: {DOCUMENTS}"
+    documents = tuple(_documents(data, here))
+    if not documents:
+        raise refused(here, "holds no document")
+    for document, following in pairwise(documents):
+        if not document.doc_id < following.doc_id:
+            raise refused(here, f"has {following.doc_id!r} after {document.doc_id!r}: twice, or out of order")
+    return documents
 
 
 def _documents(data: bytes, where: str) -> Iterator[Document]:
     for number, line in enumerate(lines_of(data, where), 1):
         here = f"{where}:{number}"
         if not isinstance(line, dict) or set(line) != {"doc_id", "text", "metadata"}:
-            raise refused(here, "is no document", "doc_id, text and metadata")
+            raise refused(here, "is not a document", "an object with doc_id, text and metadata")
         doc_id, text, metadata = line["doc_id"], line["text"], line["metadata"]
         if not isinstance(doc_id, str) or not is_name(doc_id):
             raise refused(here, f"has the doc_id {doc_id!r}", f"1 to {NAME_LENGTH:,} printable characters")
-        if not isinstance(text, str) or not is_text(doc_id) or not is_text(text):
-            raise refused(here, "has a text that is none")
+        if not isinstance(text, str) or not is_encodable(text):
+            raise refused(here, "has a text that is not valid Unicode")
         known = metadata.items() if isinstance(metadata, dict) else [("", None)]
-        if not all(is_text(name) and isinstance(value, str | int | float) for name, value in known):
-            raise refused(here, "has metadata that are no texts, numbers, true and false")
+        if not all(is_encodable(name) and isinstance(value, str | int | float) for name, value in known):
+            raise refused(here, "has metadata other than texts, numbers, true and false")
         yield Document(doc_id, text, metadata)
 
 
 def is_name(text: str) -> bool:
-    """Whether a text may be a doc_id: a file may be named so, and it cannot write into a terminal or turn a line around."""
-    return 0 < len(text) <= NAME_LENGTH and is_seen(text)
+    """Whether a text may be a doc_id: 1 to `NAME_LENGTH` characters, all visible."""
+    return 0 < len(text) <= NAME_LENGTH and is_visible(text)
 
 
-def is_seen(text: str) -> bool:
-    """Whether a text is as it looks: it holds no control, no half of a character, and nothing that turns a line around."""
-    return not any(unicodedata.category(one) in UNSEEN or one in TURNING for one in text if not one.isprintable())
+def is_visible(text: str) -> bool:
+    """Whether a text holds no control character, no surrogate, and nothing that changes the direction of a line."""
+    return not any(unicodedata.category(char) in INVISIBLE or char in DIRECTIONS for char in text if not char.isprintable())
 
 
-def is_text(text: str) -> bool:
-    """Whether a text holds whole characters only."""
-    # A lone surrogate cannot be sent to anybody.
-    return text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text)
+def is_encodable(text: str) -> bool:
+    """Whether a text can be encoded in UTF-8: it holds no lone surrogate."""
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def corpus_of(documents: tuple[Document, ...], data: bytes, digest: str, where: str) -> Corpus:
-    """Chunks laid over the documents; BundleError for spans that these do not have, and for documents of another digest."""
-    if (found := Golden(documents, ()).corpus_digest) != digest:
-        raise refused(f"{where}: {DOCUMENTS}", f"has the digest {found}, and the manifest says {digest}")
+    """The chunks over the documents; BundleError for spans outside of them, and for documents with another digest."""
+    if (actual := Golden(documents, ()).corpus_digest) != digest:
+        raise refused(f"{where}: {DOCUMENTS}", f"has the digest {actual}, and the manifest says {digest}")
     here = f"{where}: {CHUNKS}"
     arrays = arrays_of(data, here)
     if set(arrays) != {"doc", "start", "end"}:
@@ -83,33 +85,34 @@ def corpus_of(documents: tuple[Document, ...], data: bytes, digest: str, where: 
     if doc.min() < 0 or doc.max() >= len(documents):
         raise refused(here, "names documents that are not there")
     if (start < 0).any() or (start >= end).any() or (end > lengths[doc]).any():
-        raise refused(here, "has chunks that their documents do not have")
-    if not (np.diff(np.lexsort((end, start, doc))) == 1).all() or _repeats(doc, start, end):
+        raise refused(here, "has chunks outside of their documents")
+    order = np.lexsort((end, start, doc))
+    repeats = np.logical_and.reduce([column[1:] == column[:-1] for column in (doc, start, end)])
+    if not (np.diff(order) == 1).all() or repeats.any():
         raise refused(here, "has chunks out of reading order, or one twice")
     return Corpus(documents, doc.astype(np.int32), start, end)
 
 
 def _column(arrays: Arrays, name: str, size: int, where: str) -> NDArray[np.int64]:
-    found = arrays[name]
-    if found.ndim != 1 or found.dtype.kind != "i" or len(found) != size:
-        raise refused(f"{where}: {name}", f"is {found.dtype} of shape {found.shape}", "one whole number per chunk")
-    column: NDArray[np.int64] = found.astype(np.int64)
+    array = arrays[name]
+    if array.ndim != 1 or array.dtype.kind != "i" or len(array) != size:
+        raise refused(f"{where}: {name}", f"is {array.dtype} of shape {array.shape}", "one whole number per chunk")
+    column: NDArray[np.int64] = array.astype(np.int64)
     return column
 
 
-def _repeats(*columns: NDArray[np.int64]) -> bool:
-    return bool(np.logical_and.reduce([column[1:] == column[:-1] for column in columns]).any())
-
-
 def index_of(data: bytes, size: int, where: str) -> Arrays:
-    """The arrays of an index over `size` chunks. What is common to our indexes is checked here, the rest where they open it."""
+    """The arrays of an index over `size` chunks; BundleError for vectors or postings that do not fit these.
+
+    Arrays of other names are checked by the index that opens them.
+    """
     arrays = arrays_of(data, where)
     if "vectors" in arrays:
         _check_vectors(arrays["vectors"], size, f"{where}: vectors")
     if "terms" in arrays:
         _check_postings(arrays, size, where)
     if "index" in arrays:
-        raise refused(f"{where}: index", "is an index as a library wrote it, which is not safe to read", "export it again")
+        raise refused(f"{where}: index", "is in a library's own format, which is not safe to read", "export it again")
     return arrays
 
 
@@ -120,21 +123,24 @@ def _check_vectors(vectors: NDArray[Any], size: int, where: str) -> None:
         raise refused(where, "holds vectors that are longer than 1")
 
 
-def _check_postings(arrays: Arrays, size: int, where: str) -> None:
-    """Raise BundleError for postings that lead out of the corpus."""
-    shapes = {name: array.ndim == 1 and array.dtype.kind in kind for name, (array, kind) in _postings(arrays, where).items()}
-    if odd := [name for name, fits in shapes.items() if not fits]:
-        raise refused(f"{where}: {odd[0]}", f"is {arrays[odd[0]].dtype} of shape {arrays[odd[0]].shape}", "one row of numbers")
-    terms, starts, chunks, weights = (
-        json_of(arrays["terms"].tobytes(), f"{where}: terms"),
-        *(arrays[name] for name in ("starts", "chunks", "weights")),
-    )
+def _check_kinds(arrays: Mapping[str, NDArray[Any]], where: str) -> None:
+    if set(arrays) != set(POSTINGS) or arrays["terms"].dtype != np.uint8:
+        raise refused(where, f"holds {', '.join(sorted(arrays))}", ", ".join(POSTINGS))
+    for name, array in arrays.items():
+        if array.ndim != 1 or array.dtype.kind not in POSTINGS[name]:
+            raise refused(f"{where}: {name}", f"is {array.dtype} of shape {array.shape}", "one row of numbers")
+
+
+def _check_postings(arrays: Mapping[str, NDArray[Any]], size: int, where: str) -> None:
+    _check_kinds(arrays, where)
+    starts, chunks, weights = (arrays[name] for name in ("starts", "chunks", "weights"))
+    terms = json_of(arrays["terms"].tobytes(), f"{where}: terms")
     if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms) or len(set(terms)) < len(terms):
-        raise refused(f"{where}: terms", "is no list of different texts")
+        raise refused(f"{where}: terms", "is not a list of different texts")
     if arrays["size"].tolist() != [size]:
         raise refused(f"{where}: size", f"is {arrays['size'].tolist()[:3]}", f"there are {size:,} chunks")
     if len(starts) != len(terms) + 1 or len(arrays["absent"]) != len(terms) or len(chunks) != len(weights):
-        raise refused(where, "has other numbers of terms, places and weights")
+        raise refused(where, "has different numbers of terms, places and weights")
     starts = starts.astype(np.int64)
     if starts[0] != 0 or starts[-1] != len(chunks) or (np.diff(starts) < 0).any():
         raise refused(f"{where}: starts", "leads out of the postings")
@@ -143,10 +149,3 @@ def _check_postings(arrays: Arrays, size: int, where: str) -> None:
     for name in ("weights", "absent"):
         if arrays[name].size and np.abs(arrays[name]).max() > HEAVIEST:
             raise refused(f"{where}: {name}", f"holds weights above {HEAVIEST:,.0f}")
-
-
-def _postings(arrays: Arrays, where: str) -> Mapping[str, tuple[NDArray[Any], str]]:
-    kinds = {"terms": "u", "starts": "i", "chunks": "i", "weights": "f", "absent": "f", "size": "i"}
-    if set(arrays) != set(kinds) or arrays["terms"].dtype != np.uint8:
-        raise refused(where, f"holds {', '.join(sorted(arrays))}", ", ".join(kinds))
-    return {name: (arrays[name], kind) for name, kind in kinds.items()}

@@ -1,7 +1,7 @@
-"""Which servers a bundle may talk to, and which variable of the environment it may send them as a key.
+"""Which servers a bundle may send questions and passages to, and which environment variable as a key.
 
-What a bundle names is where questions and passages go. Trusted are the servers of the presets in `conf/`, each with its own
-variable, servers on this machine, and those that whoever opens the bundle names.
+Trusted are the servers of the presets in `conf/`, each with its own variable, servers on this machine, and those that the
+caller of `open_bundle` names.
 """
 
 import ipaddress
@@ -13,22 +13,22 @@ from rag.bundle.presets import origin_of, pairs
 from rag.components.generators.openai import OFFICIAL
 
 URL = re.compile(r"https?://(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:]{2,45}\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
-"""Addresses that everybody reads alike: no user, no query, nothing escaped."""
+"""Addresses that all programs read alike: no user, no query, nothing escaped."""
 
 
 def check_endpoint(
     where: str, url: str | None, variable: str | None, hosts: tuple[str, ...], packages: tuple[str, ...] = ()
 ) -> None:
-    """Raise BundleError unless a server may be sent the value of a variable.
+    """Raise BundleError unless the server at `url` may get the value of `variable`.
 
-    `hosts` are those that the caller trusts: `host` or `host:port` with the variables of presets, `host=VARIABLE` with this.
+    `hosts` are trusted by the caller: `host` or `host:port` with the variables of presets, `host=VARIABLE` with that one.
     """
     address = OFFICIAL if url is None else url
     origin = origin_of(address) if isinstance(address, str) and URL.fullmatch(address) else ""
     if not origin:
         raise refused(f"{where}.base_url", f"is {address!r}", "an address like https://host:port/v1")
     known = pairs(packages)
-    if (origin, variable) in known or (variable is None and origin in {one for one, _ in known}):
+    if (origin, variable) in known or (variable is None and origin in {server for server, _ in known}):
         return
     host = urlsplit(address).hostname or ""
     variables = {name for _, name in known} | {None}
@@ -48,7 +48,7 @@ def _place(origin: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its very name."""
+    """Whether a host name means this machine: `localhost`, or a loopback address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,20 +1,20 @@
-"""Why a bundle is not opened."""
+"""Errors of bundles that are refused."""
 
 from rag.core.errors import DataError
 
-AGAIN = "write it again with rag export, or get it again from where it comes"
+AGAIN = "export it again with rag export, or get a new copy from its source"
 
 
 class BundleError(DataError):
-    """A bundle is not what it says it is, or asks for what no bundle may."""
+    """A bundle is damaged, or holds something that a bundle may not hold."""
 
 
 def refused(where: str, what: str, remedy: str = AGAIN) -> BundleError:
-    """The error for something in a bundle, told so that nothing in it can write into a terminal or a log."""
+    """An error about a bundle; texts from the bundle are escaped, so that they cannot control a terminal or a log."""
     return BundleError(printable(where, 1000), printable(what), remedy)
 
 
 def printable(text: str, most: int = 300) -> str:
-    """A text that a stranger may have written, on one line: what is not printable is escaped, what is long is cut."""
-    plain = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[: most + 1])
-    return plain if len(plain) <= most else plain[:most] + "…"
+    """An untrusted text on one line: characters that are not printable are escaped, and it is cut after `most` characters."""
+    line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[: most + 1])
+    return line if len(line) <= most else line[:most] + "…"

@@ -1,38 +1,40 @@
-"""The files of a bundle, each as its manifest lists it, from a folder: nothing of them has been parsed but the manifest."""
+"""Read and verify the files of a bundle: each must be as its manifest lists it, and only the manifest is parsed here."""
 
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
+from rag.bundle import layout
 from rag.bundle.errors import refused
-from rag.bundle.layout import MANIFEST, MODELS, SEAL, Limits, check_distinct, check_name, check_names
+from rag.bundle.layout import MANIFEST, MODELS, SEAL, check_distinct, check_size
 from rag.bundle.manifest import Manifest, read_manifest
 from rag.core.errors import StoreError
 
 BLOCK = 1 << 20
 DEEPEST = 8
-SPECIAL = {
+KINDS = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
     stat.S_IFBLK: "a device",
     stat.S_IFCHR: "a device",
 }
+Blocks = Callable[[str, int], Iterator[bytes]]
+"""Reads a file, by its name and listed size in bytes."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """A bundle whose every byte is as its manifest has it.
+    """The verified files of a bundle.
 
-    `files` are those that are read by us; whoever has parsed one takes it out, for it may be large. What lies below `models/`
-    is read by libraries, from the folder `root`: a copy of our own, so that what they read is what was verified. `held` keeps
-    it as long as this record lives.
+    `files` are the bytes of all but the models; a reader that has parsed a large one removes it. Libraries read models from
+    the folder `root`: a private copy, so that they read the bytes that were verified. `held` keeps it as long as this record.
     """
 
     manifest: Manifest
@@ -42,40 +44,35 @@ class Contents:
 
     @property
     def digest(self) -> str:
-        """The hash by which the bundle is known."""
+        """The hash of the bundle."""
         return hashlib.sha256(self.files[MANIFEST]).hexdigest()
 
 
-def check_manifest(manifest: bytes, seal: bytes, where: str, limits: Limits) -> Manifest:
-    """What a manifest says, if its seal fits and it may be that of a bundle."""
-    known = read_manifest(manifest, seal, where)
-    if inside := {MANIFEST, SEAL} & set(known.files):
-        raise refused(where, f"lists {min(inside)} itself")
-    check_names(f"{where}: {MANIFEST}", {name: listed.size for name, listed in known.files.items()}, limits)
-    return known
+def verified(manifest: Manifest, head: dict[str, bytes], path: Path, blocks: Blocks, copied: bool = True) -> Contents:
+    """Read every listed file once, in the order of names; BundleError for one with another sha256.
 
-
-def check_bytes(manifest: Manifest, name: str, found: str, where: str) -> None:
-    """Raise BundleError where a sha256 is not the listed one."""
-    if found != manifest.files[name].sha256:
-        raise refused(f"{where}: {name}", f"has sha256 {found}, and {MANIFEST} says {manifest.files[name].sha256}")
-
-
-def private(manifest: Manifest) -> "TemporaryDirectory[str] | None":
-    """A folder that nobody else may read, for the models that a bundle has inside; None where it has none."""
-    inside = any(name.startswith(MODELS) for name in manifest.files)
-    return TemporaryDirectory(prefix="assay-bundle-") if inside else None
-
-
-def take(blocks: Iterator[bytes], manifest: Manifest, name: str, where: str, room: Path | None) -> None:
-    """Verify a file of a model that comes in blocks, and write it below `room`, where one is given; StoreError for no room."""
-    total = hashlib.sha256()
-    with _new(room / name) if room else nullcontext() as file:
-        for block in blocks:
-            total.update(block)
-            if file:
-                file.write(block)
-    check_bytes(manifest, name, total.hexdigest(), where)
+    Models are copied to a folder that only this user may read, unless `copied` is false: then `root` is `path`. StoreError if
+    there is no room for the copy.
+    """
+    has_models = any(name.startswith(MODELS) for name in manifest.files)
+    held = TemporaryDirectory(prefix="assay-bundle-") if has_models and copied else None
+    files = dict(head)
+    for name, listed in sorted(manifest.files.items()):
+        digest, kept = hashlib.sha256(), []
+        is_model = name.startswith(MODELS)
+        with _new(Path(held.name) / name) if is_model and held else nullcontext() as copy:
+            for block in blocks(name, listed.size):
+                digest.update(block)
+                if copy:
+                    copy.write(block)
+                elif not is_model:
+                    kept.append(block)
+        if digest.hexdigest() != listed.sha256:
+            what = f"has sha256 {digest.hexdigest()}, and {MANIFEST} says {listed.sha256}"
+            raise refused(f"{path}: {name}", what)
+        if not is_model:
+            files[name] = kept[0] if len(kept) == 1 else b"".join(kept)
+    return Contents(manifest, files, Path(held.name) if held else path, held)
 
 
 @contextmanager
@@ -86,42 +83,32 @@ def _new(path: Path) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         what = f"takes no copy of a model ({error.strerror})"
-        raise StoreError(str(path.parent), what, "make room there, or set TMPDIR to a folder that has some") from error
+        raise StoreError(str(path.parent), what, "free some space, or set TMPDIR to a folder that has some") from error
 
 
-def read_folder(folder: Path, limits: Limits, copied: bool = True) -> Contents:
-    """The verified files of a folder.
+def read_folder(folder: Path, copied: bool = True) -> Contents:
+    """The verified files of a folder; BundleError as in `verified`, and for links and other special files.
 
-    No link is followed, nothing but ordinary files is opened, and every file is read once: what is parsed later is what was
-    verified. Files of models are copied on the way, unless told otherwise: then they are verified, and `root` is the folder.
+    Links are not followed, only ordinary files are opened, and every file is read once.
     """
     where = str(folder)
     _check_single(folder)
     with _opened(folder) as root:
-        sizes = dict(_listing(root, where, limits))
+        sizes = dict(_listing(root, where))
         for name in (MANIFEST, SEAL):
             if name not in sizes:
                 raise refused(where, f"has no {name}", "name a folder or an archive that rag export wrote")
-        files = {name: b"".join(_blocks(root, name, sizes[name], where)) for name in (MANIFEST, SEAL)}
-        manifest = check_manifest(files[MANIFEST], files[SEAL], where, limits)
+        head = {name: b"".join(_blocks(root, name, sizes[name], where)) for name in (MANIFEST, SEAL)}
+        manifest = read_manifest(head, where)
         _check_listing(manifest, sizes, where)
-        held = private(manifest) if copied else None
-        room = Path(held.name) if held else None
-        for name in sorted(manifest.files):
-            if name.startswith(MODELS):
-                take(_blocks(root, name, sizes[name], where), manifest, name, where, room)
-                continue
-            # What is kept is read at one go: put together from blocks it would take its size twice.
-            files[name] = b"".join(_blocks(root, name, sizes[name], where, sizes[name]))
-            check_bytes(manifest, name, hashlib.sha256(files[name]).hexdigest(), where)
-    return Contents(manifest, files, room or folder, held)
+        return verified(manifest, head, folder, lambda name, size: _blocks(root, name, size, where), copied)
 
 
 def _check_single(folder: Path) -> None:
-    """BundleError for a folder of bundles."""
+    """Raise BundleError for a folder of bundles."""
     inside = [] if (folder / MANIFEST).is_file() else sorted(str(path.parent) for path in folder.glob(f"*/{MANIFEST}"))
     if inside:
-        raise refused(str(folder), "is no bundle, but holds some", f"name one of them: {', '.join(inside[:5])}")
+        raise refused(str(folder), "is not a bundle, but holds some", f"name one of them: {', '.join(inside[:5])}")
 
 
 @contextmanager
@@ -136,19 +123,16 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _listing(folder: int, where: str, limits: Limits) -> Iterator[tuple[str, int]]:
-    """The files below a folder with their sizes; BundleError for everything that no bundle has, before anything is read."""
+def _listing(folder: int, where: str) -> Iterator[tuple[str, int]]:
+    """The files below a folder with their sizes in bytes; BundleError for files that a bundle does not have."""
     seen = []
     for name, status in _walk(folder, "", where):
         seen.append(name)
-        if len(seen) > limits.files + 2:
-            raise refused(where, f"holds more than {limits.files:,} files", "name the folder of one bundle")
-        if kind := SPECIAL.get(stat.S_IFMT(status.st_mode)):
+        if len(seen) > layout.MOST_FILES + 2:
+            raise refused(where, f"holds more than {layout.MOST_FILES:,} files", "name the folder of one bundle")
+        if kind := KINDS.get(stat.S_IFMT(status.st_mode)):
             raise refused(f"{where}: {name}", f"is {kind}", "a bundle is made of ordinary files")
-        if status.st_size > check_name(where, name):
-            raise refused(
-                f"{where}: {name}", f"has {status.st_size:,} bytes", f"such a file has at most {check_name(where, name):,}"
-            )
+        check_size(where, name, status.st_size)
         if status.st_nlink > 1:
             raise refused(f"{where}: {name}", "has another name elsewhere (a hard link)", "copy the folder: cp -r")
         yield name, status.st_size
@@ -173,7 +157,7 @@ def _walk(folder: int, prefix: str, where: str) -> Iterator[tuple[str, os.stat_r
 
 def _check_listing(manifest: Manifest, sizes: Mapping[str, int], where: str) -> None:
     for name in sorted(set(sizes) - set(manifest.files) - {MANIFEST, SEAL}):
-        raise refused(f"{where}: {name}", f"is not listed in {MANIFEST}", "take it out: a bundle is sealed as a whole")
+        raise refused(f"{where}: {name}", f"is not listed in {MANIFEST}", "remove it: a bundle is sealed as a whole")
     for name, listed in sorted(manifest.files.items()):
         if name not in sizes:
             raise refused(f"{where}: {name}", f"is listed in {MANIFEST}, and missing")
@@ -181,15 +165,15 @@ def _check_listing(manifest: Manifest, sizes: Mapping[str, int], where: str) -> 
             raise refused(f"{where}: {name}", f"has {sizes[name]:,} bytes, and {MANIFEST} says {listed.size:,}")
 
 
-def _blocks(root: int, name: str, size: int, where: str, most: int = BLOCK) -> Iterator[bytes]:
-    """The bytes of a file that was looked at before; BundleError where it has become something else since."""
+def _blocks(root: int, name: str, size: int, where: str) -> Iterator[bytes]:
+    """The bytes of a file that was listed before; BundleError if it has changed since. Only models come in several blocks."""
     folder, parts = os.dup(root), name.split("/")
     try:
         for part in parts[:-1]:
             inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             os.close(folder)
             folder = inner
-        # A pipe that took the place of the file would keep an ordinary `open` waiting.
+        # Without O_NONBLOCK, opening a pipe that took the place of the file would wait for a writer.
         descriptor = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         raise refused(f"{where}: {name}", f"cannot be read: {error.strerror}", "check its permissions") from error
@@ -197,10 +181,10 @@ def _blocks(root: int, name: str, size: int, where: str, most: int = BLOCK) -> I
         os.close(folder)
     with os.fdopen(descriptor, "rb") as file:
         status, left = os.fstat(descriptor), size
-        if not stat.S_ISREG(status.st_mode) or status.st_size != size:
-            raise refused(f"{where}: {name}", "changes while it is read", "copy the bundle, and open the copy")
-        while left and (block := file.read(min(most, left))):
-            left -= len(block)
-            yield block
-        if left:
-            raise refused(f"{where}: {name}", "changes while it is read", "copy the bundle, and open the copy")
+        if stat.S_ISREG(status.st_mode) and status.st_size == size:
+            while left and (block := file.read(min(BLOCK, left) if name.startswith(MODELS) else left)):
+                left -= len(block)
+                yield block
+            if not left:
+                return
+        raise refused(f"{where}: {name}", "changes while it is read", "copy the bundle, and open the copy")

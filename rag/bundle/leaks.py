@@ -1,4 +1,4 @@
-"""What must not leave this machine: keys, passwords, and paths that stand for nothing elsewhere."""
+"""Keep keys, passwords and paths of this machine out of a bundle."""
 
 import json
 import os
@@ -13,68 +13,70 @@ from rag.core.records import Document
 from rag.core.redaction import SECRET_KEY, SECRET_VALUE
 
 SHORTEST, LONGER = 8, 16
-"""Characters from which the value of a secret variable is looked for, with a digit in it and without.
+"""Fewest characters of a secret that is searched for, with a digit in it and without.
 
-Servers that want no key are given any word, and a word stands in texts by chance.
+Servers without keys are given any word as a key, and a word occurs in texts by chance.
 """
 
 DIGIT = re.compile(r"\d")
 ELSEWHERE = re.compile(r"file:|~[\\/]|[A-Za-z]:[\\/]|\\\\[\w.-]+\\[\w.$-]+(?:\\|$)")
-"""How a path of a system begins, whatever it is on: an address, a home, a drive, a share."""
+"""Beginnings of absolute paths other than `/`: a file URL, a home, a drive, a share."""
 
 
 def check_config(config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a secret, or an absolute path, anywhere in a config."""
+    """Raise ConfigError for a secret or an absolute path anywhere in a config."""
     known = secrets()
     for where, value in _texts(config, ""):
         if SECRET_KEY.search(where.rpartition(".")[2]) and value.strip():
-            raise ConfigError(where, "holds a secret", "take it out and name a variable instead: api_key_env=<NAME>")
+            raise ConfigError(where, "holds a secret", "remove it and name a variable instead: api_key_env=<NAME>")
         if SECRET_VALUE.search(value):
             raise ConfigError(where, "holds what looks like a key or a password", "keep it in a variable of the environment")
         if name := next((name for name, secret in known.items() if secret in value), ""):
-            raise ConfigError(where, f"holds the value of ${name}", "keep it there: name the variable, not its value")
+            raise ConfigError(where, f"holds the value of ${name}", "name the variable, not its value")
         if absolute(value):
             raise ConfigError(where, f"is the path {value!r}", "a bundle opens anywhere: name a file below the working folder")
 
 
 def check_documents(documents: tuple[Document, ...]) -> None:
-    """Raise DataError for a document that holds a secret of the environment, or an absolute path in its metadata.
+    """Raise DataError for documents that must not or cannot be in a bundle.
 
-    So it does for one that no bundle can hold: with half a character in its text, a control character in its name, or metadata
-    that is no plain value.
+    These hold the value of a secret variable, an absolute path in the metadata, a lone surrogate in the text, a control
+    character in the name, or metadata other than texts, finite numbers, true and false.
     """
     known = secrets()
     for document in documents:
         _check_plain(document)
+        where = f"document {document.doc_id}"
         texts = [document.text, *(str(value) for value in document.metadata.values())]
         if name := next((name for name, secret in known.items() if any(secret in text for text in texts)), ""):
-            raise DataError(f"document {document.doc_id}", f"holds the value of ${name}", "take it out: a bundle is passed on")
+            raise DataError(where, f"holds the value of ${name}", "remove it: bundles are passed on")
         for key, value in document.metadata.items():
             if isinstance(value, str) and absolute(value):
                 what = f"has the path {value!r} as its {key!r}"
-                raise DataError(f"document {document.doc_id}", what, "leave it out of the metadata: it names this machine")
+                raise DataError(where, what, "remove it: it names a folder of this machine")
 
 
 def _check_plain(document: Document) -> None:
     where, name = f"document {document.doc_id!r}", document.doc_id
     if not is_name(name):
-        raise DataError(where, "has a name that no bundle takes", f"1 to {NAME_LENGTH:,} printable characters")
+        raise DataError(where, "has a name that a bundle cannot hold", f"1 to {NAME_LENGTH:,} printable characters")
     try:
         json.dumps([name, document.text, dict(document.metadata)], ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError as error:
-        raise DataError(where, "holds half a character (a lone surrogate)", "mend its text: nobody could read it") from error
+        raise DataError(where, "holds half a character (a lone surrogate)", "fix its text") from error
     except (TypeError, ValueError) as error:
-        raise DataError(where, f"has metadata that is no JSON ({error})", "texts, finite numbers, true and false") from error
+        what = f"has metadata that is not JSON ({error})"
+        raise DataError(where, what, "texts, finite numbers, true and false") from error
 
 
 def secrets() -> dict[str, str]:
-    """The variables of the environment that hold a secret, by the look of their names."""
+    """The values of environment variables whose names look like those of secrets, by name."""
     found = {name: value.strip() for name, value in os.environ.items() if SECRET_KEY.search(name)}
     return {name: value for name, value in found.items() if len(value) >= (SHORTEST if DIGIT.search(value) else LONGER)}
 
 
 def absolute(text: str) -> bool:
-    """Whether a text is an absolute path: of two names or more, or one that is there; `/no_think` is a word to a model."""
+    """Whether a text is an absolute path: of two names or more, or of one that exists; `/no_think` is a word for a model."""
     if "\n" in text or not text.strip():
         return False
     if ELSEWHERE.match(text):

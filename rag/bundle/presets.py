@@ -1,6 +1,6 @@
-"""What our presets in `conf/`, and those of trusted plugins, say of servers, their keys and `runtime` parameters.
+"""Servers, their keys and `runtime` parameters, as the presets in our `conf/` and in those of trusted plug-ins name them.
 
-The working folder's own `conf/` says nothing here: it may have come with the bundle.
+The `conf/` of the working folder is not read: it may come from the author of the bundle.
 """
 
 import importlib.util
@@ -27,19 +27,19 @@ Pair = tuple[str, str]
 
 
 def pairs(packages: tuple[str, ...] = ()) -> frozenset[Pair]:
-    """The servers of the presets with the variables of their keys, also as the environment of this process renames them."""
-    found = set()
+    """The servers of the presets with the variables of their keys; the environment can set a preset's server."""
+    known = set()
     for url, variable in _servers(packages):
         match = FROM_ENVIRONMENT.fullmatch(url or "")
         addresses = {match[2], os.environ.get(match[1], "")} if match else {url or "null"}
         for address in addresses - {""}:
             origin = origin_of(OFFICIAL if address == "null" else address)
-            found |= {(origin, variable)} if origin else set()
-    return frozenset(found)
+            known |= {(origin, variable)} if origin else set()
+    return frozenset(known)
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port of an address, empty where it has none."""
+    """Scheme, host and port of an address; empty for an address without host or port."""
     try:
         parts = urlsplit(address)
         port = parts.port if parts.port is not None else {"http": 80, "https": 443}.get(parts.scheme)
@@ -49,7 +49,7 @@ def origin_of(address: str) -> str:
 
 
 def runtime_of(found: type, packages: tuple[str, ...] = ()) -> frozenset[str]:
-    """The parameters that a class declares as `runtime`; of one that declares none, those that any preset keeps there."""
+    """The parameters that a class declares as `runtime`, or else those that any preset has in its `runtime` block."""
     if hasattr(found, "runtime"):
         return frozenset(runtime_names(found))
     return _runtime(packages) & inspect.signature(found).parameters.keys()
@@ -75,8 +75,13 @@ def _components(packages: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
 
 
 def components_in(value: Any) -> Iterator[Mapping[str, Any]]:
-    """All mappings with a `_target_` in a value, at any depth."""
-    if isinstance(value, Mapping) and TARGET in value:
+    """All mappings with a `_target_` in a value, at any depth, outermost first."""
+    return (node for node in mappings_in(value) if TARGET in node)
+
+
+def mappings_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All mappings in a value, at any depth, outermost first."""
+    if isinstance(value, Mapping):
         yield value
     for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-        yield from components_in(part)
+        yield from mappings_in(part)

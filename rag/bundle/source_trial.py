@@ -1,4 +1,4 @@
-"""A trial that was swept, as its stages left it in the store: what a bundle is made of, and what it must answer again."""
+"""A measured trial with its stored stages: the source of a bundle and of the results that it must repeat."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ AGAIN = "run its sweep again: what has not changed is reused"
 
 @dataclass(frozen=True)
 class Measured:
-    """A trial that ran, with the plan that knows its stages; `experiment` is the sweep that wrote it down."""
+    """A trial that ran, and the plan of its stages; `experiment` is the sweep that ran it."""
 
     experiment: str
     trial: PlannedTrial
@@ -42,46 +42,46 @@ class Measured:
 
     @property
     def golden(self) -> Golden:
-        """The documents, and the questions that it was asked."""
+        """The documents and questions."""
         return self.trial.golden
 
     @property
     def components(self) -> Components:
-        """The builder of its parts."""
+        """The builder of its components."""
         return self.made.graph.components
 
     def entry(self, key: str) -> Entry:
-        """What a stage left. One that was cleared from the store while its scores stayed runs again, as the stage it was."""
+        """The result of a stage; the stage runs again if its result was cleared from the store."""
         return self.runner.obtain(key)
 
     @property
     def corpus(self) -> Corpus:
-        """Its chunks."""
+        """The chunks."""
         return corpus_of(self.entry(self.trial.ends.corpus), self.golden)
 
     @property
     def indexes(self) -> dict[str, Entry]:
-        """Its indexes by name, without what a clock said of them."""
+        """The indexes by name, without their build times."""
         return {name: Entry(self.entry(key).arrays) for name, key in self.trial.ends.indexes.items()}
 
     def before(self, name: str) -> Stage | None:
-        """The stage of that name that its ranking or its answers rest on."""
+        """The stage of that name that the ranking or the answers depend on, None if there is none."""
         ends = filter(None, (self.trial.ends.ranking, self.trial.ends.generate))
         stages = (self.made.stages[key] for key in self.made.graph.ancestors(*ends))
         return next((stage for stage in stages if stage.name == name), None)
 
     def job(self, key: str) -> Job:
-        """A stage as it was about to run."""
+        """A stage with its inputs, ready to run."""
         stage = self.made.stages[key]
         inputs = {name: self.entry(source) for name, source in stage.inputs.items() if source in self.made.stages}
         return Job(stage.nodes, stage.values, inputs, self.golden, self.components, self.runner.store)
 
 
 def resolve_trial(what: str, folder: Path = REPORTS) -> tuple[str, str]:
-    """The experiment and the whole id of a trial that `trial=<id>` or the name of an experiment stands for.
+    """The experiment and the full id of a trial, from `trial=<id>` or the name of an experiment.
 
-    Of an experiment that is the trial which its last sweep recommends or, where it recommends none, the best of its
-    leaderboard. ConfigError or DataError where there is none.
+    The trial of an experiment is the recommended one of its last sweep, or else the best of its leaderboard. ConfigError or
+    DataError if there is none.
     """
     if what.startswith("trial="):
         trial_id, _ = looked_up(what.removeprefix("trial="), folder)
@@ -100,7 +100,7 @@ def resolve_trial(what: str, folder: Path = REPORTS) -> tuple[str, str]:
 
 
 def _best(path: Path) -> str:
-    """The first trial of a leaderboard that came to its end; empty for none."""
+    """The first finished trial of a leaderboard; empty without one."""
     try:
         rows = json.loads(path.read_text("utf-8"))["trials"]
         return next((str(row["trial"]) for row in rows if row["status"] == "done"), "")
@@ -109,7 +109,7 @@ def _best(path: Path) -> str:
 
 
 def measured(trial_id: str, experiment: str = "", folder: Path = REPORTS) -> Measured:
-    """A trial as it was swept; DataError where its data or its code changed since, or it has no scores. No model is asked."""
+    """A stored trial; DataError if its data or code changed since, or if it has no scores. No model is asked."""
     trial_id, trial = looked_up(trial_id, folder)
     _check(trial.config)
     store = maintenance.at(trial.config["store"])
@@ -124,9 +124,9 @@ def measured(trial_id: str, experiment: str = "", folder: Path = REPORTS) -> Mea
 
 
 def _check(config: Mapping[str, Any]) -> None:
-    """Refuse, before anything is read, what answers golden questions alone."""
+    """Raise ConfigError for a trial that answers golden questions only, before anything is read."""
     if (control := control_of(config)) != "none":
         raise ConfigError("control", f"is {control!r}: a control needs the gold of a question", "export the trial itself")
     if config["queries"]["_target_"].endswith(".HumanRewrite"):
-        what = "searches for what a person wrote beside each golden question, and a typed one has no such thing"
+        what = "searches for texts that people wrote for golden questions, and a typed question has none"
         raise ConfigError("queries", what, "export a trial with queries=none or queries=rewrite")

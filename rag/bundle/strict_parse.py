@@ -1,55 +1,48 @@
-"""JSON and YAML of strangers: plain values, and nothing that a parser would have to think about."""
+"""Read the JSON of untrusted bundles strictly, and write the JSON of our own."""
 
 import json
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NoReturn
-
-import yaml
-from yaml.events import (
-    AliasEvent,
-    CollectionEndEvent,
-    CollectionStartEvent,
-    DocumentStartEvent,
-    Event,
-    ScalarEvent,
-)
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from typing import Any
 
 from rag.bundle.errors import BundleError, refused
 
-DEEPEST = 24
-"""Levels of mappings and lists in a YAML file."""
-MOST = 20_000
-"""Values in a YAML file: it is read before anything of it is known."""
 LINE = 64 << 20
-"""Bytes of one line of JSON."""
-TAG = "tag:yaml.org,2002:"
-NUMBERS = frozenset((TAG + "int", TAG + "float"))
-DIGITS = 64
-SCALARS = frozenset(TAG + name for name in ("str", "int", "float", "bool", "null"))
+"""Largest line of a JSONL file, in bytes."""
 
 
 def json_of(data: bytes | bytearray | memoryview, where: str) -> Any:
-    """A JSON value; BundleError for two values of one name, NaN, numbers without end, and what nests too deep."""
+    """Parse a JSON value; BundleError for a repeated name, NaN, a number that overflows, and too deep nesting."""
+
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+            raise refused(where, f"names {name!r} twice")
+        return values
+
+    def constant(name: str) -> float:
+        raise refused(where, f"holds {name}, which is not a JSON number")
+
+    def number(text: str) -> float:
+        if not math.isfinite(float(text)):
+            raise refused(where, f"holds {text[:40]}, which is too large")
+        return float(text)
+
     try:
-        return json.loads(
-            bytes(data).decode("utf-8"),
-            object_pairs_hook=lambda pairs: _named(pairs, where),
-            parse_constant=lambda name: _odd(where, f"holds {name}, which is no number of JSON"),
-            parse_float=lambda text: _finite(text, where),
-        )
+        text = bytes(data).decode("utf-8")
+        return json.loads(text, object_pairs_hook=mapping, parse_constant=constant, parse_float=number)
     except BundleError:
         raise
     except RecursionError as error:
         raise refused(where, "nests too deep") from error
     except ValueError as error:
-        raise refused(where, f"is no JSON: {error}") from error
+        raise refused(where, f"is not valid JSON: {error}") from error
 
 
 def lines_of(data: bytes, where: str) -> Iterator[Any]:
-    """The JSON values of a file that has one on each line."""
+    """Parse a JSONL file, one value per line; BundleError as in `json_of`, for a long line, and for an unfinished one."""
     start, number = 0, 1
     if data and not data.endswith(b"\n"):
         raise refused(where, "ends within a line")
@@ -61,81 +54,12 @@ def lines_of(data: bytes, where: str) -> Iterator[Any]:
         start, number = end + 1, number + 1
 
 
-def _named(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        _odd(where, f"names {name!r} twice")
-    return found
+def json_bytes(value: Any, indent: int | None = None) -> bytes:
+    """A JSON value in UTF-8 with a line break at the end; ValueError for NaN and infinity.
 
-
-def _finite(text: str, where: str) -> float:
-    value = float(text)
-    return value if math.isfinite(value) else _odd(where, f"holds {text[:40]}, which is too large")
-
-
-def _odd(where: str, what: str) -> NoReturn:
-    raise refused(where, what)
-
-
-def yaml_of(data: bytes, where: str) -> Any:
-    """A YAML value of mappings, lists, texts, finite numbers, true, false and null; BundleError for anything else.
-
-    Anchors, tags, directives and further documents are refused while the file is read, before anything is built of it.
+    Lone surrogates cannot be encoded in UTF-8: a value that holds one is written as ASCII with escapes.
     """
     try:
-        text = data.decode("utf-8")
-        for depth, event in _levels(yaml.parse(text, Loader=yaml.SafeLoader), where):
-            _check_event(event, depth, where)
-        loader = yaml.SafeLoader(text)
-        return _built(loader, loader.get_single_node(), where)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise refused(where, f"is no plain YAML: {' '.join(str(error).split())}") from error
-
-
-def _levels(events: Iterator[Event], where: str) -> Iterator[tuple[int, Event]]:
-    depth = 0
-    for number, event in enumerate(events):
-        if number > MOST:
-            raise refused(where, f"holds more than {MOST:,} values")
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        yield depth, event
-
-
-def _check_event(event: Event, depth: int, where: str) -> None:
-    line = f"{where}:{event.start_mark.line + 1}" if event.start_mark else where
-    if depth > DEEPEST:
-        raise refused(line, f"nests deeper than {DEEPEST} levels")
-    if isinstance(event, AliasEvent) or getattr(event, "anchor", None):
-        raise refused(line, "holds an anchor or an alias", "write every value where it stands")
-    if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag is not None:
-        raise refused(line, f"holds the tag {event.tag}", "plain values need none")
-    if isinstance(event, DocumentStartEvent) and (event.tags or event.version):
-        raise refused(line, "holds a directive", "plain values need none")
-
-
-def _built(loader: yaml.SafeLoader, node: Node | None, where: str) -> Any:
-    if isinstance(node, MappingNode):
-        return _mapping(loader, node, where)
-    if isinstance(node, SequenceNode):
-        return [_built(loader, part, where) for part in node.value]
-    if not isinstance(node, ScalarNode) or node.tag not in SCALARS:
-        raise refused(where, f"holds {getattr(node, 'value', None)!r}, which is no plain value", "put texts into quotes")
-    if node.tag in NUMBERS and (len(node.value) > DIGITS or ":" in node.value):
-        # 1:30 is a number to the base of 60, and a long one takes long to read.
-        raise refused(where, f"holds {node.value[:DIGITS]!r}, which is no plain number", "put texts into quotes")
-    value = loader.construct_object(node)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise refused(where, f"holds {node.value}, which is no number to compute with")
-    return value
-
-
-def _mapping(loader: yaml.SafeLoader, node: MappingNode, where: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in node.value:
-        if not isinstance(key, ScalarNode) or key.tag != f"{TAG}str":
-            raise refused(where, "holds a name that is no text", "put names into quotes")
-        if key.value in found:
-            raise refused(f"{where}:{key.start_mark.line + 1}", f"names {key.value!r} twice")
-        found[key.value] = _built(loader, value, where)
-    return found
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, indent=indent).encode() + b"\n"

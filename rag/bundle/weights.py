@@ -1,7 +1,7 @@
-"""The models of a bundle: put in their places, and compared with what the manifest says before anything is loaded."""
+"""The models of a bundle: set their folders in the config, and compare them with the manifest before anything is loaded."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,8 @@ from rag.bundle.errors import refused
 from rag.bundle.files import Contents
 from rag.bundle.layout import MODELS
 from rag.bundle.manifest import Model
-from rag.bundle.presets import components_in
-from rag.bundle.references import hub_or_folder, idle, weights
+from rag.bundle.presets import components_in, mappings_in
+from rag.bundle.references import idle, pinned_model, weights
 from rag.bundle.strict_parse import json_of
 from rag.config.build import TARGET, Components
 from rag.core.errors import ConfigError, closest
@@ -18,95 +18,85 @@ from rag.core.models.pinned import HUB_ID
 from rag.core.roles import fingerprint
 
 OWN_CODE = ("auto_map", "custom_pipelines")
-"""What makes a library load code that lies beside a model."""
+"""Keys of a model's config that make a library load code from the model's folder."""
 LIBRARY = "sentence_transformers."
-"""Where the parts of a model come from."""
+"""The package that the modules of a model must come from."""
 LARGEST = 64 << 20
 
 
-def given_folders(models: Mapping[str, Path], manifest: tuple[Model, ...], config: Mapping[str, Any]) -> dict[str, Path]:
-    """The folders that the caller names by role; ConfigError for a role whose model is no folder, and for no folder."""
-    named = {node.get("model") for node in components_in(config)}
-    roles = [model.role for model in manifest if f"{MODELS}{model.role}" in named]
-    for role, path in models.items():
-        if role not in roles:
-            raise ConfigError(f"--model {role}", "is no model folder of this bundle", closest(role, roles))
-        if not Path(path).is_dir():
-            raise ConfigError(f"--model {role}", f"there is no folder {str(path)!r}", f"--model {role}=<folder>")
-    return {role: Path(path).absolute() for role, path in models.items()}
-
-
-def placed(config: dict[str, Any], found: Contents, models: Mapping[str, Path], where: str) -> dict[str, Any]:
-    """The config with the folders of its models: those inside, and those that the caller gives.
+def with_folders(config: dict[str, Any], contents: Contents, given: Mapping[str, Path], where: str) -> dict[str, Any]:
+    """The config with the folders of its models: those inside the bundle, and those `given` by role.
 
     BundleError for a folder that is neither, for a model without a place in the config, and for files that could bring code.
+    ConfigError for a given role without a model folder, and for a path that is not a folder.
     """
-    folders: dict[str, Path] = dict(given_folders(models, found.manifest.models, config))
-    for model in found.manifest.models:
+    models = contents.manifest.models
+    named = {node.get("model") for node in components_in(config)}
+    roles = [model.role for model in models if f"{MODELS}{model.role}" in named]
+    for role, path in given.items():
+        if role not in roles:
+            raise ConfigError(f"--model {role}", "is not the role of a model folder of this bundle", closest(role, roles))
+        if not Path(path).is_dir():
+            raise ConfigError(f"--model {role}", f"there is no folder {str(path)!r}", f"--model {role}=<folder>")
+    folders = {f"{MODELS}{role}": str(Path(path).absolute()) for role, path in given.items()}
+    for model in models:
         place = f"{MODELS}{model.role}"
         if model.inside not in (None, place):
             raise refused(f"{where}: models: {model.role}", f"lies in {model.inside!r}", f"a model inside lies in {place}")
-        if model.inside and model.role not in folders:
-            check_files(found, f"{place}/", where)
-            folders[model.role] = (found.root / place).absolute()
-    known = {f"{MODELS}{role}": str(folder) for role, folder in folders.items()}
-    inside = {f"{model.inside}/" for model in found.manifest.models if model.inside}
-    for name in found.manifest.files:
-        if name.startswith(MODELS) and not any(name.startswith(place) for place in inside):
+        if model.inside and place not in folders:
+            _check_files(contents, f"{place}/", where)
+            folders[place] = str((contents.root / place).absolute())
+    inside = tuple(f"{model.inside}/" for model in models if model.inside)
+    for name in contents.manifest.files:
+        if name.startswith(MODELS) and not name.startswith(inside):
             raise refused(f"{where}: {name}", "belongs to no model of the manifest")
-    return dict(_placed(config, known, where, ""))
+    return dict(_with_folders(config, folders, where, ""))
 
 
-def _placed(node: Any, known: Mapping[str, str], where: str, place: str) -> Any:
+def _with_folders(node: Any, folders: Mapping[str, str], where: str, place: str) -> Any:
     if isinstance(node, list):
-        return [_placed(part, known, where, place) for part in node]
+        return [_with_folders(part, folders, where, place) for part in node]
     if not isinstance(node, dict):
         return node
-    parts = {name: _placed(part, known, where, f"{place}.{name}".lstrip(".")) for name, part in node.items()}
-    model = node.get("model")
+    parts = {name: _with_folders(part, folders, where, f"{place}.{name}".lstrip(".")) for name, part in node.items()}
+    model, here = node.get("model"), f"{where}: {place}.model"
     if TARGET not in node or not isinstance(model, str) or not _is_pinned(node):
         return parts
     if model.startswith(MODELS):
-        if model not in known:
-            role = model.removeprefix(MODELS)
-            raise refused(
-                f"{where}: {place}.model",
-                "is a folder that is not in the bundle",
-                f"--model {role}=<folder>, or rag export --with-models",
-            )
-        return {**parts, "model": known[model]}
+        if model not in folders:
+            remedy = f"--model {model.removeprefix(MODELS)}=<folder>, or rag export --with-models"
+            raise refused(here, "is a folder that is not in the bundle", remedy)
+        return {**parts, "model": folders[model]}
     if not HUB_ID.fullmatch(model) or ".." in model or model.startswith("."):
-        raise refused(f"{where}: {place}.model", f"is {model!r}", "owner/name on the hub, with a revision")
+        raise refused(here, f"is {model!r}", "owner/name on the hub, with a revision")
     if Path(model).exists():
         what = f"is {model!r}, and a folder of that name here would be taken for it"
-        raise refused(f"{where}: {place}.model", what, "open the bundle from another folder")
+        raise refused(here, what, "open the bundle from another folder")
     return parts
 
 
 def _is_pinned(node: Mapping[str, Any]) -> bool:
-    """Whether a component takes a model folder or a hub id: then it takes a revision too."""
+    """Whether a component takes a model folder or a hub id: then it has the parameter `revision` too."""
     return "revision" in inspect.signature(Components((str(node[TARGET]).split(".")[0],)).resolve(node[TARGET], "")).parameters
 
 
-def check_files(found: Contents, folder: str, where: str) -> None:
-    """Raise BundleError for a model folder whose files could name code of their own."""
-    names = [name for name in found.manifest.files if name.startswith(folder)]
+def _check_files(contents: Contents, folder: str, where: str) -> None:
+    """Raise BundleError for a model folder without files, and for files that could name code of their own."""
+    names = [name for name in contents.manifest.files if name.startswith(folder)]
     if not names:
         raise refused(f"{where}: {folder}", "holds no file")
     for name in names:
-        last = name.rpartition("/")[2]
+        here, last = f"{where}: {name}", name.rpartition("/")[2]
         if last.startswith("adapter_"):
-            raise refused(f"{where}: {name}", "changes another model", "a model that stands alone")
+            raise refused(here, "changes another model", "a complete model")
         if last == "modules.json" or (last.endswith(".json") and "config" in last):
-            if found.manifest.files[name].size > LARGEST:
-                raise refused(f"{where}: {name}", f"has {found.manifest.files[name].size:,} bytes")
-            _check_json(
-                json_of((found.root / name).read_bytes(), f"{where}: {name}"), f"{where}: {name}", last == "modules.json"
-            )
+            if (size := contents.manifest.files[name].size) > LARGEST:
+                raise refused(here, f"has {size:,} bytes", f"at most {LARGEST:,}")
+            _check_json(json_of((contents.root / name).read_bytes(), here), here, last == "modules.json")
 
 
 def _check_json(content: Any, where: str, modules: bool) -> None:
-    for node in _mappings(content):
+    for node in mappings_in(content):
         for name in OWN_CODE:
             if node.get(name):
                 raise refused(f"{where}: {name}", "names code of its own", "a model without code of its own")
@@ -114,15 +104,8 @@ def _check_json(content: Any, where: str, modules: bool) -> None:
             raise refused(f"{where}: type", f"is {node.get('type')!r}", f"a part of {LIBRARY.rstrip('.')}")
 
 
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _mappings(part)
-
-
 def check_fingerprints(config: Mapping[str, Any], components: Components, models: tuple[Model, ...], where: str) -> None:
-    """Raise BundleError for a model that is not the one that the manifest names; nothing is loaded for that."""
+    """Raise BundleError for a model with another fingerprint than in the manifest; no model is loaded for that."""
     known = {model.fingerprint for model in models}
     for model in models:
         node = _node(config, model.role)
@@ -132,32 +115,31 @@ def check_fingerprints(config: Mapping[str, Any], components: Components, models
         if found != model.fingerprint:
             what = f"has the fingerprint {found or 'of no model'}, and the manifest says {model.fingerprint}"
             raise refused(f"{where}: {model.role}", what, "give the model that was measured")
-    unasked = idle(config, components)
-    for node in _mappings({role: part for role, part in config.items() if role not in unasked}):
-        if TARGET in node and _is_pinned(node) and (found := fingerprint(components.build(node, ""))) not in known:
+    unused = idle(config, components)
+    for node in components_in({role: part for role, part in config.items() if role not in unused}):
+        if _is_pinned(node) and (found := fingerprint(components.build(node, ""))) not in known:
             raise refused(f"{where}: models", f"lists no model with the fingerprint {found}")
 
 
 def check_weights(config: Mapping[str, Any], components: Components, models: tuple[Model, ...], where: str) -> None:
-    """Raise BundleError for weights of a model on the hub that are not those of the manifest, ServiceError for none to be had.
+    """Raise BundleError for weights from the hub that differ from the manifest's, before they are loaded.
 
-    They are fetched where they are not here: whoever answers needs them, and what came is looked at before it is loaded.
+    They are downloaded if they are not in the cache; ServiceError if that fails.
     """
     for model in models:
         if not model.weights or model.inside:
             continue
-        source = hub_or_folder(components.build(_node(config, model.role), model.role))
+        source = pinned_model(components.build(_node(config, model.role), model.role))
         found = weights(source.folder) if source else {}
         for name, expected in model.weights.items():
             if found.get(name) != expected:
                 what = f"has sha256 {found.get(name, 'of no file')} at {name}, and the manifest says {expected}"
-                raise refused(
-                    f"{where}: {model.role}", what, "give the model that was measured: remove it from the hub's cache"
-                )
+                remedy = "give the model that was measured: remove it from the hub's cache"
+                raise refused(f"{where}: {model.role}", what, remedy)
 
 
 def _node(config: Any, role: str) -> Any:
-    """What stands at the place of a model in the config, None for nothing."""
+    """The part of a config at the place of a model; None if there is none."""
     for part in role.split("."):
         config = config.get(part) if isinstance(config, Mapping) else None
     return config

@@ -60,17 +60,18 @@ def verify(
     --json: bundle (its hash), name, queries (how many), same, here and, with --url, there: compared (passages, prompt,
     contexts, answer), mismatches (query_id, what, expected, found, said), left_out (why, how often).
     """
-    from rag.bundle import replay as parity
     from rag.bundle.open_bundle import open_bundle
+    from rag.bundle.remote_replay import replay_url
+    from rag.bundle.replay import replay
     from rag.reporting.terminal import bundles as shown
     from rag.reporting.terminal import print_json
 
     opened = open_bundle(bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
-    found: dict[str, Any] = {"here": parity.replayed(opened)}
+    found: dict[str, Any] = {"here": replay(opened)}
     if url:
-        found["there"] = parity.replayed_url(opened, url, os.environ.get(key_env) or None)
+        found["there"] = replay_url(opened, url, os.environ.get(key_env) or None)
     print_json(shown.verified_json(opened, found)) if as_json else shown.verified(opened, found)
-    if any(replay.mismatches for replay in found.values()):
+    if any(result.mismatches for result in found.values()):
         raise typer.Exit(FAILED)
 
 

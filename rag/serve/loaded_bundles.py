@@ -69,7 +69,7 @@ def _short_name(node: Mapping[str, Any], key: str = "") -> str:
 
 def ready(bundle: Bundle, source: Path) -> Model:
     """Replay the golden questions of a bundle and warm it up; ParityError if it does not answer as it was measured."""
-    if mismatches := replay(bundle):
+    if mismatches := replay(bundle).mismatches:
         what = f"does not answer as it was measured, in {len(mismatches)} points; the first: {mismatches[0]}"
         raise ParityError(str(source), what, "use the versions in its manifest.json, or export it again")
     warm = replace(bundle.pipeline, queries=AsTyped())  # a model that rewrites questions would cost

@@ -1,4 +1,4 @@
-"""Questions of a trial as traces, for MLflow's evaluation view. MLflow takes about 10 ms for each, so there is a limit."""
+"""Questions of a trial as traces for MLflow's evaluation view; a limit, because MLflow takes about 10 ms for each."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,25 +8,26 @@ from typing import TYPE_CHECKING, Any
 from rag.config.identity import digest
 from rag.core.redaction import redacted_json
 from rag.tracking import mlflow_client, run_records
+from rag.tracking.connection import connected
 
 if TYPE_CHECKING:
     from mlflow.entities import Assessment, Run, Span, TraceInfo
 
 LIMIT = 250
-"""Questions of a trial, at most; questions.json holds all."""
+"""Most questions of a trial; questions.json holds all."""
 BATCH = 100
-"""Traces in one request."""
+"""Most traces in one request."""
 PREVIEW = 1000
-"""Characters that lists show of a question or an answer, at most."""
+"""Most characters of a question or an answer in lists."""
 TAG = "assay.traces"
 
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """What a trial did with one question.
+    """The results of a trial for one question.
 
-    `inputs` are the question and what was said before it, `outputs` the passages by chunk_id and the answer if there is one.
-    `documents` are the passages as MLflow shows them, `scores` the metrics as typed that apply, `expectations` the gold.
+    `inputs` are the question and the conversation before it, `outputs` the passages by chunk_id and the answer if there is one.
+    `documents` are the passages in MLflow's form, `scores` the metrics that apply, by column, `expectations` the gold.
     """
 
     query_id: str
@@ -39,31 +40,30 @@ class QuestionRecord:
     failed: bool = False
 
 
-def send(record: mlflow_client.SweepRecord, parent: str, questions: Mapping[str, Sequence[QuestionRecord]], uri: str) -> None:
-    """Send questions of trials that stand below a parent run, by trial id.
+def send(record: run_records.SweepRecord, parent: str, questions: Mapping[str, Sequence[QuestionRecord]], uri: str) -> None:
+    """Send questions, by trial id, to the runs below a parent run.
 
-    A run whose tag says that the same questions are there is left alone. Otherwise the traces of an earlier sending, whole or
-    broken off, are replaced. ServiceError if MLflow cannot take them.
+    A run that has the same questions, as its tag says, is left alone; traces of an earlier, perhaps unfinished, sending are
+    replaced. ServiceError if MLflow cannot take them.
     """
-    with mlflow_client.explain_errors(uri, record.experiment), run_records.alone(uri):
-        client = mlflow_client.client_of(uri)
+    with connected(uri, record.experiment) as client:
         experiment = mlflow_client.experiment_of(client, uri, record.experiment)
         there = mlflow_client.sent_trials(client, experiment, parent)
         for trial in (trial for trial in record.trials if questions.get(trial.trial_id)):
             run = there.get((trial.trial_id, run_records.config_digest(trial), trial.status))
-            asked = questions[trial.trial_id][:LIMIT]
-            state = digest([asdict(question) for question in asked])
+            records = questions[trial.trial_id][:LIMIT]
+            state = digest([asdict(question) for question in records])
             if run and run.data.tags.get(TAG) != state:
-                _send(client.tracking_uri, run, asked)
+                _send(client.tracking_uri, run, records)
                 client.set_tag(run.info.run_id, TAG, state)
 
 
-def _send(uri: str, run: "Run", asked: Sequence[QuestionRecord]) -> None:
+def _send(uri: str, run: "Run", records: Sequence[QuestionRecord]) -> None:
     from mlflow.tracing.client import TracingClient
 
     experiment, client = run.info.experiment_id, TracingClient(uri)
     # MLflow lists the newest first, so an earlier question has a later time, in ms.
-    timed = [(run.info.start_time + len(asked) - place, question) for place, question in enumerate(asked)]
+    timed = [(run.info.start_time + len(records) - place, question) for place, question in enumerate(records)]
     for begin in range(0, len(timed), BATCH):
         batch = timed[begin : begin + BATCH]
         client.delete_traces(experiment, trace_ids=[_trace_id(run, question) for _, question in batch])
@@ -77,7 +77,7 @@ def _trace_id(run: "Run", question: QuestionRecord) -> str:
 
 
 def _info(run: "Run", question: QuestionRecord, time: int) -> "TraceInfo":
-    """A trace without its spans."""
+    """The trace of a question, without its spans."""
     from mlflow.entities import TraceInfo, TraceLocation, TraceState
 
     outputs = redacted_json(question.outputs)
@@ -107,7 +107,7 @@ def _assessments(run: "Run", question: QuestionRecord) -> Iterator["Assessment"]
 
 
 def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
-    """The steps of a question; how long each took is not known, so all stand at one time, in ms."""
+    """The steps of a question, all at `time` (ms): how long each took is not known."""
     from mlflow.entities import Span
 
     trace_id, outputs = _trace_id(run, question), question.outputs
@@ -118,8 +118,8 @@ def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
     ]
     root = digest(trace_id, "question")[:16]
     for name, kind, output in steps[: 3 if "answer" in outputs else 2]:
-        given = {"traceRequestId": trace_id, "spanType": kind, "spanInputs": question.inputs, "spanOutputs": output}
-        told: dict[str, Any] = {
+        attributes = {"traceRequestId": trace_id, "spanType": kind, "spanInputs": question.inputs, "spanOutputs": output}
+        content: dict[str, Any] = {
             "trace_id": trace_id,
             "span_id": digest(trace_id, name)[:16],
             "parent_span_id": None if name == "question" else root,
@@ -128,8 +128,8 @@ def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
             "end_time_unix_nano": time * 1_000_000,
             "status": {"code": f"STATUS_CODE_{'ERROR' if question.failed else 'OK'}", "message": ""},
             "attributes": {
-                f"mlflow.{key}": json.dumps(redacted_json(value), ensure_ascii=False) for key, value in given.items()
+                f"mlflow.{key}": json.dumps(redacted_json(value), ensure_ascii=False) for key, value in attributes.items()
             },
             "events": [],
         }
-        yield Span.from_dict(told)
+        yield Span.from_dict(content)

@@ -1,27 +1,29 @@
-"""What a trial did with each of its questions, read from the store for MLflow."""
+"""The questions of a trial with its results, read from the store for MLflow."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from rag.core.corpus import Corpus
 from rag.core.records import Example, Span
+from rag.core.redaction import redacted_json
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.serialisation import answer_parts
 from rag.execution.store.store import Store
 from rag.tracking.evaluation_traces import LIMIT, QuestionRecord
-from rag.tracking.mlflow_client import QuestionTable
+from rag.tracking.run_records import TABLE
 
 WIDTH, LONGEST = 10, 2000
-"""Passages of a question, and characters of a text, at most."""
+"""Most passages of a question, and most characters of a text."""
 
 
-def table(trial: PlannedTrial, made: Plan, store: Store) -> QuestionTable | None:
-    """Scores and answers of all questions; None for a trial without scores."""
+def table(trial: PlannedTrial, made: Plan, store: Store) -> dict[str, str]:
+    """Scores and answers of all questions as a file of MLflow's table format, by its name; empty without scores."""
     entry = store.read(made.stages[trial.ends.score].entry)
     if entry is None:
-        return None
+        return {}
     scores = Scores.from_arrays(entry.arrays)
     generated = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
     answers = [reply.text for reply in replies_of(generated)] if generated else [""] * len(scores.query_ids)
@@ -30,16 +32,17 @@ def table(trial: PlannedTrial, made: Plan, store: Store) -> QuestionTable | None
             example.query.query_id,
             example.query.text,
             example.kind,
-            *(None if value != value else value for value in row),
+            *row,
             answer,
         ]
         for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
     ]
-    return QuestionTable(["id", "question", "kind", *scores.columns, "answer"], rows)
+    content = {"columns": ["id", "question", "kind", *scores.columns, "answer"], "data": rows}
+    return {TABLE: json.dumps(redacted_json(content), ensure_ascii=False)}
 
 
 def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[QuestionRecord]:
-    """The first `LIMIT` questions with their passages; none for a trial that is not whole in the store."""
+    """The first `LIMIT` questions with their passages; none for a trial that is not complete in the store."""
     ends, golden, k = trial.ends, trial.golden, trial.trial.config["k"]
     score, chunks, ranked = (store.read(made.stages[end].entry) for end in (ends.score, ends.corpus, ends.ranking))
     checked = store.read(made.stages[ends.check].entry) if ends.check else None
@@ -48,17 +51,17 @@ def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[QuestionRec
     scores, corpus, rankings = Scores.from_arrays(score.arrays), corpus_of(chunks, golden), rankings_of(ranked)
     replies = answer_parts(checked.meta) if checked else None
     texts = {document.doc_id: document.text for document in golden.documents}
-    found = []
+    records = []
     for row, example in enumerate(golden.examples[:LIMIT]):
         reply = replies[row] if replies else None
         hits = [(position, score) for position, (rank, score) in rankings.placed(row).items() if rank <= k]
         documents = [_passage(corpus, *hit) for hit in (reply.read if reply else () if replies else hits)[:WIDTH]]
         answer = {} if replies is None else {"answer": _cut(reply.reply.text if reply else "")}
         values = zip(scores.columns, scores.values[row].tolist(), strict=True)
-        found.append(
+        records.append(
             QuestionRecord(
                 query_id=example.query.query_id,
-                inputs=_asked(example),
+                inputs=_inputs(example),
                 outputs={**answer, "passages": [document["id"] for document in documents]},
                 scores={column: value for column, value in values if value == value},
                 documents=documents,
@@ -67,7 +70,7 @@ def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[QuestionRec
                 failed=bool(scores.failed[row]),
             )
         )
-    return found
+    return records
 
 
 def _passage(corpus: Corpus, position: int, score: float) -> dict[str, Any]:
@@ -76,13 +79,13 @@ def _passage(corpus: Corpus, position: int, score: float) -> dict[str, Any]:
     return {"id": place, "page_content": _cut(corpus.text(position)), "metadata": {"doc_uri": doc_id, "score": score}}
 
 
-def _asked(example: Example) -> dict[str, Any]:
+def _inputs(example: Example) -> dict[str, Any]:
     history = [{"role": turn.role, "content": _cut(turn.text)} for turn in example.query.history]
     return {"question": _cut(example.query.text)} | ({"history": history} if history else {})
 
 
 def _expected(example: Example, texts: Mapping[str, str]) -> dict[str, Any]:
-    """The gold answers, and the gold quotes behind the names of their documents."""
+    """The gold answers, and the gold quotes after the names of their documents."""
     answers = " | ".join(example.answers) or ("The documents cannot answer this." if example.to_decline else "")
     places = [place for group in example.evidence if group.grade > 0 for place in group.alternatives]
     quotes = [

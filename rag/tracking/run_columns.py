@@ -1,4 +1,4 @@
-"""Figures and settings that MLflow shows of a trial in columns: those that an experiment asks for. Its files hold the rest."""
+"""The metrics and parameters of a trial in MLflow: those that the experiment asks for. The files of the run hold the rest."""
 
 import json
 from collections.abc import Mapping
@@ -11,20 +11,20 @@ from rag.execution.sweep.objective import Objective
 from rag.execution.sweep.selection import Winner
 
 ROLES = ("chunker", "embedder", "index", "fusion", "reranker", "selector", "generator")
-"""The roles whose choices stand in columns of every trial; axes add their own."""
+"""Roles whose choices are parameters of every trial; axes add their own."""
 
 
 def figures(row: Row, objective: Objective) -> dict[str, float]:
-    """Means of the asked metrics, those of the objective first, then what was measured, then the ends of the 95 % intervals."""
+    """Means of the metrics, those of the objective first, then measured costs, then the ends of the 95 % intervals."""
     first = [term.column for term in objective.terms if term.column in row.metrics]
-    found = ({"objective": row.summed} if row.summed else {}) | {name: row.metrics[name] for name in [*first, *row.metrics]}
-    ends = {f"{name}_{end}": summary[end] for name, summary in found.items() for end in ("low", "high")}
-    given = {**{name: summary["mean"] for name, summary in found.items()}, **row.measured, **ends}
-    return {name: value for name, value in given.items() if value is not None}
+    summaries = ({"objective": row.summed} if row.summed else {}) | {name: row.metrics[name] for name in [*first, *row.metrics]}
+    ends = {f"{name}_{end}": summary[end] for name, summary in summaries.items() for end in ("low", "high")}
+    values = {**{name: summary["mean"] for name, summary in summaries.items()}, **row.measured, **ends}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def settings(trial: PlannedTrial, made: Plan) -> dict[str, str]:
-    """The choices of the main roles by the names of their files, `k`, `split`, and the labels of the axes."""
+    """The choices of the main roles by file name, `k`, `split`, and the labels of the axes."""
     config = trial.trial.config
     embeds = any(made.stages[key].name == "embed" for key in made.graph.ancestors(*ends_of(trial)))
     chosen = {role: _choice(config[role]) for role in ROLES if role in config and (embeds or role != "embedder")}
@@ -32,28 +32,28 @@ def settings(trial: PlannedTrial, made: Plan) -> dict[str, str]:
 
 
 def _choice(config: Mapping[str, Any]) -> str:
-    """`recursive` for `rag.components.chunkers.recursive.RecursiveChunker`; several by their keys."""
+    """`recursive` for `rag.components.chunkers.recursive.RecursiveChunker`; several by their names, joined with `+`."""
     return str(config["_target_"]).split(".")[-2] if "_target_" in config else "+".join(config) or "none"
 
 
 def everything(row: Row) -> str:
-    """All figures of a trial as JSON: also by kind of question, with the numbers of questions."""
+    """All results of a trial as JSON, also by kind of question, with numbers of questions."""
     parts = ("metrics", "kinds", "measured", "summed", "broken", "failures")
     return json.dumps(redacted_json({name: getattr(row, name) for name in parts}), indent=1, ensure_ascii=False)
 
 
 def verdict_tags(verdict: Winner) -> dict[str, str]:
-    """The tags of a sweep: which trial is recommended and why, which are tied with the best, looks at the holdout so far."""
+    """The tags of a sweep: the recommended trial and why, trials that are tied with the best, uses of the holdout so far."""
     trial = verdict.of(verdict.recommended)
     tied = "; ".join(verdict.of(trial_id).name for trial_id in verdict.tied)
-    told = {"recommended": trial.name, "recommended.trial": trial.trial_id, "recommended.why": verdict.why, "tied": tied}
-    return told | ({"looks": str(verdict.looks)} if verdict.holdout else {})
+    tags = {"recommended": trial.name, "recommended.trial": trial.trial_id, "recommended.why": verdict.why, "tied": tied}
+    return tags | ({"looks": str(verdict.looks)} if verdict.holdout else {})
 
 
 def verdict_figures(verdict: Winner, objective: Objective) -> dict[str, float]:
-    """The metrics of a sweep besides those of the recommended trial: trials that are tied, looks, the objective on holdout."""
-    told = {"tied": float(len(verdict.tied))} | ({"looks": float(verdict.looks)} if verdict.holdout else {})
+    """Metrics of a sweep: number of tied trials, uses of the holdout, the objective on the holdout."""
+    counts = {"tied": float(len(verdict.tied))} | ({"looks": float(verdict.looks)} if verdict.holdout else {})
     column = "objective" if objective.summed else objective.column
     held = verdict.of(verdict.recommended).holdout
     names = {"mean": f"holdout_{column}", "low": f"holdout_{column}_low", "high": f"holdout_{column}_high"}
-    return told | {names[part]: value for part, value in (held.to_json() if held else {}).items() if value is not None}
+    return counts | {names[part]: value for part, value in (held.to_json() if held else {}).items() if value is not None}

@@ -1,4 +1,4 @@
-"""A sweep as MLflow runs: which parameters, metrics, tags and tables are sent of each trial."""
+"""A sweep as MLflow runs: the parameters, metrics, tags and files of each trial."""
 
 import json
 import math
@@ -24,7 +24,7 @@ from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Winner
 from rag.execution.sweep.sweep import Sweep
 from rag.tracking import evaluation_traces, mlflow_client, question_rows, run_columns
-from rag.tracking.mlflow_client import SweepRecord, TrialRecord
+from rag.tracking.run_records import SweepRecord, TrialRecord
 
 FOLDER = Path(".rag")
 LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
@@ -33,25 +33,23 @@ LIBRARIES = ("assay", "bm25s", "faiss-cpu", "numpy", "torch", "transformers")
 def send(
     done: Sweep, store: Store, again: str, controlled: Controlled | None = None, verdict: Winner | None = None
 ) -> tuple[str, str]:
-    """Send every trial that ended to MLflow, those that are there already left out; the id of the parent run.
+    """Send every finished trial that is not in MLflow yet; the id of the parent run, and why traces could not be sent.
 
     `controlled` adds metrics of answers to the run of the recommended trial. `verdict` becomes tags of the parent run and of
-    the trials, those that are there already included. The parent run gets all metrics of the recommended trial.
-
-    The questions of the recommended trial become traces, for MLflow's evaluation view. What keeps MLflow from taking these is
-    returned beside the id, empty where nothing does. ServiceError if it cannot take the trials; it names `again`, the command
-    that sends them later.
+    all trials, also of those sent before. The parent run gets all metrics of the recommended trial. The questions of the
+    recommended trial become traces, for MLflow's evaluation view; the second value is empty if they were sent.
+    ServiceError if MLflow cannot take the trials; it names `again`, the command that sends them later.
     """
     try:
         uri = mlflow_client.prepare(None, FOLDER)
         mlflow_client.reap(uri, done.plan.experiment.name)
-        told = record(done, store, controlled, verdict)
-        parent = mlflow_client.track(told, uri)
+        swept = record(done, store, controlled, verdict)
+        parent = mlflow_client.track(swept, uri)
     except ServiceError as error:
         first = "the results are safe" if "rag track" in error.remedy else error.remedy
-        raise ServiceError(error.where, error.what, f"{first}; when it is mended: {again}") from error
+        raise ServiceError(error.where, error.what, f"{first}; once it is fixed: {again}") from error
     try:
-        evaluation_traces.send(told, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
+        evaluation_traces.send(swept, parent, _questions(done.plan, store, controlled or Controlled(), verdict), uri)
     except ServiceError as error:
         return parent, f"{error.where}: {error.what}; later: {again}"
     return parent, ""
@@ -69,7 +67,7 @@ def _questions(
 
 
 def server_command(port: int) -> list[str]:
-    """The arguments to Python that start MLflow on 127.0.0.1 over what was tracked here."""
+    """The arguments to Python that start MLflow on 127.0.0.1 with the runs of this folder."""
     uri = mlflow_client.prepare(None, FOLDER)
     if uri.startswith(("http:", "https:", "databricks")):
         raise UserError(
@@ -79,15 +77,15 @@ def server_command(port: int) -> list[str]:
 
 
 def recall(made: Plan, store: Store) -> Sweep:
-    """The sweep of a plan as it lies in the store: nothing runs."""
+    """The sweep of a plan from stored results; nothing runs."""
     outcomes: dict[str, Outcome] = {}
     return Sweep(made, outcomes, leaderboard.build_leaderboard(made, outcomes, store), interrupted=False)
 
 
 def attach(made: Plan, files: Mapping[str, Path]) -> str:
-    """Put files, by the names that they get there, beside the sweep's parent run; its id, empty where nothing is tracked.
+    """Add files, by their names there, to the artifacts of the sweep's parent run; its id, empty if nothing is tracked.
 
-    Where nothing was ever tracked MLflow is not even loaded. ServiceError if it cannot take them.
+    MLflow is imported only if something was tracked. ServiceError if it cannot take the files.
     """
     if not os.environ.get("MLFLOW_TRACKING_URI") and not (FOLDER / "mlflow.db").exists():
         return ""
@@ -96,7 +94,7 @@ def attach(made: Plan, files: Mapping[str, Path]) -> str:
 
 
 def record(done: Sweep, store: Store, controlled: Controlled | None = None, verdict: Winner | None = None) -> SweepRecord:
-    """Everything that MLflow is told of a sweep."""
+    """The record of a sweep for MLflow; arguments as in `send`."""
     controlled = controlled or Controlled()
     made = done.plan
     ended = {row.trial_id: row for row in done.board.rows if row.status in ("done", "failed")}
@@ -120,31 +118,31 @@ def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
 
 
 def _with_answers(trial: TrialRecord, full: TrialRecord) -> TrialRecord:
-    """A trial of a sweep with metrics that were measured of it alone, their judge, and their values by question."""
+    """A trial with the answer metrics, tags and files that were measured for it alone."""
     metrics, tags = {**full.metrics, **trial.metrics}, {**full.tags, **trial.tags}
-    files = {**trial.files, **full.files}
-    return replace(trial, metrics=metrics, tags=tags, table=full.table or trial.table, files=files)
+    return replace(trial, metrics=metrics, tags=tags, files={**trial.files, **full.files})
 
 
 def _verdict(trial_id: str, verdict: Winner | None) -> dict[str, str]:
-    """Where a trial stands: recommended, tied or behind, and P(best) where that is known."""
-    found = next((one for one in verdict.standings if one.trial_id == trial_id), None) if verdict else None
-    if verdict is None or found is None or not found.admitted:
+    """The tags of a trial in the verdict: recommended, tied or behind, and P(best) if it is known."""
+    standings = verdict.standings if verdict else ()
+    standing = next((standing for standing in standings if standing.trial_id == trial_id), None)
+    if verdict is None or standing is None or not standing.admitted:
         return {}
-    place = "recommended" if trial_id == verdict.recommended else "tied" if found.tied else "behind"
-    return {"verdict": place} | ({} if found.p_best is None else {"verdict.p_best": f"{found.p_best:.2f}"})
+    place = "recommended" if trial_id == verdict.recommended else "tied" if standing.tied else "behind"
+    return {"verdict": place} | ({} if standing.p_best is None else {"verdict.p_best": f"{standing.p_best:.2f}"})
 
 
 def _spent(done: Sweep) -> dict[str, float]:
-    """What models took in this run, beside what its plan took it for; nothing for a sweep that asked none."""
+    """Tokens and cost (US dollars) of this run, and as planned; empty for a sweep that asked no model."""
     expected = done.plan.estimate.spending
-    found = {
+    figures = {
         "spent_tokens": float(done.spent.tokens),
         "spent_cost_usd": done.spent.cost,
         "planned_tokens": float(expected.likely.tokens),
         "planned_cost_usd": expected.likely.cost,
     }
-    known = {name: value for name, value in found.items() if not math.isnan(value)}
+    known = {name: value for name, value in figures.items() if not math.isnan(value)}
     return known if done.spent.tokens or (expected.most.tokens and done.outcomes) else {}
 
 
@@ -173,8 +171,9 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
     objective = leaderboard.objective_of(made)
     metrics = {**run_columns.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
     judged = {"judge.json": json.dumps(redacted_json(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}
-    # What a run may spend is none of a trial's: with another budget it is still the same trial.
+    # A trial with another budget is the same trial.
     config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
+    questions = question_rows.table(trial, made, store) if row.status == "done" else {}
     return TrialRecord(
         trial_id=trial.trial_id,
         name=trial.trial.name,
@@ -182,15 +181,14 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
         metrics=metrics,
         config=config,
         tags={**tags, "config.digest": digest(without_runtime(config)), **_judge_tags(judge)},
-        table=question_rows.table(trial, made, store) if row.status == "done" else None,
         status="FINISHED" if row.status == "done" else "FAILED",
         seconds=row.measured.get("stage_seconds", 0.0),
-        files={"metrics.json": run_columns.everything(row), **judged},
+        files={"metrics.json": run_columns.everything(row), **judged, **questions},
     )
 
 
 def _judge_tags(judge: Assessor | None) -> dict[str, str]:
-    """Which judge filled columns of a trial, how it agrees with people, and what is to be remarked."""
+    """The judge that scored a trial, its agreement with people, and remarks about it."""
     if judge is None:
         return {}
     cards = {
@@ -200,13 +198,13 @@ def _judge_tags(judge: Assessor | None) -> dict[str, str]:
 
 
 def _versions() -> dict[str, str]:
-    found = {f"version.{name}": version(name) for name in LIBRARIES}
-    return found | {"version.python": platform.python_version(), "git.commit": _commit()}
+    versions = {f"version.{name}": version(name) for name in LIBRARIES}
+    return versions | {"version.python": platform.python_version(), "git.commit": _commit()}
 
 
 def _commit() -> str:
     try:
-        told = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
+        result = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return told.stdout.strip()
+    return result.stdout.strip()

@@ -1,13 +1,35 @@
-"""Configs of strangers: nothing of them is built, and what was refused is said."""
+"""Hostile configs: nothing of them is built, and the error names what was refused."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.forged_bundles import Cases, appended, config, forged, node, refusal, written
+from support.forged_bundles import Cases, Change, config, forged, node, refusal, written
 
 OPENAI = "rag.components.generators.openai.OpenAiGenerator"
-DEEP = "{a: " * 200 + "1" + "}" * 200
-LAUGHS = "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b, *b]\n"
+STRANGER = "https://stranger.example/v1"
+SECRET = "AWS_SECRET_ACCESS_KEY"
+
+
+def openai(**values: Any) -> Change:
+    return node("generator", target=OPENAI, model="m", **values)
+
+
+def cross_encoder(**values: Any) -> Change:
+    return node("reranker", target="rag.components.rerankers.cross_encoder.CrossEncoderReranker", **values)
+
+
+def embedder(name: str, **values: Any) -> Change:
+    return node("embedder", target=f"rag.components.embedders.{name}", **values)
+
+
+def changed(**values: Any) -> Change:
+    return config(lambda known: known.update(values))
+
+
+def guard(name: str, **values: Any) -> Change:
+    return changed(guard={"guard": {"_target_": f"rag.components.guards.{name}", **values}})
+
 
 TARGETS: Cases = {
     target or "nothing": (node(place, target=target), words)
@@ -19,32 +41,33 @@ TARGETS: Cases = {
         ("reranker", "importlib.util.module_from_spec", "outside of rag"),
         ("reranker", "stranger.module.Class", "outside of rag"),
         ("reranker", "hydra._internal.utils._locate", "outside of rag"),
-        ("reranker", "rag.cli.app.main", "no component"),
+        ("reranker", "rag.cli.app.main", "not a component"),
         ("reranker", "rag.rerankers.none.NoReranker", "older version"),
-        ("reranker", "rag.serve.app.create_app", "no component"),
-        ("reranker", "rag.bundle.open_bundle.Bundle", "no component"),
-        ("reranker", "rag.analysis.gate.candidate.Candidate", "no component"),
-        ("reranker", "rag.components.loaders.folder.FolderLoader", "no component"),
-        ("reranker", "rag.components.judges.llm.LlmJudge", "no component"),
-        ("reranker", "rag.components.selectors.score_floor.ScoreFloorSelector", "no component"),
-        ("reranker", "rag.components.rerankers.none.NoReranker.select", "no component"),
-        ("reranker", "rag.components.rerankers.mmr.np.load", "no component"),
-        ("reranker", "rag.components.rerankers.none.NoReranker.__init__", "no component"),
+        ("reranker", "rag.serve.app.create_app", "not a component"),
+        ("reranker", "rag.bundle.open_bundle.Bundle", "not a component"),
+        ("reranker", "rag.analysis.gate.candidate.Candidate", "not a component"),
+        ("reranker", "rag.components.loaders.folder.FolderLoader", "not a component"),
+        ("reranker", "rag.components.judges.llm.LlmJudge", "not a component"),
+        ("reranker", "rag.components.selectors.score_floor.ScoreFloorSelector", "not a component"),
+        ("reranker", "rag.components.rerankers.none.NoReranker.select", "not a component"),
+        ("reranker", "rag.components.rerankers.mmr.np.load", "not a component"),
+        ("reranker", "rag.components.rerankers.none.NoReranker.__init__", "not a component"),
         ("reranker", "rag.components.rerankers.none.__builtins__", "not a class"),
-        ("reranker", "rag.components.rerankers..none.NoReranker", "no class"),
-        ("reranker", "rag.components.rerankers.none.NoReranker; import os", "no class"),
+        ("reranker", "rag.components.rerankers..none.NoReranker", "not the name of a class"),
+        ("reranker", "rag.components.rerankers.none.NoReranker; import os", "not the name of a class"),
         ("reranker", "rag.components.rerankers.nowhere.Class", "no module"),
-        ("reranker", "rag.execution.store.store.Store", "no component"),
-        ("reranker", "rag.components.embedders.openai.ServiceError", "no component"),
+        ("reranker", "rag.components.rerankers.width.Width", "rag.components.rerankers"),
+        ("reranker", "rag.execution.store.store.Store", "not a component"),
+        ("reranker", "rag.components.embedders.openai.ServiceError", "not a component"),
         ("embedder", "rag.components.embedders.openai.ServiceError", "not a class"),
         ("embedder", "rag.components.embedders.hashing.Counter", "not a class"),
         ("embedder", "rag.components.embedders.minilm.verified_weights", "not a class"),
         ("generator", "rag.components.generators.gold.GoldGenerator", "reference answers"),
-        ("generator", "", "no class"),
+        ("generator", "", "not the name of a class"),
     )
 }
 
-CONFIGS: Cases = {
+NESTED: Cases = {
     "target inside a generator": (
         node(
             "generator",
@@ -55,198 +78,114 @@ CONFIGS: Cases = {
     ),
     "target inside a rewriter": (
         node("queries", target="rag.components.queries.rewrite.ModelRewrite", generator={"_target_": "rag.cli.app.main"}),
-        "no component",
+        "not a component",
     ),
     "target inside a list": (node("memory", signals=[{"deep": [{"_target_": "os.system.x"}]}]), "outside of rag"),
-    "target that is a list": (node("reranker", target=["os", "system"]), "no class"),
-    "positional arguments": (node("reranker", _args_=["rm"]), "stands in no bundle"),
-    "partial": (node("reranker", _partial_=True), "stands in no bundle"),
-    "recursive": (node("reranker", _recursive_=False), "stands in no bundle"),
-    "convert": (node("reranker", _convert_="all"), "stands in no bundle"),
-    "runtime": (node("embedder", runtime={"cache": "/tmp"}), "stands in no bundle"),
-    "deep runtime": (node("prompt", strategies={"x": {"runtime": 1}}), "stands in no bundle"),
-    "cache outside": (
-        node("embedder", target="rag.components.embedders.static.StaticEmbedder", cache="/etc/cron.d"),
-        "matter of the machine",
-    ),
-    "cache of the hub": (
-        node(
-            "reranker",
-            target="rag.components.rerankers.cross_encoder.CrossEncoderReranker",
-            model="a/b",
-            revision="1",
-            cache="../x",
-        ),
-        "matter of the machine",
-    ),
-    "model outside": (
-        node(
-            "reranker", target="rag.components.rerankers.cross_encoder.CrossEncoderReranker", model="/usr/share", revision="1"
-        ),
-        "owner/name",
-    ),
-    "model above": (
-        node("reranker", target="rag.components.rerankers.cross_encoder.CrossEncoderReranker", model="a/..", revision="1"),
-        "owner/name",
-    ),
-    "model that is not inside": (
-        node("reranker", target="rag.components.rerankers.cross_encoder.CrossEncoderReranker", model="models/reranker"),
-        "--model reranker=<folder>",
-    ),
-    "model that is not listed": (
-        node(
-            "reranker",
-            target="rag.components.rerankers.cross_encoder.CrossEncoderReranker",
-            model="nobody/none",
-            revision="0" * 40,
-        ),
-        "lists no model",
-    ),
-    "key of another service": (
-        node("generator", target=OPENAI, model="m", api_key_env="AWS_SECRET_ACCESS_KEY"),
-        "AWS_SECRET_ACCESS_KEY",
-    ),
-    "key to a stranger": (
-        node(
-            "generator", target=OPENAI, model="m", base_url="https://stranger.example/v1", api_key_env="AWS_SECRET_ACCESS_KEY"
-        ),
-        "AWS_SECRET_ACCESS_KEY to stranger.example",
-    ),
-    "questions to a stranger": (
-        node("generator", target=OPENAI, model="m", base_url="https://stranger.example/v1", api_key_env=None),
-        "questions and passages to stranger.example",
-    ),
-    "preset without TLS": (
-        node("generator", target=OPENAI, model="m", base_url="http://api.groq.com/openai/v1", api_key_env="GROQ_API_KEY"),
-        "api.groq.com:80",
-    ),
-    "preset of another": (
-        node("generator", target=OPENAI, model="m", base_url="https://api.groq.com/openai/v1", api_key_env="OPENAI_API_KEY"),
-        "OPENAI_API_KEY to api.groq.com",
-    ),
-    "preset as a user": (
-        node("generator", target=OPENAI, model="m", base_url="https://api.groq.com@stranger.example/v1"),
-        "no address|is 'https",
-    ),
-    "address of two readings": (
-        node("generator", target=OPENAI, model="m", base_url="https://stranger.example\\@api.groq.com/"),
-        "is 'https",
-    ),
-    "this machine and another name": (
-        node("generator", target=OPENAI, model="m", base_url="http://127.0.0.1.stranger.example/v1"),
-        "stranger.example",
-    ),
-    "no port": (node("generator", target=OPENAI, model="m", base_url="http://127.0.0.1:99999/v1"), "is 'http"),
-    "secret of this machine": (
-        node("generator", target=OPENAI, model="m", base_url="http://127.0.0.1:1/v1", api_key_env="AWS_SECRET_ACCESS_KEY"),
-        "AWS_SECRET_ACCESS_KEY to 127.0.0.1",
-    ),
-    "stranger deep inside": (
+    "target that is a list": (node("reranker", target=["os", "system"]), "not the name of a class"),
+    "positional arguments": (node("reranker", _args_=["rm"]), "not allowed in a bundle"),
+    "partial": (node("reranker", _partial_=True), "not allowed in a bundle"),
+    "recursive": (node("reranker", _recursive_=False), "not allowed in a bundle"),
+    "convert": (node("reranker", _convert_="all"), "not allowed in a bundle"),
+    "runtime": (node("embedder", runtime={"cache": "/tmp"}), "not allowed in a bundle"),
+    "deep runtime": (node("prompt", strategies={"x": {"runtime": 1}}), "not allowed in a bundle"),
+    "server deep inside": (
         node(
             "memory",
             target="rag.components.memories.summary_buffer.SummaryBufferMemory",
             summarizer={
                 "_target_": "rag.components.memories.summaries.ModelSummary",
-                "generator": {"_target_": OPENAI, "model": "m", "base_url": "https://stranger.example/v1"},
+                "generator": {"_target_": OPENAI, "model": "m", "base_url": STRANGER},
             },
         ),
         "OPENAI_API_KEY to stranger.example",
     ),
-    "embedder of a stranger": (
-        node("embedder", target="rag.components.embedders.openai.OpenAiEmbedder", base_url="https://stranger.example/v1"),
-        "stranger.example",
+}
+
+PARAMETERS: Cases = {
+    "cache outside": (embedder("static.StaticEmbedder", cache="/etc/cron.d"), "set by the machine"),
+    "cache of the hub": (cross_encoder(model="a/b", revision="1", cache="../x"), "set by the machine"),
+    "model outside": (cross_encoder(model="/usr/share", revision="1"), "owner/name"),
+    "model above": (cross_encoder(model="a/..", revision="1"), "owner/name"),
+    "model that is not inside": (cross_encoder(model="models/reranker"), "--model reranker=<folder>"),
+    "model that is not listed": (cross_encoder(model="nobody/none", revision="0" * 40), "lists no model"),
+    "key of another service": (openai(api_key_env=SECRET), SECRET),
+    "key to a stranger": (openai(base_url=STRANGER, api_key_env=SECRET), f"{SECRET} to stranger.example"),
+    "questions to a stranger": (
+        openai(base_url=STRANGER, api_key_env=None),
+        "questions and passages to stranger.example",
     ),
-    "variable for the embedder": (
-        node("embedder", target="rag.components.embedders.openai.OpenAiEmbedder", api_key_env="AWS_SECRET_ACCESS_KEY"),
-        "matter of the machine",
+    "preset without TLS": (openai(base_url="http://api.groq.com/openai/v1", api_key_env="GROQ_API_KEY"), "api.groq.com:80"),
+    "key of another preset": (
+        openai(base_url="https://api.groq.com/openai/v1", api_key_env="OPENAI_API_KEY"),
+        "OPENAI_API_KEY to api.groq.com",
     ),
+    "preset as a user": (openai(base_url="https://api.groq.com@stranger.example/v1"), "is 'https"),
+    "address of two readings": (openai(base_url="https://stranger.example\\@api.groq.com/"), "is 'https"),
+    "loopback as part of a name": (openai(base_url="http://127.0.0.1.stranger.example/v1"), "stranger.example"),
+    "not a port": (openai(base_url="http://127.0.0.1:99999/v1"), "is 'http"),
+    "secret of this machine": (openai(base_url="http://127.0.0.1:1/v1", api_key_env=SECRET), f"{SECRET} to 127.0.0.1"),
+    "embedder of a stranger": (embedder("openai.OpenAiEmbedder", base_url=STRANGER), "stranger.example"),
+    "variable for the embedder": (embedder("openai.OpenAiEmbedder", api_key_env=SECRET), "set by the machine"),
     "environment": (node("prompt", role="${oc.env:ASSAY_CANARY}"), "interpolation"),
     "environment in a key": (node("prompt", **{"${oc.env:ASSAY_CANARY}": "x"}), "interpolation"),
     "decoded environment": (node("generator", language="${oc.decode:${oc.env:ASSAY_CANARY}}"), "interpolation"),
-    "unknown key": (config(lambda known: known.update(callbacks=[])), "callbacks: is no part"),
-    "loader": (
-        config(lambda known: known.update(loader={"_target_": "rag.components.loaders.folder.FolderLoader"})),
-        "no part",
-    ),
-    "missing key": (config(lambda known: known.pop("fusion")), "fusion: is missing"),
-    "two prompts": (written("config.yaml", "prompt: {}\n"), "stands in prompt.yaml too"),
-    "no component": (config(lambda known: known.update(reranker=3)), "is no component"),
-    "selector of an older bundle": (
-        config(lambda known: known.update(selector={"_target_": "rag.components.selectors.none.NoSelector"})),
-        "selector: is one component without a name",
-    ),
-    "index that leads elsewhere": (
-        config(lambda known: known["index"].update({"../../etc/passwd": known["index"]["dense"]})),
-        "no mapping of names",
-    ),
-    "index without a file": (config(lambda known: known["index"].update(other=known["index"]["dense"])), "is missing"),
-    "file without an index": (config(lambda known: known["index"].pop("dense")), "index of nothing"),
-    "no index": (config(lambda known: known.update(index={})), "names no index"),
-    "endless depth": (config(lambda known: known.update(depth=10**6)), "10,000"),
-    "k beyond depth": (config(lambda known: known.update(k=200)), "more than depth"),
-    "k that is true": (config(lambda known: known.update(k=True)), "whole number"),
-    "vectors of a terabyte": (node("embedder", dimensions=10**12), "at most 1,000,000"),
-    "number without end": (written("config.yaml", "k: " + "9" * 5000), "no plain number"),
-    "number to the base of 60": (written("config.yaml", "k: 1" + ":1" * 200_000), "no plain number"),
-    "fraction to the base of 60": (written("config.yaml", "k: 1" + ":1" * 2000 + ".5"), "no plain number"),
     "endless pattern": (
-        config(
-            lambda known: known.update(
-                guard={
-                    "scan": {
-                        "_target_": "rag.components.guards.scan.ScanGuard",
-                        "flag": 0.5,
-                        "quarantine": 0.9,
-                        "disguise": 0.1,
-                        "rules": {"x": {"severity": 0.5, "patterns": [r"(a+)+\1$"]}},
-                    }
-                }
-            )
+        guard(
+            "scan.ScanGuard",
+            flag=0.5,
+            quarantine=0.9,
+            disguise=0.1,
+            rules={"x": {"severity": 0.5, "patterns": [r"(a+)+\1$"]}},
         ),
         "RE2|no pattern",
     ),
     "pattern that grows": (
-        config(
-            lambda known: known.update(
-                guard={
-                    "output": {
-                        "_target_": "rag.components.guards.output.OutputGuard",
-                        "patterns": {"image": "((a{1000}){1000}){1000}"},
-                    }
-                }
-            )
-        ),
-        "",
+        guard("output.OutputGuard", actions={}, patterns={"image": "((a{1000}){1000}){1000}"}),
+        "patterns.image",
     ),
-    "pinned beyond": (config(lambda known: known.update(pinned=["../../etc/passwd"])), "there is no document"),
-    "parameter of nobody": (node("reranker", command="rm -rf /"), "has no parameter"),
-    "role that does not fit": (node("reranker", target="rag.components.rerankers.width.Width"), "rag.components.rerankers"),
-    "alias": (written("config.yaml", "k: &a 5\ndepth: *a\n"), "anchor"),
-    "billion laughs": (written("config.yaml", LAUGHS), "anchor"),
-    "python tag": (written("config.yaml", "k: !!python/object/apply:os.system ['touch canary']\n"), "the tag"),
-    "python name": (written("prompt.yaml", "role: !!python/name:os.system\n"), "the tag"),
-    "tag of its own": (written("config.yaml", "k: !x 5\n"), "the tag"),
-    "directive": (written("config.yaml", "%TAG ! tag:yaml.org,2002:python/\n---\nk: 1\n"), "directive"),
-    "two documents": (written("config.yaml", "k: 1\n---\nk: 2\n"), "no plain YAML"),
-    "merge": (written("config.yaml", "a: {k: 1}\n<<: {k: 2}\n"), "no text|no plain value"),
-    "twice the same key": (appended("config.yaml", "k: 3\n"), "twice"),
-    "date": (written("config.yaml", "k: 2020-01-01\n"), "no plain value"),
-    "not a number": (appended("prompt.yaml", "x: .nan\n"), "no number to compute with"),
-    "deep YAML": (written("config.yaml", DEEP), "nests deeper"),
-    "deep list": (written("config.yaml", "[" * 100_000), "nests deeper"),
-    "wide YAML": (written("config.yaml", "[" + "1," * 60_000 + "]"), "more than"),
-    "large YAML": (written("config.yaml", "#" * (1 << 20)), "at most"),
-    "binary YAML": (written("config.yaml", b"\xff\xfe\x00\x01"), "no plain YAML"),
-    "control characters": (written("config.yaml", "k: '\x1b[2J'\n"), "no plain YAML"),
+    "vectors of a terabyte": (node("embedder", dimensions=10**12), "at most 1,000,000"),
+    "unknown parameter": (node("reranker", command="rm -rf /"), "has no parameter"),
 }
 
+CONFIGS: Cases = {
+    "unknown key": (changed(callbacks=[]), "callbacks: does not belong"),
+    "loader": (changed(loader={"_target_": "rag.components.loaders.folder.FolderLoader"}), "does not belong"),
+    "missing key": (config(lambda known: known.pop("fusion")), "fusion: is missing"),
+    "a number as a component": (changed(reranker=3), "is not a component"),
+    "selector of an older bundle": (
+        changed(selector={"_target_": "rag.components.selectors.none.NoSelector"}),
+        "selector: is one component without a name",
+    ),
+    "index that leads elsewhere": (
+        config(lambda known: known["index"].update({"../../etc/passwd": known["index"]["dense"]})),
+        "not a mapping of names",
+    ),
+    "index without a file": (config(lambda known: known["index"].update(other=known["index"]["dense"])), "is missing"),
+    "file without an index": (config(lambda known: known["index"].pop("dense")), "index of nothing"),
+    "no index": (changed(index={}), "names no index"),
+    "endless depth": (changed(depth=10**6), "10,000"),
+    "k beyond depth": (changed(k=200), "more than depth"),
+    "k that is true": (changed(k=True), "whole number"),
+    "pinned path": (changed(pinned=["../../etc/passwd"]), "there is no document"),
+    "number of 5,000 digits": (written("config.json", '{"k": ' + "9" * 5000 + "}"), "not valid JSON"),
+    "the same key twice": (written("config.json", '{"k": 1, "k": 2}'), "twice"),
+    "not a number": (written("config.json", '{"k": NaN}'), "not a JSON number"),
+    "deep mapping": (changed(prompt={"a": [[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]}), "nests deeper"),
+    "very deep list": (written("config.json", "[" * 100_000), "nests too deep"),
+    "list": (written("config.json", "[1]"), "not a mapping"),
+    "large": (written("config.json", " " * (2 << 20)), "at most"),
+    "binary": (written("config.json", b"\xff\xfe\x00\x01"), "not valid JSON"),
+    "YAML": (written("config.json", "k: !!python/object/apply:os.system ['touch canary']\n"), "not valid JSON"),
+}
+ALL = {**TARGETS, **NESTED, **PARAMETERS, **CONFIGS}
 
-@pytest.mark.parametrize("name", [*TARGETS, *CONFIGS])
+
+@pytest.mark.parametrize("name", ALL)
 def test_a_hostile_config_is_refused(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("ASSAY_CANARY", "the-secret-of-this-machine")
     monkeypatch.chdir(tmp_path)
-    change, words = {**TARGETS, **CONFIGS}[name]
-    said = str(refusal(forged(base, tmp_path / "b", change)))
-    assert any(part in said for part in words.split("|")), said
-    assert "the-secret-of-this-machine" not in said
+    change, words = ALL[name]
+    error = str(refusal(forged(base, tmp_path / "b", change)))
+    assert any(part in error for part in words.split("|")), error
+    assert "the-secret-of-this-machine" not in error
     assert [path.name for path in tmp_path.iterdir()] == ["b"]

@@ -1,4 +1,4 @@
-"""Files of strangers: folders with more than files in them, manifests that list more, records that are none."""
+"""Hostile files: folders with links and devices, manifests that list more than there is, invalid records."""
 
 import json
 import os
@@ -10,33 +10,23 @@ from typing import Any
 import pytest
 from support.forged_bundles import Cases, Change, appended, forged, refusal, resealed, with_manifest, written
 
-from rag.bundle import files
-from rag.bundle.layout import Limits
+from rag.bundle import files, layout
 
-DENSE = "indexes/dense.entry"
-
-
-def does(act: Callable[[Path], object]) -> Change:
-    """Something that is done to the folder."""
-    return lambda folder: act(folder) and None
+DENSE = "indexes/dense.safetensors"
 
 
-def linked(folder: Path) -> None:
-    (folder / "config.yaml").rename(folder.parent / "config.yaml")
-    (folder / "config.yaml").symlink_to(folder.parent / "config.yaml")
+def linked(name: str) -> Change:
+    """A link in place of a file or folder."""
 
+    def change(folder: Path) -> None:
+        (folder / name).rename(folder.parent / name)
+        (folder / name).symlink_to(folder.parent / name)
 
-def linked_folder(folder: Path) -> None:
-    (folder / "indexes").rename(folder.parent / "indexes")
-    (folder / "indexes").symlink_to(folder.parent / "indexes")
-
-
-def device(folder: Path) -> None:
-    (folder / "golden.jsonl").symlink_to("/dev/zero")
+    return change
 
 
 def listening(folder: Path) -> None:
-    # The name of a socket may have 108 bytes.
+    # The name of a socket has at most 108 bytes.
     here = os.getcwd()
     os.chdir(folder)
     try:
@@ -54,27 +44,29 @@ def sparse(name: str, size: int) -> Change:
 
 
 FOLDERS: Cases = {
-    "a link in place of a file": (linked, "a symbolic link"),
-    "a link in place of a folder": (linked_folder, "a symbolic link"),
-    "a link to a device": (device, "a symbolic link"),
+    "a link in place of a file": (linked("config.json"), "a symbolic link"),
+    "a link in place of a folder": (linked("indexes"), "a symbolic link"),
+    "a link to a device": (lambda folder: (folder / "golden.jsonl").symlink_to("/dev/zero"), "a symbolic link"),
     "a broken link": (lambda folder: (folder / "golden.jsonl").symlink_to("nowhere"), "a symbolic link"),
-    "a hard link": (lambda folder: (folder.parent / "other").hardlink_to(folder / "config.yaml"), "a hard link"),
+    "a hard link": (lambda folder: (folder.parent / "other").hardlink_to(folder / "config.json"), "a hard link"),
     "a pipe": (lambda folder: os.mkfifo(folder / "golden.jsonl"), "a pipe"),
     "a socket": (listening, "a socket"),
     "ten gigabytes of zeros": (sparse("documents.jsonl", 10 << 30), "at most 2,147,483,648"),
     "ten gigabytes of an array": (sparse(DENSE, 10 << 30), "at most"),
     "more than is listed": (appended("documents.jsonl", "\n"), "manifest.json says"),
     "a file that is not listed": (written("golden.jsonl", "{}\n"), "not listed"),
-    "a program": (written("setup.py", "import os"), "no file of a bundle"),
-    "a hidden file": (written(".env", "KEY=1"), "no file of a bundle"),
-    "a pickle": (written("indexes/dense.pkl", b"\x80\x04."), "no file of a bundle"),
-    "a deep folder": (written("/".join(["models", *"abcdefghijkl", "x.json"]), "{}"), "no file of a bundle|deeper"),
-    "a name in another case": (written("Config.yaml", "{}"), "no file of a bundle"),
-    "indexes in two cases": (written("indexes/Dense.entry", b""), "where case does not count"),
-    "a name with a line break": (written("models/x/a\n.json", "{}"), "no file of a bundle|characters"),
-    "a name that looks alike": (written("indexes/dénse.entry", b""), "characters"),
+    "a program": (written("setup.py", "import os"), "not a file of a bundle"),
+    "a hidden file": (written(".env", "KEY=1"), "not a file of a bundle"),
+    "a pickle": (written("indexes/dense.pkl", b"\x80\x04."), "not a file of a bundle"),
+    "a deep folder": (written("/".join(["models", *"abcdefghijkl", "x.json"]), "{}"), "not a file of a bundle|deeper"),
+    "a name in another case": (written("Config.json", "{}"), "not a file of a bundle"),
+    "indexes in two cases": (written("indexes/Dense.safetensors", b""), "where case does not count"),
+    "a name with a line break": (written("models/x/a\n.json", "{}"), "not a file of a bundle|characters"),
+    "a name that looks alike": (written("indexes/dénse.safetensors", b""), "characters"),
     "a backslash": (written("models\\x.json", "{}"), "characters"),
-    "no config": (lambda folder: (folder / "config.yaml").unlink(), "missing"),
+    "no config": (lambda folder: (folder / "config.json").unlink(), "missing"),
+    "an older bundle": (written("prompt.yaml", ""), "a bundle of an older version"),
+    "an older index": (written("indexes/dense.entry", b""), "a bundle of an older version"),
     "no seal": (lambda folder: (folder / "manifest.sha256").unlink(), "no manifest.sha256"),
 }
 
@@ -93,45 +85,46 @@ def listing(name: str, size: int = 3) -> Callable[[dict[str, Any]], None]:
 MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "an absolute path": (listing("/etc/passwd"), "absolute path"),
     "a path above": (listing("../../etc/passwd"), "leads elsewhere"),
-    "a path within that leads out": (listing("indexes/../../x.entry"), "leads elsewhere"),
+    "a path within that leads out": (listing("indexes/../../x.safetensors"), "leads elsewhere"),
     "a drive": (listing("C:/x.json"), "absolute path"),
     "a home": (listing("~/x.json"), "absolute path"),
-    "an empty part": (listing("indexes//x.entry"), "leads elsewhere"),
+    "an empty part": (listing("indexes//x.safetensors"), "leads elsewhere"),
     "an empty name": (listing(""), "leads elsewhere"),
-    "a backslash": (listing("indexes\\x.entry"), "characters"),
-    "a zero byte": (listing("config.yaml\0.entry"), "characters"),
-    "right to left": (listing("indexes/\u202eyrtne.entry"), "characters"),
-    "a terminal escape": (listing("indexes/\x1b[2J.entry"), "characters"),
-    "two cases": (listing("indexes/Dense.entry"), "where case does not count"),
+    "a backslash": (listing("indexes\\x.safetensors"), "characters"),
+    "a zero byte": (listing("config.json\0.json"), "characters"),
+    "right to left": (listing("indexes/\u202eyrtne.json"), "characters"),
+    "a terminal escape": (listing("indexes/\x1b[2J.json"), "characters"),
+    "two cases": (listing("indexes/Dense.safetensors"), "where case does not count"),
     "a file that is a folder": (
         lambda manifest: (listing("models/a/b.json")(manifest), listing("models/a/b.json/c.json")(manifest)),
         "a file and a folder",
     ),
     "the manifest itself": (listing("manifest.json"), "itself"),
     "ten gigabytes": (listing("documents.jsonl", 10 << 30), "at most"),
-    "less than nothing": (listing("golden.jsonl", -1), "no size"),
+    "less than nothing": (listing("golden.jsonl", -1), "greater than or equal to 0"),
     "a size without end": (listing("golden.jsonl", 10**18), "at most"),
-    "a size that is true": (listing("golden.jsonl", True), "is True"),
-    "no sha256": (lambda manifest: manifest["files"]["config.yaml"].update(sha256="abc"), "no sha256"),
+    "a size that is true": (listing("golden.jsonl", True), "valid integer"),
+    "no sha256": (lambda manifest: manifest["files"]["config.json"].update(sha256="abc"), "should match pattern"),
     "a file that is not there": (listing("golden.jsonl"), "missing"),
-    "another format": (lambda manifest: manifest.update(format=2), "this version reads 1"),
-    "no format": (lambda manifest: manifest.pop("format"), "this version reads 1"),
-    "a field of nobody": (lambda manifest: manifest.update(run="rm -rf /"), "not known"),
-    "a missing field": (lambda manifest: manifest.pop("corpus"), "missing"),
-    "a name that is a list": (lambda manifest: manifest.update(name=["x"]), "text"),
+    "an older format": (lambda manifest: manifest.update(format=1), "this version reads 2"),
+    "no format": (lambda manifest: manifest.pop("format"), "this version reads 2"),
+    "an unknown field": (lambda manifest: manifest.update(run="rm -rf /"), "Unexpected keyword"),
+    "a missing field": (lambda manifest: manifest.pop("corpus"), "Field required"),
+    "a name that is a list": (lambda manifest: manifest.update(name=["x"]), "valid string"),
     "half a character in its name": (lambda manifest: manifest.update(name="a\ud800"), "printable"),
     "two lines in its name": (lambda manifest: manifest.update(name="a\r\nX: b"), "printable"),
-    "a name that is turned around": (lambda manifest: manifest.update(trial="\u202etxt.exe"), "printable"),
+    "a name that changes the direction": (lambda manifest: manifest.update(trial="\u202etxt.exe"), "printable"),
     "a name without end": (lambda manifest: manifest.update(trial="x" * 20_000), "printable"),
-    "an experiment elsewhere": (lambda manifest: manifest.update(experiment="../../their/gate"), "leads elsewhere"),
-    "an experiment that is a file": (lambda manifest: manifest.update(experiment="/tmp/gate"), "leads elsewhere"),
+    "an experiment elsewhere": (lambda manifest: manifest.update(experiment="../../their/gate"), "a path"),
+    "an experiment that is a file": (lambda manifest: manifest.update(experiment="/tmp/gate"), "a path"),
     "weights that are no text": (
         lambda manifest: manifest["models"].append(
             {"role": "embedder", "name": "x", "fingerprint": "x", "weights": {"model.safetensors": 7}}
         ),
-        "a mapping is needed",
+        "valid string",
     ),
-    "files that are a list": (lambda manifest: manifest.update(files=[]), "does not list"),
+    "20,000 files": (lambda manifest: [listing(f"models/m/{n}.json")(manifest) for n in range(20_000)], "10000 items"),
+    "files that are a list": (lambda manifest: manifest.update(files=[]), "valid dictionary"),
     "other documents": (lambda manifest: manifest.update(corpus="0" * 64), "has the digest"),
     "a model of nothing": (
         lambda manifest: manifest["models"].append({"role": "judge", "name": "x", "fingerprint": "x"}),
@@ -161,22 +154,21 @@ def test_a_hostile_manifest_is_refused(base: Path, tmp_path: Path, name: str) ->
     ("data", "words"),
     [
         (b'{"format": 1, "format": 1}', "twice"),
-        (b'{"format": NaN}', "no number of JSON"),
+        (b'{"format": NaN}', "not a JSON number"),
         (b'{"format": 1e999}', "too large"),
-        (b'{"format": ' + b"9" * 9999 + b"}", "no JSON"),
+        (b'{"format": ' + b"9" * 9999 + b"}", "not valid JSON"),
         (b"[" * 100_000, "nests too deep"),
         (b'{"a": ' * 100_000, "nests too deep"),
-        (b"[]", "this version reads 1"),
-        (b'{"format": 1, "models": [], "files": {%s}}' % b",".join(b'"%d": 1' % one for one in range(20_000)), "20,000 files"),
-        (b"{%s}" % b",".join(b'"%d": 1, "%d": 1' % (one, one) for one in range(200_000)), "twice"),
-        (b"null", "this version reads 1"),
-        (b"", "no JSON"),
-        (b"\xff\xfe{}", "no JSON"),
-        (b'"\\ud800"', "this version reads 1"),
+        (b"[]", "this version reads 2"),
+        (b"{%s}" % b",".join(b'"%d": 1, "%d": 1' % (number, number) for number in range(200_000)), "twice"),
+        (b"null", "this version reads 2"),
+        (b"", "not valid JSON"),
+        (b"\xff\xfe{}", "not valid JSON"),
+        (b'"\\ud800"', "this version reads 2"),
         (b" " * (17 << 20), "at most"),
     ],
 )
-def test_a_manifest_that_is_none_is_refused(base: Path, tmp_path: Path, data: bytes, words: str) -> None:
+def test_an_invalid_manifest_is_refused(base: Path, tmp_path: Path, data: bytes, words: str) -> None:
     made = forged(base, tmp_path / "b", lambda folder: with_manifest(folder, data), seal_again=False)
     assert words in str(refusal(made))
 
@@ -190,19 +182,22 @@ RECORDS: Cases = {
     "half a line": (appended("documents.jsonl", '{"doc_id"'), "ends within a line"),
     "a document twice": (line(doc_id="winter.md"), "twice, or out of order"),
     "out of order": (line(doc_id="a"), "twice, or out of order"),
-    "a field of nobody": (line(path="/etc/passwd"), "no document"),
-    "a text that is none": (line(text=3), "a text that is none"),
-    "half a character": (appended("documents.jsonl", '{"doc_id": "z", "text": "\\ud800", "metadata": {}}\n'), "none"),
+    "an unknown field": (line(path="/etc/passwd"), "not a document"),
+    "a number as text": (line(text=3), "not valid Unicode"),
+    "half a character": (
+        appended("documents.jsonl", '{"doc_id": "z", "text": "\\ud800", "metadata": {}}\n'),
+        "not valid Unicode",
+    ),
     "metadata that nest": (line(metadata={"a": {"b": 1}}), "metadata"),
     "metadata not a number": (appended("documents.jsonl", '{"doc_id": "z", "text": "", "metadata": {"a": NaN}}\n'), "NaN"),
     "a doc_id with an escape": (line(doc_id="z\x1b[2J"), "printable"),
-    "a doc_id that turns the line around": (line(doc_id="z\u202egnp.exe"), "printable"),
+    "a doc_id that changes the direction": (line(doc_id="z\u202egnp.exe"), "printable"),
     "a doc_id without end": (line(doc_id="z" * 5000), "printable"),
     "another document": (line(), "has the digest"),
     "deep JSON": (appended("documents.jsonl", "[" * 100_000 + "\n"), "nests too deep"),
-    "zeros": (written("documents.jsonl", bytes(1 << 20) + b"\n"), "no JSON"),
-    "golden questions that are none": (written("golden.jsonl", '{"a": Infinity}\n'), "no number of JSON"),
-    "scores that are none": (written("scores.json", "{,}"), "no JSON"),
+    "zeros": (written("documents.jsonl", bytes(1 << 20) + b"\n"), "not valid JSON"),
+    "infinite golden questions": (written("golden.jsonl", '{"a": Infinity}\n'), "not a JSON number"),
+    "invalid scores": (written("scores.json", "{,}"), "not valid JSON"),
     "a deep card": (written("cards/x.json", "[" * 100_000), "nests too deep"),
 }
 
@@ -213,32 +208,24 @@ def test_hostile_records_are_refused(base: Path, tmp_path: Path, name: str) -> N
     assert words in str(refusal(forged(base, tmp_path / "b", change)))
 
 
-def test_a_bundle_of_too_many_files_is_refused(base: Path) -> None:
-    assert "holds more than 2 files" in str(refusal(base, limits=Limits(files=2)))
-    assert "a bundle has at most 1,000" in str(refusal(base, limits=Limits(total=1000)))
+@pytest.mark.parametrize(("name", "words"), [("MOST_FILES", "more than 2 files"), ("MOST_BYTES", "a bundle has at most 2")])
+def test_a_bundle_that_is_too_large_is_refused(base: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str) -> None:
+    monkeypatch.setattr(layout, name, 2)
+    assert words in str(refusal(base))
 
 
-@pytest.mark.parametrize(
-    "swap", [linked, linked_folder, lambda folder: (folder / "documents.jsonl").write_text("longer", "utf-8")]
-)
-def test_what_is_exchanged_while_it_is_read_is_noticed(
+def piped(folder: Path) -> None:
+    (folder / "documents.jsonl").unlink()
+    os.mkfifo(folder / "documents.jsonl")
+
+
+@pytest.mark.parametrize("swap", [linked("config.json"), linked("indexes"), written("documents.jsonl", "longer"), piped])
+def test_a_file_that_is_replaced_while_it_is_read_is_noticed(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swap: Callable[[Path], object]
 ) -> None:
+    """A pipe is not waited for."""
     made = forged(base, tmp_path / "b", lambda folder: None)
     check = files._check_listing
     monkeypatch.setattr(files, "_check_listing", lambda *given: (check(*given), swap(made)))
-    said = refusal(made)
-    assert "cannot be read" in said.what or "changes while it is read" in said.what
-
-
-def test_a_pipe_in_place_of_a_file_does_not_wait(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = forged(base, tmp_path / "b", lambda folder: None)
-    check = files._check_listing
-
-    def swapping(*given: Any) -> None:
-        check(*given)
-        (made / "documents.jsonl").unlink()
-        os.mkfifo(made / "documents.jsonl")
-
-    monkeypatch.setattr(files, "_check_listing", swapping)
-    assert "changes while it is read" in refusal(made).what
+    error = refusal(made)
+    assert "cannot be read" in error.what or "changes while it is read" in error.what

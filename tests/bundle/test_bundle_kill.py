@@ -1,6 +1,7 @@
-"""Whatever kills an export, on its way or at its last step: a bundle is there whole, or not at all."""
+"""A bundle exists completely or not at all, even if the export is killed or the disk is full."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -8,99 +9,84 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.swept_trial import sweep
+from support.swept_trial import swept
 
 from rag.bundle import atomic
 from rag.bundle.archive import pack
 from rag.bundle.atomic import appearing
-from rag.bundle.open_bundle import open_bundle
+from rag.bundle.open_bundle import read
 from rag.bundle.seal import content_of, export, packed, written
 from rag.bundle.source_trial import measured, resolve_trial
 from rag.core.errors import StoreError
 
-MOMENTS, STEPS = 50, 40
-
 NURSERY = """
-# Exports again and again, each time in a child of its own that is killed: at a random moment, or before its n-th step.
-import os, random, signal, sys, time
+# Writes a bundle and its archive in child processes; each is killed before another one of its steps.
+import json, os, signal, sys
 from pathlib import Path
 from rag.bundle.archive import pack
-from rag.bundle.source_trial import measured, named
+from rag.bundle.source_trial import measured, resolve_trial
 from rag.bundle.seal import content_of, written
 
-what, out, moments, steps = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-content = content_of(measured(named(what)[1], what))
+out = Path(sys.argv[1])
+content = content_of(measured(resolve_trial("small")[1], "small"))
+EVENTS = ("open", "os.rename", "os.mkdir", "os.listdir", "os.scandir", "shutil.copyfile")
 
-def work(name, before):
-    before()
+def work(name):
     sealed = written(content, out / name)
     pack(sealed.path, out / f"{name}.tar.zst")
 
-def child(name, before=lambda: None, wait=None):
+def child(name, last=0):
     number = os.fork()
     if number == 0:
-        work(name, before)
+        steps = []
+        def hook(event, arguments):
+            if event in EVENTS:
+                steps.append(event)
+                if len(steps) == last:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(hook)
+        work(name)
+        text = json.dumps(steps)
+        (out.parent / "steps.json").write_text(text)
         os._exit(0)
-    if wait is not None:
-        time.sleep(wait)
-        os.kill(number, signal.SIGKILL)
-    return os.waitpid(number, 0)[1]
+    assert os.WIFSIGNALED(os.waitpid(number, 0)[1]) == bool(last)
 
-FILES = ("open", "os.rename", "os.mkdir", "os.listdir", "os.scandir", "shutil.copyfile")
-def counting(most, seen):
-    def hook(event, arguments):
-        if event in FILES:
-            seen.append(event)
-            if len(seen) == most:
-                os.kill(os.getpid(), signal.SIGKILL)
-    return lambda: sys.addaudithook(hook)
-
-assert child("whole") == 0
-began = time.perf_counter()
-assert child("again") == 0
-took = time.perf_counter() - began
-chance = random.Random(5)
-for number in range(moments):
-    child(f"moment-{number}", wait=chance.uniform(0, took))
-print(sum(child(f"step-{number}", counting(number + 1, [])) != 0 for number in range(steps)))
+work("first")  # imports what the children need
+child("whole")
+events = json.loads((out.parent / "steps.json").read_text())
+renames = [step for step, event in enumerate(events, 1) if event == "os.rename"]
+for step in sorted({*range(1, len(events) + 1, 3), *renames}):
+    child(f"step-{step}", step)
 """
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sweep(tmp_path_factory.mktemp("swept"), "  k: k=2")
+    return swept(tmp_path_factory.mktemp("swept"), "  k: k=2")
 
 
-@pytest.fixture
-def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
-
-
-def test_no_kill_leaves_half_a_bundle(place: Path, tmp_path: Path) -> None:
+def test_a_kill_at_any_step_leaves_a_whole_bundle_or_none(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    arguments = [sys.executable, "-c", NURSERY, "small", str(out), str(MOMENTS), str(STEPS)]
-    done = subprocess.run(arguments, cwd=place, capture_output=True, text=True, timeout=300, check=False)
+    command = [sys.executable, "-c", NURSERY, str(out)]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == STEPS
-    whole = open_bundle(out / "whole")
-    names = [
-        "whole",
-        "again",
-        *(f"moment-{number}" for number in range(MOMENTS)),
-        *(f"step-{number}" for number in range(STEPS)),
-    ]
-    there = [path for name in names for path in (out / name, out / f"{name}.tar.zst") if path.exists()]
-    for path in there:
-        assert open_bundle(path).digest == whole.digest, path
-    # Killed on their way, most were not there yet; what they left behind says so by its name.
-    assert len(there) < 2 * len(names)
-    rest = {path.name for path in out.iterdir()} - {path.name for path in there}
-    assert all(name.startswith(".") and name.endswith(".part") for name in rest)
-    assert {".tar.zst." in name for name in rest} == {False, True}
+    events = json.loads((tmp_path / "steps.json").read_text("utf-8"))
+    folder_step, archive_step = (step for step, event in enumerate(events, 1) if event == "os.rename")
+    steps = sorted({*range(1, len(events) + 1, 3), folder_step, archive_step})
+    digest = read(out / "whole").digest
+    for step in steps:
+        folder, archive = out / f"step-{step}", out / f"step-{step}.tar.zst"
+        assert (folder.exists(), archive.exists()) == (step > folder_step, step > archive_step)
+        assert {read(path).digest for path in (folder, archive) if path.exists()} <= {digest}, step
+    rest = [path.name for path in out.iterdir() if path.name.startswith(".")]
+    assert all(name.endswith(".part") for name in rest)
+    for step, name in ((folder_step, f".step-{folder_step}."), (archive_step, f".step-{archive_step}.tar.zst.")):
+        assert any(left.startswith(name) for left in rest), step
 
 
-def test_what_the_dead_left_behind_is_cleared_by_the_next(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leftovers_of_dead_writers_of_a_bundle_are_removed(
+    there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     host = atomic.socket.gethostname().replace(".", "-")
@@ -113,13 +99,13 @@ def test_what_the_dead_left_behind_is_cleared_by_the_next(there: Path, tmp_path:
     }
     for name in names:
         (tmp_path / name).mkdir()
-        (tmp_path / name / "config.yaml").write_text("half", "utf-8")
+        (tmp_path / name / "config.json").write_text("half", "utf-8")
     packed(export("small", tmp_path / "b"))
     assert {name: (tmp_path / name).exists() for name in names} == names
 
 
 class Full:
-    """A disk that is full from the n-th file on."""
+    """A disk that is full after `after` files."""
 
     def __init__(self, after: int) -> None:
         self.left = after
@@ -131,7 +117,7 @@ class Full:
 
 
 @pytest.mark.parametrize("after", [0, 1, 5])
-def test_a_full_disk_leaves_nothing_and_is_told(
+def test_a_full_disk_is_reported_and_leaves_nothing(
     there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     content = content_of(measured(*reversed(resolve_trial("small"))))
@@ -143,13 +129,13 @@ def test_a_full_disk_leaves_nothing_and_is_told(
     assert written(content, tmp_path / "out" / "b").written
 
 
-def test_a_folder_that_cannot_be_written_is_told(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_that_cannot_be_written_is_reported(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(StoreError, match="--to PATH"):
         export("small", tmp_path / "file" / "b")
 
 
-def test_who_comes_second_does_not_overwrite(tmp_path: Path) -> None:
+def test_of_two_writers_the_second_does_not_overwrite(tmp_path: Path) -> None:
     def fill(place: Path, text: str) -> None:
         place.mkdir()
         (place / "file").write_text(text, "utf-8")
@@ -160,13 +146,13 @@ def test_who_comes_second_does_not_overwrite(tmp_path: Path) -> None:
             with appearing(tmp_path / "b") as second:
                 fill(second, "second")
 
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         both()
     assert (tmp_path / "b" / "file").read_text("utf-8") == "second"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b"]
 
 
-def test_an_error_within_leaves_nothing(tmp_path: Path) -> None:
+def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
     def stopped() -> None:
         with appearing(tmp_path / "deep" / "b") as place:
             place.mkdir()
@@ -178,7 +164,7 @@ def test_an_error_within_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "deep").iterdir()) == []
 
 
-def test_the_archive_comes_whole_too(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_was_not_renamed_is_removed(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sealed = export("small", tmp_path / "b")
 
     def dies(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Models of bundles: inside, given by whoever opens it, or on the hub; compared before anything loads them."""
+"""Models of bundles: inside, given by the caller, or on the hub; compared before anything loads them."""
 
 import json
 import os
@@ -24,7 +24,7 @@ MODULES = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.mo
 
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
-    """A folder that looks like a model; nobody loads it."""
+    """A folder that looks like a model; it is never loaded."""
     folder = tmp_path / "weights"
     (folder / "1_Pooling").mkdir(parents=True)
     (folder / "model.safetensors").write_bytes(b"weights")
@@ -55,7 +55,7 @@ def test_a_model_inside_is_a_copy_that_stays_as_long_as_the_bundle(
     pack(with_model(base, tmp_path / "b", weights, inside=True), tmp_path / "b.tar.zst")
     opened = open_bundle(tmp_path / form)
     folder = Path(opened.pipeline.reranker.model)  # type: ignore[attr-defined]
-    # Whoever may write to the bundle changes nothing that a library still has to read.
+    # A change of the bundle does not change the files that a library reads later.
     (tmp_path / "b/models/reranker/model.safetensors").write_bytes(b"Weights")
     assert (folder / "model.safetensors").read_bytes() == b"weights"
     assert (folder / "1_Pooling/config.json").read_text("utf-8") == "{}"
@@ -83,13 +83,13 @@ def test_a_model_that_is_exchanged_after_it_was_verified_is_not_read(
     assert (folder / "config.json").read_text("utf-8") == '{"model_type": "bert"}'
 
 
-def test_no_room_for_a_model_is_told(base: Path, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_room_for_a_model_is_reported(base: Path, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = with_model(base, tmp_path / "b", weights, inside=True)
     room = tmp_path / "room"
     room.mkdir()
-    # Whatever cannot be written there: root may write to any folder.
+    # A file in place of the folder, because root may write to any folder.
     (room / "models").write_text("", "utf-8")
-    monkeypatch.setattr(files, "private", lambda manifest: SimpleNamespace(name=str(room)))
+    monkeypatch.setattr(files, "TemporaryDirectory", lambda prefix: SimpleNamespace(name=str(room)))
     with pytest.raises(StoreError, match="TMPDIR"):
         open_bundle(made)
 
@@ -101,17 +101,12 @@ def test_a_model_that_is_named_must_be_given(base: Path, tmp_path: Path, weights
     assert Path(opened.pipeline.reranker.model) == weights  # type: ignore[attr-defined]
 
 
-def test_another_model_is_refused(base: Path, tmp_path: Path, weights: Path) -> None:
-    made = with_model(base, tmp_path / "b", weights, inside=False)
-    (weights / "model.safetensors").write_bytes(b"Weights")
-    said = refusal(made, models={"reranker": weights})
-    assert "has the fingerprint sha256:" in said.what
-    assert "reranker" in said.where
-
-
-def test_a_model_inside_that_is_another_is_refused(base: Path, tmp_path: Path, weights: Path) -> None:
-    made = with_model(base, tmp_path / "b", weights, inside=True, fingerprint="sha256:" + "0" * 64)
-    assert "has the fingerprint" in refusal(made).what
+@pytest.mark.parametrize("inside", [True, False])
+def test_another_model_is_refused(base: Path, tmp_path: Path, weights: Path, inside: bool) -> None:
+    made = with_model(base, tmp_path / "b", weights, inside, fingerprint="sha256:" + "0" * 64)
+    error = refusal(made, models={} if inside else {"reranker": weights})
+    assert "has the fingerprint sha256:" in error.what
+    assert "reranker" in error.where
 
 
 def test_a_folder_of_the_same_name_here_is_not_taken_for_the_hub(
@@ -128,7 +123,7 @@ def test_a_model_on_the_hub_is_known_by_its_revision(base: Path, tmp_path: Path)
     listed = {"role": "embedder", "name": "owner/name", "fingerprint": f"owner/name@{'0' * 40}", "revision": "0" * 40}
     opened = open_bundle(resealed(made, lambda manifest: manifest.update(models=[listed])))
     assert opened.manifest.models[0].name == "owner/name"
-    with pytest.raises(ConfigError, match="no model folder"):
+    with pytest.raises(ConfigError, match="not the role of a model folder"):
         open_bundle(made, models={"embedder": tmp_path})
     listed["fingerprint"] = f"owner/name@{'1' * 40}"
     assert "has the fingerprint" in refusal(resealed(made, lambda manifest: manifest.update(models=[listed]))).what
@@ -144,10 +139,10 @@ def test_a_model_on_the_hub_is_known_by_its_revision(base: Path, tmp_path: Path)
         ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["x.Y", None]}}, "code of its own"),
         ("1_Pooling/config.json", {"deep": [{"custom_pipelines": {"x": 1}}]}, "code of its own"),
         ("adapter_config.json", {"base_model_name_or_path": "stranger/model"}, "changes another model"),
-        ("modeling.py", "", "no file of a bundle"),
-        ("pytorch_model.bin", "", "no file of a bundle"),
-        ("model.onnx", "", "no file of a bundle"),
-        ("../../x.json", "", "no file of a bundle"),
+        ("modeling.py", "", "not a file of a bundle"),
+        ("pytorch_model.bin", "", "not a file of a bundle"),
+        ("model.onnx", "", "not a file of a bundle"),
+        ("../../x.json", "", "not a file of a bundle"),
     ],
 )
 def test_a_model_that_brings_code_is_refused(

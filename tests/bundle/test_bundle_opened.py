@@ -1,5 +1,6 @@
+"""Bundles that open: they answer as what was sealed, and send questions only to trusted servers."""
+
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support import forged_bundles
-from support.forged_bundles import refusal, resealed
+from support.forged_bundles import refusal
 from support.small_set import write_golden
 
-from rag.bundle import layout, seal
+from rag.bundle import seal
 from rag.bundle.archive import pack
 from rag.bundle.manifest import digest_of
 from rag.bundle.open_bundle import open_bundle
@@ -21,7 +22,7 @@ from rag.execution.sweep.open_config import config_of, open_config
 QUESTIONS = [Query(str(number), text) for number, text in enumerate(("When does the ferry leave?", "bus", "zebra", ""))]
 
 
-def test_what_is_opened_answers_as_what_was_sealed(here: Path, golden: Path) -> None:
+def test_a_bundle_answers_as_its_config(here: Path, golden: Path) -> None:
     overrides = ["dataset=native", f"dataset.path={golden}", "embedder=hashing", "chunker=fixed", "chunker.size=60"]
     seal.seal(config_of(overrides), here / "bundle")
     opened = open_bundle(here / "bundle")
@@ -32,11 +33,11 @@ def test_what_is_opened_answers_as_what_was_sealed(here: Path, golden: Path) -> 
     assert opened.digest == digest_of(here / "bundle")
 
 
-def test_a_folder_of_bundles_says_which_there_are(base: Path, tmp_path: Path) -> None:
+def test_a_folder_of_bundles_is_refused_with_their_names(base: Path, tmp_path: Path) -> None:
     shutil.copytree(base, tmp_path / "all" / "one")
-    said = refusal(tmp_path / "all")
-    assert said.what == "is no bundle, but holds some"
-    assert said.remedy == f"name one of them: {tmp_path / 'all' / 'one'}"
+    error = refusal(tmp_path / "all")
+    assert error.what == "is not a bundle, but holds some"
+    assert error.remedy == f"name one of them: {tmp_path / 'all' / 'one'}"
 
 
 def test_an_archive_answers_as_its_folder(base: Path, tmp_path: Path) -> None:
@@ -48,65 +49,46 @@ def test_an_archive_answers_as_its_folder(base: Path, tmp_path: Path) -> None:
         assert np.array_equal(left.selected.positions, right.selected.positions)
 
 
-def test_it_holds_what_it_was_verified_with(base: Path) -> None:
+def test_an_opened_bundle_holds_its_verified_files(base: Path) -> None:
     opened = open_bundle(base)
-    assert opened.read("config.yaml") == (base / "config.yaml").read_bytes()
+    assert opened.read("config.json") == (base / "config.json").read_bytes()
     assert opened.read("golden.jsonl") == b""
     assert json.loads(opened.read("manifest.json"))["corpus"] == opened.manifest.corpus
     assert opened.name == f"bundle-{opened.digest[:12]}"
 
 
-def test_nothing_is_read_from_the_folder_afterwards(base: Path, tmp_path: Path) -> None:
+def test_a_link_is_followed_and_the_folder_is_not_read_later(base: Path, tmp_path: Path) -> None:
     shutil.copytree(base, tmp_path / "gone")
-    opened = open_bundle(tmp_path / "gone")
+    (tmp_path / "current").symlink_to(tmp_path / "gone")
+    opened = open_bundle(tmp_path / "current")
+    assert opened.digest == digest_of(base)
     shutil.rmtree(tmp_path / "gone")
     assert opened.pipeline.traces(QUESTIONS[:1])[0].selected.row(0)
-    assert opened.read("prompt.yaml")
+    assert opened.read("config.json")
 
 
-def test_a_link_to_a_bundle_is_followed(base: Path, tmp_path: Path) -> None:
-    (tmp_path / "current").symlink_to(base)
-    assert open_bundle(tmp_path / "current").digest == digest_of(base)
-
-
-def test_every_index_that_there_is_opens(here: Path, golden: Path) -> None:
+def test_every_kind_of_index_opens(here: Path, golden: Path) -> None:
     given = ["chunker=fixed", "chunker.size=60", "index=[bm25,bm25s,dense,faiss_hnsw,faiss_ivf]"]
     opened = open_bundle(forged_bundles.sealed(here / "bundle", golden, *given))
     assert len(opened.pipeline.traces(QUESTIONS[:1])[0].indexes) == 5
 
 
-def test_the_keys_of_a_config_are_those_that_are_sealed() -> None:
-    assert set(seal.KEPT) == set(layout.KEPT)
-
-
 @pytest.mark.parametrize(
-    ("path", "words"), [("nowhere", "not there"), ("empty", "no manifest.json"), ("file.tar.zst", "no bundle")]
+    ("path", "words"), [("nowhere", "is not there"), ("empty", "no manifest.json"), ("file.tar.zst", "not a bundle")]
 )
-def test_what_is_no_bundle_is_said_to_be_none(tmp_path: Path, path: str, words: str) -> None:
+def test_other_paths_are_refused(tmp_path: Path, path: str, words: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file.tar.zst").write_bytes(b"")
     assert words in refusal(tmp_path / path).what
 
 
-def test_a_model_that_nobody_knows_is_not_given(base: Path, tmp_path: Path) -> None:
+def test_a_model_for_an_unknown_role_is_refused(base: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--model reranker"):
         open_bundle(base, models={"reranker": tmp_path})
 
 
-def test_files_that_may_not_be_read_are_told(base: Path, tmp_path: Path) -> None:
-    if os.geteuid() == 0:
-        # Nothing is closed to root, but a folder that is no folder any more is.
-        shutil.copytree(base, tmp_path / "b")
-        (tmp_path / "b" / "indexes").rename(tmp_path / "b" / "odd")
-        assert "no file of a bundle" in refusal(tmp_path / "b").what
-        return
-    shutil.copytree(base, tmp_path / "b")
-    (tmp_path / "b" / "config.yaml").chmod(0)
-    assert "permissions" in refusal(tmp_path / "b").remedy
-
-
 class TestServers:
-    """Where a generator of a bundle may send what."""
+    """Which servers a generator of a bundle may send questions and keys to."""
 
     def bundle(self, base: Path, target: Path, **values: object) -> Path:
         given = {"target": "rag.components.generators.openai.OpenAiGenerator", "model": "m", **values}
@@ -131,9 +113,9 @@ class TestServers:
 
     def test_a_host_is_trusted_when_it_is_named(self, base: Path, tmp_path: Path) -> None:
         made = self.bundle(base, tmp_path / "b", base_url="https://llm.example:8443/v1", api_key_env="OPENAI_API_KEY")
-        said = refusal(made)
-        assert "questions, passages and OPENAI_API_KEY to llm.example:8443" in said.what
-        assert "--trust-host llm.example" in said.remedy
+        error = refusal(made)
+        assert "questions, passages and OPENAI_API_KEY to llm.example:8443" in error.what
+        assert "--trust-host llm.example" in error.remedy
         for hosts in (("llm.example",), ("llm.example:8443",), ("other", "llm.example=OPENAI_API_KEY")):
             assert open_bundle(made, hosts=hosts).digest
         for hosts in (("llm",), ("example",), ("llm.example:443",), ("llm.example=GROQ_API_KEY",)):
@@ -144,7 +126,7 @@ class TestServers:
         assert "--trust-host llm.example=CORP_KEY" in refusal(made, hosts=("llm.example",)).remedy
         assert open_bundle(made, hosts=("llm.example=CORP_KEY",)).digest
 
-    def test_the_environment_of_whoever_opens_it_may_name_a_server(
+    def test_the_environment_may_name_the_server_of_a_preset(
         self, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         made = self.bundle(base, tmp_path / "b", base_url="https://gateway.example/v1", api_key_env="OPENAI_API_KEY")
@@ -170,12 +152,12 @@ class Writer:
 
 
 def selecting(target: str, **values: Any) -> forged_bundles.Change:
-    """Make a component of a plugin the one selector."""
+    """Make a class of a plug-in the only selector."""
     return forged_bundles.config(lambda known: known.update(selector={"fewer": {"_target_": target, **values}}))
 
 
 class TestPlugins:
-    """Classes of others are components where their package is trusted, and fit their role before they are built."""
+    """Classes of a trusted package are components, and must fit their role before they are built."""
 
     @pytest.fixture(autouse=True)
     def installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,46 +175,37 @@ class TestPlugins:
     @pytest.mark.parametrize(
         ("values", "words"),
         [
-            ({"target": "fewer.Writer"}, "does not do what selector does"),
+            ({"target": "fewer.Writer"}, "lacks the methods of selector"),
             ({"target": "fewer.Path"}, "not a class of a trusted package"),
             ({"target": "fewer.Fewer", "count": "many"}, "a whole number is needed"),
-            ({"target": "fewer.Fewer", "cache": "/etc"}, "matter of the machine"),
-            ({"target": "fewer.Fewer", "count": {"_target_": "fewer.Writer"}}, "does not do what a component does"),
+            ({"target": "fewer.Fewer", "cache": "/etc"}, "set by the machine"),
+            ({"target": "fewer.Fewer", "count": {"_target_": "fewer.Writer"}}, "lacks the methods of a component"),
         ],
     )
-    def test_nothing_else_of_it_is_built(self, base: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
+    def test_nothing_else_of_the_package_is_built(self, base: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
         made = forged_bundles.forged(base, tmp_path / "b", selecting(**values))
         assert words in str(refusal(made, packages=("fewer",)))
         assert not (tmp_path / "canary").exists()
 
 
-def test_a_conf_folder_that_lies_beside_a_bundle_trusts_nobody(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_conf_folder_next_to_a_bundle_does_not_add_trust(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    given = {
-        "target": "rag.components.generators.openai.OpenAiGenerator",
-        "model": "m",
-        "base_url": "https://stranger.example/v1",
-    }
-    made = forged_bundles.forged(base, tmp_path / "b", forged_bundles.node("generator", **given))
+    given = {"model": "m", "base_url": "https://stranger.example/v1", "api_key_env": "OPENAI_API_KEY"}
+    target = "rag.components.generators.openai.OpenAiGenerator"
+    made = forged_bundles.forged(base, tmp_path / "b", forged_bundles.node("generator", target=target, **given))
     (tmp_path / "conf" / "generator").mkdir(parents=True)
-    preset = "_target_: rag.components.generators.openai.OpenAiGenerator\nbase_url: https://stranger.example/v1\n"
-    preset += "api_key_env: OPENAI_API_KEY\n"
+    preset = "".join(f"{name}: {value}\n" for name, value in {"_target_": target, **given}.items())
     (tmp_path / "conf" / "generator" / "ours.yaml").write_text(preset, "utf-8")
     assert "stranger.example" in refusal(made).what
 
 
-@pytest.mark.parametrize("name", ["a\u00a0b.md", "資料\u3000一.md", "👩\u200d🔬.md", "Überblick (neu).md"])
-def test_documents_may_be_named_in_any_language(here: Path, name: str) -> None:
+def test_documents_may_be_named_in_any_language(here: Path) -> None:
     golden = write_golden(here / "golden")
-    (golden / "documents" / "winter.md").rename(golden / "documents" / name)
-    lines = (golden / "questions.jsonl").read_text("utf-8").splitlines(keepends=True)
-    (golden / "questions.jsonl").write_text("".join(line for line in lines if "winter.md" not in line), "utf-8")
+    names = ["a\u00a0b.md", "資料\u3000一.md", "👩\u200d🔬.md", "Überblick (neu).md"]
+    text = (golden / "questions.jsonl").read_text("utf-8")
+    for path, name in zip(sorted((golden / "documents").iterdir()), names, strict=True):
+        path.rename(path.with_name(name))
+        text = text.replace(path.name, name)
+    (golden / "questions.jsonl").write_text(text, "utf-8")
     opened = open_bundle(forged_bundles.sealed(here / "b", golden))
-    assert name in {document.doc_id for document in opened.pipeline.corpus.documents}
-
-
-def test_an_unchanged_bundle_that_is_sealed_again_opens(base: Path, tmp_path: Path) -> None:
-    shutil.copytree(base, tmp_path / "b")
-    assert open_bundle(resealed(tmp_path / "b"))
+    assert {document.doc_id for document in opened.pipeline.corpus.documents} == set(names)

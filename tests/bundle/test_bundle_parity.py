@@ -1,4 +1,4 @@
-"""A bundle answers as its trial was measured, here and over HTTP; where it does not, that is said."""
+"""A bundle answers as its trial was measured, here and over HTTP, and every difference is reported."""
 
 import json
 import re
@@ -13,19 +13,19 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-import yaml
-from support.command_line import verb
+from support.command_line import Verb
 from support.forged_bundles import resealed
 from support.scripted_server import answer, say, serving
 from support.servers import key_of, running
 from support.small_set import write_golden
-from support.swept_trial import sweep, trials
+from support.swept_trial import swept, trials
 
 from rag.bundle import golden_cases, remote_replay
-from rag.bundle import replay as parity
+from rag.bundle.differences import COMPARED, Replay
 from rag.bundle.golden_cases import Case
 from rag.bundle.open_bundle import Bundle, open_bundle
-from rag.bundle.replay import replay, replay_url, replayed, replayed_url
+from rag.bundle.remote_replay import replay_url
+from rag.bundle.replay import replay
 from rag.bundle.seal import export
 from rag.bundle.source_trial import measured
 from rag.bundle.trust import ROOMS
@@ -64,7 +64,7 @@ ELSEWHERE = {
     "queries": {"decompose", "human", "hyde", "multi_query", "rewrite"},
     "reranker": {"cross_encoder", "maxsim"},
 }
-"""Choices with a model of their own, which other tests stand in for, and those that answer golden questions alone."""
+"""Choices with a model of their own, which have other tests, and choices that answer golden questions only."""
 USUAL = {
     "chunker": "recursive",
     "prompt": "plain",
@@ -73,12 +73,12 @@ USUAL = {
     "memory": "none",
     "generator": "extractive",
 }
-"""What the pipelines have unless they say otherwise."""
+"""The choices of pipelines that name no other."""
 HISTORY = [{"role": "user", "text": "Is there a bus to Holm?"}, {"role": "assistant", "text": "Yes, it leaves at eight."}]
 
 
 def with_conversations(folder: Path) -> Path:
-    """The small golden set, and questions that stand in a conversation."""
+    """Write the small golden set, with a question that has a conversation before it."""
     golden = write_golden(folder / "golden")
     line = {"id": "q7", "text": "And what does a ticket for it cost?", "kind": "follow_up", "split": "tune", "history": HISTORY}
     line |= {"answers": ["four crowns"], "evidence": [{"any": [{"doc": "bus.md", "quote": "A ticket costs four crowns."}]}]}
@@ -91,13 +91,7 @@ def with_conversations(folder: Path) -> Path:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = with_conversations(tmp_path_factory.mktemp("swept"))
     axes = "  pipeline:\n" + "".join(f"    {name}: {choice}\n" for name, choice in PIPELINES.items())
-    return sweep(folder, axes.rstrip())
-
-
-@pytest.fixture
-def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
+    return swept(folder, axes.rstrip())
 
 
 def bundle_of(place: Path, name: str, target: Path) -> Bundle:
@@ -113,8 +107,8 @@ def bundle_of(place: Path, name: str, target: Path) -> Bundle:
 @pytest.mark.parametrize("name", PIPELINES)
 def test_every_pipeline_answers_as_it_was_measured(there: Path, tmp_path: Path, name: str) -> None:
     bundle = bundle_of(there, name, tmp_path / "b")
-    found = replayed(bundle)
-    assert found.mismatches == replay(bundle) == []
+    found = replay(bundle)
+    assert found.mismatches == []
     assert found.compared["passages"] == 7
     answers = 0 if name == "no generator" else 7
     assert (found.compared["prompt"], found.compared["contexts"], found.compared["answer"]) == (answers,) * 3
@@ -127,13 +121,13 @@ def test_questions_that_a_check_declines_are_repeated_too(there: Path, tmp_path:
 
 
 @pytest.mark.parametrize("role", ROOMS)
-def test_no_choice_is_left_out(role: str) -> None:
-    told = re.findall(rf"\b{role}=\[?([\w,]+)", " ".join(PIPELINES.values()))
-    used = {name for names in told for name in names.split(",")} | {USUAL.get(role, "none")} | ELSEWHERE.get(role, set())
+def test_every_choice_is_in_a_pipeline(role: str) -> None:
+    named = re.findall(rf"\b{role}=\[?([\w,]+)", " ".join(PIPELINES.values()))
+    used = {name for names in named for name in names.split(",")} | {USUAL.get(role, "none")} | ELSEWHERE.get(role, set())
     assert used | {"none"} >= {path.stem for path in (shipped("conf") / role).glob("*.yaml")}
 
 
-def test_golden_questions_are_read_from_the_stages_and_nothing_is_asked(
+def test_golden_questions_are_read_from_the_stages_and_not_asked(
     there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def asked(*_: Any, **__: Any) -> None:
@@ -147,11 +141,11 @@ def test_golden_questions_are_read_from_the_stages_and_nothing_is_asked(
         (row,) = (row for row in trials(there) if row["choices"]["pipeline"] == "words alone")
         sealed = export(f"trial={row['trial']}", tmp_path / "b")
     assert sealed.queries == 7
-    assert replay(open_bundle(sealed.path)) == []
+    assert replay(open_bundle(sealed.path)).mismatches == []
 
 
-def test_what_was_stored_is_what_must_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = sweep(tmp_path, "  k: k=3")
+def test_a_bundle_must_repeat_the_stored_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = swept(tmp_path, "  k: k=3")
     monkeypatch.chdir(folder)
     (row,) = trials(folder)
     found = measured(row["trial"])
@@ -161,19 +155,19 @@ def test_what_was_stored_is_what_must_be_repeated(tmp_path: Path, monkeypatch: p
     positions = kept.arrays["positions"].copy()
     positions[0, :2] = positions[0, [1, 0]]
     found.runner.store.write(key, Entry({**kept.arrays, "positions": positions}, kept.meta))
-    mismatches = replay(open_bundle(export(f"trial={row['trial']}", tmp_path / "b").path))
+    mismatches = replay(open_bundle(export(f"trial={row['trial']}", tmp_path / "b").path)).mismatches
     assert (mismatches[0].query_id, mismatches[0].what) == ("q1", "passages")
-    assert {one.query_id for one in mismatches} == {"q1"}
+    assert {mismatch.query_id for mismatch in mismatches} == {"q1"}
     assert "q1: passage 1 was" in str(mismatches[0])
 
 
 def changed(path: Path, file: str, change: Callable[[Any], Any]) -> Bundle:
     """A bundle with one of its files changed, and sealed again."""
     place = path / file
-    if file.endswith(".yaml"):
-        content = yaml.safe_load(place.read_text("utf-8"))
+    if file.endswith(".json"):
+        content = json.loads(place.read_text("utf-8"))
         change(content)
-        place.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")
+        place.write_text(json.dumps(content), "utf-8")
     else:
         lines = [json.loads(line) for line in place.read_text("utf-8").splitlines()]
         change(lines)
@@ -184,86 +178,90 @@ def changed(path: Path, file: str, change: Callable[[Any], Any]) -> Bundle:
 @pytest.mark.parametrize(
     ("name", "file", "change", "kinds"),
     [
-        ("cells", "config.yaml", lambda config: config.update(k=1), {"passages", "prompt", "contexts", "answer"}),
+        ("cells", "config.json", lambda config: config.update(k=1), {"passages", "prompt", "contexts", "answer"}),
         (
             "a graph",
-            "config.yaml",
+            "config.json",
             lambda config: config["fusion"].update(weights=[0.0, 1.0]),
             {"passages"},
         ),
-        ("cells", "config.yaml", lambda config: config["generator"].update(sentences=1, share=1.0), {"answer"}),
-        ("carried over", "config.yaml", lambda config: config["memory"].update(turns=1), {"prompt"}),
-        ("cells", "prompt.yaml", lambda prompt: prompt.update(role="You are a pirate."), {"prompt"}),
+        ("cells", "config.json", lambda config: config["generator"].update(sentences=1, share=1.0), {"answer"}),
+        ("carried over", "config.json", lambda config: config["memory"].update(turns=1), {"prompt"}),
+        ("cells", "config.json", lambda config: config["prompt"].update(role="You are a pirate."), {"prompt"}),
         ("cells", "golden.jsonl", lambda lines: lines[0]["retrieved"].reverse(), {"passages"}),
         ("cells", "golden.jsonl", lambda lines: lines[0]["retrieved"].pop(), {"passages"}),
         ("cells", "golden.jsonl", lambda lines: lines[0].update(answer="Forty-two."), {"answer"}),
         ("cells", "golden.jsonl", lambda lines: lines[0]["contexts"].append("bus.md:0-9"), {"contexts"}),
-        ("cells", "golden.jsonl", lambda lines: lines[6]["history"].clear(), {"prompt"}),
+        ("cells", "golden.jsonl", lambda lines: lines[6]["query"]["history"].clear(), {"prompt"}),
     ],
 )
 def test_every_change_is_noticed(
     there: Path, tmp_path: Path, name: str, file: str, change: Callable[[Any], Any], kinds: set[str]
 ) -> None:
     bundle_of(there, name, tmp_path / "b")
-    found = replay(changed(tmp_path / "b", file, change))
-    assert kinds <= {one.what for one in found}
-    assert all(str(one) and one.to_json()["said"] == str(one) for one in found)
+    found = replay(changed(tmp_path / "b", file, change)).mismatches
+    assert kinds <= {mismatch.what for mismatch in found}
+    assert all(str(mismatch) and mismatch.to_json()["said"] == str(mismatch) for mismatch in found)
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", '"text"', '{"query_id": 7}', "7"])
-def test_golden_questions_that_are_none_are_refused(there: Path, tmp_path: Path, line: str) -> None:
-    bundle_of(there, "words alone", tmp_path / "b")
-    (tmp_path / "b" / "golden.jsonl").write_text(line + "\n", "utf-8")
-    with pytest.raises(DataError):
-        replay(open_bundle(resealed(tmp_path / "b")))
-
-
-def test_what_nobody_recorded_is_asked_of_the_pipeline(there: Path, tmp_path: Path) -> None:
+def test_recorded_texts_replace_those_of_the_pipeline(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "carried over", tmp_path / "b")
     cases = golden_cases.cases_of(bundle)
     turns = tuple(Turn("user", f"{number}?") for number in range(3))
     odd = [replace(cases[0], sought=Sought("dogs", ("dogs",)), recalled=Recalled(turns, "")), *cases[1:]]
-    found = replay(replace(bundle, files={**bundle.files, "golden.jsonl": golden_cases.lines_of(odd)}))
-    assert {one.query_id for one in found} == {"q1"}
+    found = replay(with_lines(bundle, golden_cases.golden_bytes(odd))).mismatches
+    assert {mismatch.query_id for mismatch in found} == {"q1"}
 
 
-ODD = [
-    {"history": [{"role": "system", "text": "Hi."}]},
-    {"retrieved": "ferry.md:0-9"},
-    {"history": 7},
-    {"contexts": {}},
-    {"sought": []},
-]
+def with_lines(bundle: Bundle, data: bytes) -> Bundle:
+    """The bundle with another golden.jsonl."""
+    return replace(bundle, files={**bundle.files, "golden.jsonl": data})
 
 
-@pytest.mark.parametrize("odd", [*ODD, {"sought": {"question": "x", "texts": None}}, {"recalled": {"turns": [{}]}}])
-def test_golden_questions_of_other_kinds_are_refused(there: Path, tmp_path: Path, odd: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {}, [], "text", 7, {"query": {"query_id": 7, "text": ""}},
+        *(
+            {"query": {"query_id": "q", "text": "x", **query}, "retrieved": [], **rest}
+            for query, rest in (
+                ({"history": [{"role": "system", "text": "Hi."}]}, {}),
+                ({"history": 7}, {}),
+                ({}, {"retrieved": "ferry.md:0-9"}),
+                ({}, {"contexts": {}}),
+                ({}, {"sought": []}),
+                ({}, {"sought": {"question": "x", "texts": None}}),
+                ({}, {"recalled": {"turns": [{}]}}),
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_invalid_golden_questions_are_refused(there: Path, tmp_path: Path, odd: Any) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
-    line = json.loads(bundle.read("golden.jsonl").splitlines()[0]) | odd
-    with pytest.raises(DataError, match="no golden questions"):
-        replay(replace(bundle, files={**bundle.files, "golden.jsonl": json.dumps(line).encode()}))
+    with pytest.raises(DataError, match="does not hold golden questions"):
+        replay(with_lines(bundle, json.dumps(odd).encode() + b"\n"))
 
 
-def test_nobody_is_kept_busy_by_golden_questions(there: Path, tmp_path: Path) -> None:
+def test_a_bundle_has_at_most_1000_golden_questions(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
-    many = bundle.read("golden.jsonl") * 150
     with pytest.raises(DataError, match="at most 1,000"):
-        replay(replace(bundle, files={**bundle.files, "golden.jsonl": many}))
+        replay(with_lines(bundle, bundle.read("golden.jsonl") * 150))
 
 
 def test_a_bundle_without_golden_questions_has_nothing_to_repeat(there: Path, tmp_path: Path) -> None:
     (row, *_) = trials(there)
-    found = replayed(open_bundle(export(f"trial={row['trial']}", tmp_path / "b", queries=0).path))
-    assert found.mismatches == []
-    assert set(found.compared.values()) == {0}
+    bundle = open_bundle(export(f"trial={row['trial']}", tmp_path / "b", queries=0).path)
+    assert replay(bundle).to_json() == Replay().to_json()
+    assert Replay().to_json() == {"compared": dict.fromkeys(COMPARED, 0), "mismatches": [], "left_out": {}}
 
 
-def test_a_case_comes_back_as_it_was_written() -> None:
+def test_a_case_is_read_as_it_was_written(there: Path, tmp_path: Path) -> None:
     turns = (Turn("user", "Is there a bus?"), Turn("assistant", "Yes\u2028at eight."))
     query = Query("q", "And what does it cost?\x85", turns)
     case = Case(query, ("a:0-1",), "00", (), "", Sought("what", ("one", "two")), Recalled(turns, "sum"))
     bare = Case(Query("r", "What \ud83d?"), ())
-    assert golden_cases.read(golden_cases.lines_of([case, bare])) == [case, bare]
+    bundle = bundle_of(there, "words alone", tmp_path / "b")
+    assert golden_cases.cases_of(with_lines(bundle, golden_cases.golden_bytes([case, bare]))) == [case, bare]
 
 
 ASKING = (
@@ -273,10 +271,12 @@ ASKING = (
 )
 
 
-def test_what_models_said_on_the_way_is_said_again_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_models_before_the_answer_are_replayed_without_the_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = with_conversations(tmp_path)
     with serving(answer(lambda text: f"What does a bus ticket cost, {len(text)} times?")) as script:
-        sweep(folder, f'  model:\n    asked: "{ASKING.format(url=script.url)}"')
+        swept(folder, f'  model:\n    asked: "{ASKING.format(url=script.url)}"')
         assert script.asked
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
@@ -285,112 +285,92 @@ def test_what_models_said_on_the_way_is_said_again_without_them(tmp_path: Path, 
     assert case.sought.question.startswith("What does a bus ticket cost")
     assert case.recalled is not None
     assert case.recalled.summary
-    # Nobody listens there any more.
-    found = replayed(bundle)
+    # The server of the model is gone.
+    found = replay(bundle)
     assert found.mismatches == []
     assert found.compared == {"passages": 7, "prompt": 7, "contexts": 7, "answer": 7}
-    # Nor is it asked for what somebody took out of the golden questions.
+    # Without a recorded text the model is not asked either.
     for part in ("sought", "recalled"):
-        found = replayed(changed(tmp_path / "b", "golden.jsonl", lambda lines, part=part: lines[0].update({part: None})))
+        found = replay(changed(tmp_path / "b", "golden.jsonl", lambda lines, part=part: lines[0].update({part: None})))
         assert found.left_out == {"what a model said is not recorded": 1}
 
 
-def test_the_prompt_is_what_the_model_was_sent_and_its_answer_need_not_be_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_prompt_of_a_chat_model_is_compared_and_its_answer_is_not(
+    tmp_path: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("OUR_KEY", "sk-unused")
     with serving(say("It leaves at seven [1].")) as script:
-        axes = f'  model:\n    said: "generator=openai generator.base_url={script.url} generator.api_key_env=null"'
-        folder = sweep(tmp_path, axes)
-        sent = {
-            golden_cases.digest_of_messages([Message(one["role"], one["content"]) for one in body["messages"]])
-            for body in script.asked
-        }
+        axes = f'  model:\n    chat: "generator=openai generator.base_url={script.url} generator.api_key_env=OUR_KEY"'
+        folder = swept(tmp_path, axes)
+    messages = [[Message(part["role"], part["content"]) for part in body["messages"]] for body in script.asked]
+    sent = set(map(golden_cases.digest_of_messages, messages))
     monkeypatch.chdir(folder)
-    bundle = open_bundle(export("small", tmp_path / "b").path)
+    path, host = str(tmp_path / "b"), f"127.0.0.1:{script.server_port}=OUR_KEY"
+    said = rag("export", "small", "--to", path, "--json")
+    assert "--trust-host 127.0.0.1=OUR_KEY" in said.json["needs"]
+    assert "--trust-host" in rag("export", "small", "--to", path).out
+    assert [rag("verify", path).code, rag("verify", path, "--trust-host", host).code] == [2, 0]
+    bundle = open_bundle(tmp_path / "b", hosts=(host,))
     cases = golden_cases.cases_of(bundle)
     declined = {case.query.query_id for case in cases if case.prompt == golden_cases.digest_of_messages(())}
     assert declined == {"q5"}, "off_topic keeps it from the model"
     assert {case.prompt for case in cases} == sent | {golden_cases.digest_of_messages(())}
     assert {case.query.query_id for case in cases if case.answer is not None} == declined
-    found = replayed(bundle)
-    assert found.mismatches == []
-    assert found.compared == {"passages": 6, "prompt": 6, "contexts": 1, "answer": 1}
-    # Nobody listens there any more, and whoever writes an answer into the bundle makes nobody ask.
-    found = replayed(changed(tmp_path / "b", "golden.jsonl", lambda lines: lines[0].update(answer="Seven.", contexts=[])))
-    assert found.compared["answer"] == 1
+    assert replay(bundle).to_json()["mismatches"] == []
+    assert replay(bundle).compared == {"passages": 6, "prompt": 6, "contexts": 1, "answer": 1}
+    # The server of the model is gone: an answer in the golden questions does not make the replay ask it.
+    cases[0] = replace(cases[0], answer="Seven.", contexts=())
+    assert replay(with_lines(bundle, golden_cases.golden_bytes(cases))).compared["answer"] == 1
     assert len(script.asked) == len(sent) == 5
 
 
-def test_what_opening_takes_is_said_by_the_export(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with serving(say("It leaves at seven [1].")) as script:
-        axes = f'  model:\n    said: "generator=openai generator.base_url={script.url} generator.api_key_env=OUR_KEY"'
-        monkeypatch.setenv("OUR_KEY", "sk-nobody")
-        folder = sweep(tmp_path, axes)
-        port = script.server_port
-    monkeypatch.chdir(folder)
-    rag = verb(capsys, monkeypatch)
-    said = rag("export", "small", "--to", str(tmp_path / "b"), "--json")
-    assert said.code == 0, said.err
-    assert "--trust-host 127.0.0.1=OUR_KEY" in said.json["needs"]
-    assert "--trust-host" in rag("export", "small", "--to", str(tmp_path / "b")).out
-    assert rag("verify", str(tmp_path / "b")).code == 2
-    assert rag("verify", str(tmp_path / "b"), "--trust-host", f"127.0.0.1:{port}=OUR_KEY").code == 0
-
-
-def test_conversations_that_were_lived_are_asked_as_they_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_conversations_are_asked_as_they_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = with_conversations(tmp_path)
     questions = folder / "golden" / "questions.jsonl"
     lines = [json.loads(line) for line in questions.read_text("utf-8").splitlines()]
     lines[1] |= {"dialogue": "d", "turn": 1}
     lines[6] |= {"dialogue": "d", "turn": 2, "history": [{"role": "user", "text": lines[1]["text"]}, HISTORY[1]]}
     questions.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    sweep(folder, "  live:\n    lived: history=live queries=carry_over")
+    swept(folder, "  live:\n    lived: history=live queries=carry_over")
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
     before, after = (case for case in golden_cases.cases_of(bundle) if case.query.query_id in ("q2", "q7"))
-    said = after.query.history[1].text
-    assert said != HISTORY[1]["text"]
+    answer = after.query.history[1].text
+    assert answer != HISTORY[1]["text"]
     assert before.answer is not None
-    assert said in before.answer
-    assert replay(bundle) == []
+    assert answer in before.answer
+    assert replay(bundle).mismatches == []
 
 
 def test_a_server_answers_as_its_bundle_was_measured(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "carried over", tmp_path / "b")
     other = bundle_of(there, "joined", tmp_path / "other")
     with running([bundle.path], f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
-        found = replayed_url(bundle, f"{server.url}/", key_of("ann"))
-        assert found.mismatches == replay_url(bundle, server.url, key_of("ann")) == []
-        # A conversation is sent as one, and its prompt is not told.
+        found = replay_url(bundle, f"{server.url}/", key_of("ann"))
+        assert found.mismatches == []
+        # The answer to a conversation comes without its prompt.
         assert found.compared == {"passages": 6, "prompt": 6, "contexts": 7, "answer": 7}
         assert not found.left_out
-        (mismatch,) = replay_url(other, server.url, key_of("ann"))
+        (mismatch,) = replay_url(other, server.url, key_of("ann")).mismatches
         assert (mismatch.what, mismatch.expected, mismatch.found) == ("bundle", other.digest, bundle.digest)
         assert bundle.digest in str(mismatch)
-        lying = replace(
-            bundle, files={**bundle.files, "golden.jsonl": bundle.read("golden.jsonl").replace(b"crowns", b"pounds")}
-        )
-        assert {one.what for one in replay_url(lying, server.url, key_of("ann"))} == {"answer"}
+        lying = with_lines(bundle, bundle.read("golden.jsonl").replace(b"crowns", b"pounds"))
+        assert {mismatch.what for mismatch in replay_url(lying, server.url, key_of("ann")).mismatches} == {"answer"}
         with pytest.raises(ServiceError, match="--key-env"):
             replay_url(bundle, server.url)
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://127.0.0.1", "file:///etc/passwd", ""])
-def test_an_address_that_is_none_is_refused(there: Path, tmp_path: Path, url: str) -> None:
-    with pytest.raises(ServiceError, match="no address"):
-        replay_url(bundle_of(there, "words alone", tmp_path / "b"), url)
-
-
-def test_what_is_no_server_of_ours_is_told(there: Path, tmp_path: Path) -> None:
+def test_other_addresses_and_servers_are_reported(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
-    for said in ({"data": [{"id": "gpt"}]}, {"data": None}, [], {}, "no", 7):
-        with httpserver(said) as url, pytest.raises(ServiceError):
+    for address in ("127.0.0.1:8000", "ftp://127.0.0.1", "file:///etc/passwd", ""):
+        with pytest.raises(ServiceError, match="not the address"):
+            replay_url(bundle, address)
+    for content in ({"data": [{"id": "gpt"}]}, {"data": None}, [], {}, "no", 7):
+        with httpserver(content) as url, pytest.raises(ServiceError):
             replay_url(bundle, url)
 
 
-def test_what_cannot_be_asked_over_http_is_left_out(there: Path, tmp_path: Path) -> None:
+def test_questions_that_cannot_be_asked_over_http_are_left_out(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
     cases = [case for case in golden_cases.cases_of(bundle) if case.query.history]
     silent = [replace(case, answer=None) for case in cases]
@@ -400,12 +380,12 @@ def test_what_cannot_be_asked_over_http_is_left_out(there: Path, tmp_path: Path)
     assert golden_cases.asks(asking)
     with httpserver({"data": [{"id": "m", "bundle": bundle.digest}]}) as url:
         for lines in (silent, marked, halved):
-            found = replayed_url(replace(bundle, files={**bundle.files, "golden.jsonl": golden_cases.lines_of(lines)}), url)
+            found = replay_url(with_lines(bundle, golden_cases.golden_bytes(lines)), url)
             assert sum(found.left_out.values()) == 1
-        assert sum(replayed_url(replace(bundle, config=asking), url).left_out.values()) == 7
+        assert sum(replay_url(replace(bundle, config=asking), url).left_out.values()) == 7
 
 
-def test_a_server_that_wants_to_be_left_alone_is_asked_again(
+def test_a_busy_server_is_asked_again_after_the_time_it_names(
     there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundle = bundle_of(there, "words alone", tmp_path / "b")
@@ -413,16 +393,16 @@ def test_a_server_that_wants_to_be_left_alone_is_asked_again(
     monkeypatch.setattr(remote_replay.time, "sleep", waited.append)
     with httpserver({"title": "Too many requests"}, 429, {"Retry-After": "7"}) as url, pytest.raises(ServiceError, match="429"):
         replay_url(bundle, url)
-    assert waited == [7.0] * remote_replay.PATIENCE
+    assert waited == [7.0] * remote_replay.RETRIES
 
 
 @contextmanager
-def httpserver(said: Any, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
-    """A server that answers everything alike; its address."""
+def httpserver(content: Any, status: int = 200, headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """The address of a server with one answer for all requests."""
 
     class Alike(BaseHTTPRequestHandler):
         def answer(self) -> None:
-            data = json.dumps(said).encode()
+            data = json.dumps(content).encode()
             self.send_response(status)
             for name, value in {"Content-Length": str(len(data)), **headers}.items():
                 self.send_header(name, value)
@@ -444,21 +424,20 @@ def httpserver(said: Any, status: int = 200, headers: Mapping[str, str] = Mappin
             thread.join()
 
 
-def test_verify_ends_with_1_where_something_differs(
-    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_verify_exits_with_1_if_something_differs(
+    there: Path, tmp_path: Path, rag: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rag = verb(capsys, monkeypatch)
     path = bundle_of(there, "checks", tmp_path / "b").path
     said = rag("verify", str(path), "--json")
     assert (said.code, said.json["same"], said.json["queries"]) == (0, True, 7)
     assert said.json["here"]["compared"]["passages"] == 7
     with running([path], f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
         monkeypatch.setenv("MY_KEY", key_of("ann"))
-        told = rag("verify", str(path), "--url", server.url, "--key-env", "MY_KEY")
-        assert told.code == 0, told.err
-        assert "Over HTTP" in told.out
+        over_http = rag("verify", str(path), "--url", server.url, "--key-env", "MY_KEY")
+        assert over_http.code == 0, over_http.err
+        assert "Over HTTP" in over_http.out
         assert rag("verify", str(path), "--url", server.url, "--key-env", "NONE_SUCH").code == 2
-    changed(path, "config.yaml", lambda config: config.update(k=1))
+    changed(path, "config.json", lambda config: config.update(k=1))
     said = rag("verify", str(path), "--json")
     assert (said.code, said.json["same"]) == (1, False)
     assert {one["query_id"] for one in said.json["here"]["mismatches"]} <= {f"q{number}" for number in range(1, 8)}
@@ -469,11 +448,3 @@ def test_verify_ends_with_1_where_something_differs(
     assert rag("verify", str(path)).code == 2
     assert rag("verify", str(tmp_path / "none")).code == 2
     assert rag("verify", str(path), "--model", "embedder").code == 2
-
-
-def test_what_is_not_in_a_replay_is_not_counted() -> None:
-    assert parity.Replay().to_json() == {
-        "compared": {"passages": 0, "prompt": 0, "contexts": 0, "answer": 0},
-        "mismatches": [],
-        "left_out": {},
-    }

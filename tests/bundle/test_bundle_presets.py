@@ -1,4 +1,4 @@
-"""Every choice that comes with us may stand in a bundle as it is written, and asks for nothing that has to be trusted first."""
+"""Every choice of `conf/` may be in a bundle, and needs no further trust."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from rag.execution.sweep.open_config import config_of
 
 def choices(role: str) -> list[str]:
     found = sorted(path.stem for path in (shipped("conf") / role).glob("*.yaml"))
-    # The reference answers are gold, and no bundle has it.
+    # A bundle has no reference answers.
     return [name for name in found if (role, name) != ("generator", "gold")]
 
 
@@ -27,7 +27,7 @@ ROUNDS = [
 @pytest.mark.parametrize("chosen", ROUNDS)
 def test_presets_are_trusted(here: Path, chosen: dict[str, str]) -> None:
     several = {role: ",".join(name for name in choices(role) if name != "none") for role in SEVERAL}
-    # The others fuse a fixed number of indexes.
+    # These fuse a fixed number of indexes.
     several["index"] = {"single": "dense", "weighted": "bm25s,dense"}.get(chosen["fusion"], several["index"])
     known = config_of(
         [*(f"{role}={name}" for role, name in chosen.items()), *(f"{role}=[{names}]" for role, names in several.items())]
@@ -36,6 +36,6 @@ def test_presets_are_trusted(here: Path, chosen: dict[str, str]) -> None:
     check_roles(config, Components(), "config")
 
 
-def test_no_choice_is_left_out() -> None:
+def test_every_choice_is_in_a_round() -> None:
     for role, names in SINGLE.items():
         assert {chosen[role] for chosen in ROUNDS} == set(names)

@@ -1,15 +1,14 @@
-"""What goes into a bundle, what is kept out of it, and that a trial has one hash."""
+"""What goes into a bundle, what is kept out, and that a trial has one hash."""
 
 import json
 import os
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from support.command_line import Verb, verb
-from support.swept_trial import called, sweep, trials
+from support.command_line import Verb
+from support.swept_trial import called, sweep, swept, trials
 
 from rag.analysis import baseline
 from rag.bundle import leaks, seal
@@ -26,183 +25,153 @@ from rag.execution.sweep.open_config import config_of
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sweep(tmp_path_factory.mktemp("swept"))
+    return swept(tmp_path_factory.mktemp("swept"))
+
+
+@pytest.fixture(scope="module")
+def sealed(place: Path) -> Sealed:
+    """The recommended trial, sealed; tests only read it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        found = export("small", place / "sealed")
+    assert found.written
+    return found
 
 
 @pytest.fixture
-def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
-
-
-@pytest.fixture
-def rag(there: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    return verb(capsys, monkeypatch)
+def copy(sealed: Sealed, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sealed.path, tmp_path / "b"))
 
 
 def content(path: Path) -> dict[str, bytes]:
     return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
-def test_the_same_trial_has_one_hash(there: Path, tmp_path: Path) -> None:
-    one, other = export("small", tmp_path / "one"), export("small", tmp_path / "deep" / "other")
-    assert one.digest == other.digest == digest_of(tmp_path / "one")
-    assert content(one.path) == content(other.path)
-    by_id = export(f"trial={one.manifest.trial[:6]}", tmp_path / "by id")
-    assert by_id.digest == one.digest
+def test_a_trial_has_one_hash_and_another_trial_another(there: Path, sealed: Sealed, tmp_path: Path) -> None:
+    ids = [row["trial"] for row in trials(there)]
+    others = [export(f"trial={trial_id[:6]}", tmp_path / "deep" / trial_id) for trial_id in ids]
+    assert sealed.digest == digest_of(sealed.path)
+    (same,) = (other for other in others if other.manifest.trial == sealed.manifest.trial)
+    assert content(same.path) == content(sealed.path)
+    assert len({other.digest for other in others}) == len(ids) == 4
 
 
-def test_another_trial_has_another_hash(there: Path, tmp_path: Path) -> None:
-    sealed = [export(f"trial={row['trial']}", tmp_path / row["trial"]) for row in trials(there)]
-    assert len({one.digest for one in sealed}) == len(sealed) == 4
+def test_a_new_sweep_elsewhere_gives_the_same_hash(sealed: Sealed, tmp_path: Path) -> None:
+    called(swept(tmp_path), "export", f"trial={sealed.manifest.trial}", "--to", str(tmp_path / "there"))
+    assert digest_of(tmp_path / "there") == sealed.digest
 
 
-def test_a_new_sweep_elsewhere_gives_the_same_hash(there: Path, tmp_path: Path) -> None:
-    again = sweep(tmp_path)
-    here = export("small", tmp_path / "here")
-    called(again, "export", f"trial={here.manifest.trial}", "--to", str(tmp_path / "there"))
-    assert digest_of(tmp_path / "there") == here.digest
-
-
-def test_the_manifest_lists_every_file_and_is_sealed(there: Path, tmp_path: Path) -> None:
-    sealed = export("small", tmp_path / "b")
-    files = {name: data for name, data in content(sealed.path).items() if name not in (MANIFEST, SEAL)}
-    assert {name: (listed.sha256, listed.size) for name, listed in sealed.manifest.files.items()} == {
-        name: (sha256(sealed.path / name), len(data)) for name, data in files.items()
+def test_the_manifest_describes_the_files_and_the_trial(there: Path, sealed: Sealed) -> None:
+    manifest, files = sealed.manifest, content(sealed.path)
+    assert {name: (listed.sha256, listed.size) for name, listed in manifest.files.items()} == {
+        name: (sha256(sealed.path / name), len(data)) for name, data in files.items() if name not in (MANIFEST, SEAL)
     }
-    assert (sealed.path / SEAL).read_text("utf-8") == f"{sealed.digest}  {MANIFEST}\n"
+    assert files[SEAL].decode() == f"{sealed.digest}  {MANIFEST}\n"
+    (row,) = (row for row in trials(there) if row["trial"] == manifest.trial)
+    assert (manifest.experiment, manifest.name, manifest.metrics) == ("small", row["name"], row["metrics"])
+    assert {"embedder", "index.bm25s", "index.dense", "generator"} <= manifest.identities.keys()
+    assert {"python", "numpy", "bm25s"} <= manifest.versions.keys()
+    assert manifest.models == ()
+    scores = baseline.load(sealed.path / "scores.json")
+    assert (scores.experiment, scores.result.trial_id) == ("small", manifest.trial)
+    assert set(scores.result.scores.query_ids) == {"q1", "q2", "q3", "q4", "q5", "q6"}
 
 
-def test_the_manifest_says_how_well_the_trial_did(there: Path, tmp_path: Path) -> None:
-    sealed = export("small", tmp_path / "b")
-    (row,) = (row for row in trials(there) if row["trial"] == sealed.manifest.trial)
-    assert sealed.manifest.metrics == row["metrics"]
-    assert sealed.manifest.name == row["name"]
-    assert sealed.manifest.experiment == "small"
-    assert {"embedder", "index.bm25s", "index.dense", "generator"} <= sealed.manifest.identities.keys()
+def test_the_config_is_plain_and_complete(sealed: Sealed) -> None:
+    text = (sealed.path / "config.json").read_text("utf-8")
+    config = json.loads(text)
+    assert set(config) == set(KEPT)
+    assert config["prompt"]["_target_"].startswith("rag.components.prompts.")
+    assert not any(mark in text for mark in ("${", "runtime"))
 
 
-def test_scores_are_those_of_the_trial_question_by_question(there: Path, tmp_path: Path) -> None:
-    sealed = export("small", tmp_path / "b")
-    kept = baseline.load(sealed.path / "scores.json")
-    assert (kept.experiment, kept.result.trial_id) == ("small", sealed.manifest.trial)
-    assert set(kept.result.scores.query_ids) == {"q1", "q2", "q3", "q4", "q5", "q6"}
-
-
-def test_the_config_is_plain_and_holds_what_answers_and_no_more(there: Path, tmp_path: Path) -> None:
-    sealed = export("small", tmp_path / "b")
-    text = (sealed.path / "config.yaml").read_text("utf-8")
-    config = yaml.safe_load(text)
-    assert set(config) | {"prompt"} == set(KEPT)
-    assert yaml.safe_load((sealed.path / "prompt.yaml").read_text("utf-8"))["_target_"].startswith("rag.components.prompts.")
-    assert not any(mark in text for mark in ("${", "&id", "*id", "runtime", "!!"))
-
-
-def test_no_file_names_this_machine(there: Path, tmp_path: Path) -> None:
-    sealed = export("small", tmp_path / "b")
+def test_no_file_names_this_machine(there: Path, sealed: Sealed) -> None:
     for name, data in content(sealed.path).items():
-        assert str(there).encode() not in data, name
-        assert os.uname().nodename.encode() not in data, name
-        assert Path.home().as_posix().encode() + b"/" not in data, name
+        for text in (str(there), os.uname().nodename, f"{Path.home().as_posix()}/"):
+            assert text.encode() not in data, name
 
 
-def test_the_recommended_trial_else_the_best(there: Path, tmp_path: Path) -> None:
-    verdict = there / "reports" / "small" / "verdict.json"
-    content = json.loads(verdict.read_text("utf-8"))
-    assert resolve_trial("small")[1] == content["winner"]["recommended"]
-    folder = tmp_path / "reports"
-    (folder / "small").mkdir(parents=True)
-    (folder / "small" / "leaderboard.json").write_text((there / "reports/small/leaderboard.json").read_text("utf-8"), "utf-8")
-    assert resolve_trial("small", folder) == ("small", trials(there)[0]["trial"])
+def test_an_experiment_stands_for_its_recommended_trial_or_else_the_best(there: Path, tmp_path: Path) -> None:
+    verdict = json.loads((there / "reports" / "small" / "verdict.json").read_text("utf-8"))
+    assert resolve_trial("small")[1] == verdict["winner"]["recommended"]
+    (tmp_path / "small").mkdir()
+    shutil.copy(there / "reports/small/leaderboard.json", tmp_path / "small")
+    assert resolve_trial("small", tmp_path) == ("small", trials(there)[0]["trial"])
 
 
-@pytest.mark.parametrize("what", ["nothing", "trial=ffffffffff", "trial=", "k=3"])
-def test_what_is_not_there_cannot_be_exported(there: Path, tmp_path: Path, what: str) -> None:
-    with pytest.raises((ConfigError, DataError)):
-        export(what, tmp_path / "b")
+@pytest.mark.parametrize(
+    ("what", "target", "queries", "words"),
+    [
+        ("nothing", "b", 3, "nothing"),
+        ("trial=ffffffffff", "b", 3, "ffffffffff"),
+        ("trial=", "b", 3, "trial"),
+        ("k=3", "b", 3, "neither an experiment nor a trial"),
+        ("small", "b.tar.zst", 3, "b --archive"),
+        ("small", "b", -1, "--queries"),
+        ("small", "b", 1001, "--queries"),
+    ],
+)
+def test_wrong_arguments_write_nothing(there: Path, tmp_path: Path, what: str, target: str, queries: int, words: str) -> None:
+    with pytest.raises((ConfigError, DataError), match=words):
+        export(what, tmp_path / target, queries)
     assert not list(tmp_path.iterdir())
 
 
-def test_the_same_bundle_stays_and_another_is_not_overwritten(there: Path, tmp_path: Path) -> None:
-    first, second = (f"trial={row['trial']}" for row in trials(there)[:2])
-    assert export(first, tmp_path / "b").written
-    before = (tmp_path / "b" / MANIFEST).stat().st_mtime_ns
-    assert not export(first, tmp_path / "b").written
+def test_the_same_bundle_stays_and_anything_else_is_not_overwritten(there: Path, copy: Path, tmp_path: Path) -> None:
+    before = (copy / MANIFEST).stat().st_mtime_ns
+    assert not export("small", copy).written
     with pytest.raises(StoreError, match="is not this bundle"):
-        export(second, tmp_path / "b")
-    assert (tmp_path / "b" / MANIFEST).stat().st_mtime_ns == before
+        export(f"trial={trials(there)[-1]['trial']}", copy)
+    assert (copy / MANIFEST).stat().st_mtime_ns == before
+    (tmp_path / "file").write_text("mine", "utf-8")
+    with pytest.raises(StoreError, match="is not this bundle"):
+        export("small", tmp_path / "file")
+    assert (tmp_path / "file").read_text("utf-8") == "mine"
 
 
-@pytest.mark.parametrize("damage", ["golden.jsonl", "config.yaml", MANIFEST])
-def test_a_damaged_bundle_is_not_taken_for_the_one_that_was_sealed(there: Path, tmp_path: Path, damage: str) -> None:
-    sealed = export("small", tmp_path / "b")
-    with (sealed.path / damage).open("ab") as file:
+@pytest.mark.parametrize("damage", ["golden.jsonl", "config.json", MANIFEST])
+def test_a_damaged_bundle_is_reported_and_kept(there: Path, sealed: Sealed, copy: Path, damage: str) -> None:
+    with (copy / damage).open("ab") as file:
         file.write(b"\n")
     with pytest.raises(StoreError, match="remove it") as caught:
-        export("small", tmp_path / "b")
+        seal._same(copy, sealed.digest)
     assert damage == MANIFEST or damage in caught.value.what
 
 
-def test_a_file_in_the_way_is_not_overwritten(there: Path, tmp_path: Path) -> None:
-    (tmp_path / "b").write_text("mine", "utf-8")
-    with pytest.raises(StoreError):
-        export("small", tmp_path / "b")
-    assert (tmp_path / "b").read_text("utf-8") == "mine"
-
-
-def test_an_archive_is_made_of_a_folder(there: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="b --archive"):
-        export("small", tmp_path / "b.tar.zst")
-
-
 def test_fewer_questions_are_spread_over_the_golden_set(there: Path, tmp_path: Path) -> None:
-    def asked(queries: int) -> list[str]:
+    for queries, expected in ((2, ["q1", "q4"]), (100, ["q1", "q2", "q3", "q4", "q5", "q6"]), (0, [])):
         lines = (export("small", tmp_path / str(queries), queries).path / "golden.jsonl").read_text("utf-8").splitlines()
-        return [json.loads(line)["query_id"] for line in lines]
-
-    assert asked(2) == ["q1", "q4"]
-    assert asked(100) == ["q1", "q2", "q3", "q4", "q5", "q6"]
-    assert asked(0) == []
-    for queries in (-1, 1001):
-        with pytest.raises(ConfigError):
-            export("small", tmp_path / "other", queries)
+        assert [json.loads(line)["query"]["query_id"] for line in lines] == expected
 
 
-def test_a_config_that_nobody_measured_can_be_sealed_too(there: Path, tmp_path: Path) -> None:
+def test_a_config_that_was_not_measured_can_be_sealed_too(there: Path, tmp_path: Path) -> None:
     config = config_of(["dataset=native", "dataset.path=golden", "embedder=hashing"])
     assert seal.seal(config, tmp_path / "b") == digest_of(tmp_path / "b")
     assert open_bundle(tmp_path / "b").manifest.trial == ""
 
 
-def changed(place: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], None]) -> None:
-    """What a sweep wrote down, changed in memory only: its keys are those of the trial as it ran."""
-    found = seal.measured
-
-    def measured(*arguments: Any) -> Any:
-        known = found(*arguments)
-        change(known.config)  # type: ignore[arg-type]
-        return known
-
-    monkeypatch.setattr(seal, "measured", measured)
-
-
 KEY = "sk-proj-abcdefghijklmnop1234567890"
-PLANTED: dict[str, Callable[[dict[str, Any]], None]] = {
-    "generator.api_key": lambda config: config["generator"].update(api_key="hunter2"),
-    "generator.extra.token": lambda config: config["generator"].update(extra={"token": "x"}),
-    "generator.extra.headers.Authorization": lambda config: config["generator"].update(
-        extra={"headers": {"Authorization": "Bearer abc"}}
-    ),
-    "generator.base_url": lambda config: config["generator"].update(base_url="https://me:hunter2@models.example.org/v1"),
-    "generator.model": lambda config: config["generator"].update(model=KEY),
-    "prompt.instruction": lambda config: config["prompt"].update(instruction=f"Use {KEY} if asked."),
-    "prompt.role": lambda config: config["prompt"].update(role="The word is correct-horse-battery, keep it."),
-    "embedder.model": lambda config: config["embedder"].update(model="/srv/models/ours"),
-    "queries.glossary": lambda config: config["queries"].update(glossary="file:///srv/words.txt"),
-    "check.quotes.path": lambda config: config["check"].update(quotes={"path": "C:\\models\\ours"}),
-    "memory.share": lambda config: config["memory"].update(share="\\\\server\\notes"),
-    "memory.notes": lambda config: config["memory"].update(notes="~/notes.txt"),
+PLANTED: dict[str, Any] = {
+    "generator.api_key": "hunter2",
+    "generator.extra.token": "x",
+    "generator.extra.headers.Authorization": "Bearer abc",
+    "generator.base_url": "https://me:hunter2@models.example.org/v1",
+    "generator.model": KEY,
+    "prompt.instruction": f"Use {KEY} if asked.",
+    "prompt.role": "The word is correct-horse-battery, keep it.",
+    "embedder.model": "/srv/models/ours",
+    "queries.glossary": "file:///srv/words.txt",
+    "check.quotes.path": "C:\\models\\ours",
+    "memory.share": "\\\\server\\notes",
+    "memory.notes": "~/notes.txt",
 }
+
+
+def plant(config: dict[str, Any], where: str) -> None:
+    *path, last = where.split(".")
+    for part in path:
+        config = config.setdefault(part, {})
+    config[last] = PLANTED[where]
 
 
 @pytest.mark.parametrize("where", PLANTED)
@@ -211,22 +180,25 @@ def test_secrets_and_paths_in_a_config_are_refused(where: str, monkeypatch: pyte
     config: dict[str, Any] = {
         role: {"_target_": "rag.x.Y"} for role in ("generator", "prompt", "embedder", "queries", "memory")
     }
-    config["check"] = {}
     leaks.check_config(config)
-    PLANTED[where](config)
+    plant(config, where)
     with pytest.raises(ConfigError) as caught:
         leaks.check_config(config)
     assert caught.value.where == where
     assert not any(secret in str(caught.value) for secret in ("hunter2", KEY, "correct-horse-battery"))
 
 
-@pytest.mark.parametrize("where", ["prompt.instruction", "prompt.role"])
-def test_nothing_is_written_where_a_secret_is_found(
-    there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
+def test_a_secret_keeps_the_export_from_writing(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_TEST_SECRET", "correct-horse-battery")
-    changed(there, monkeypatch, PLANTED[where])
-    with pytest.raises(ConfigError, match=where):
+    measured = seal.measured
+
+    def planted(*arguments: Any) -> Any:
+        source = measured(*arguments)
+        plant(source.config, "prompt.role")  # type: ignore[arg-type]
+        return source
+
+    monkeypatch.setattr(seal, "measured", planted)
+    with pytest.raises(ConfigError, match=r"prompt\.role"):
         export("small", tmp_path / "b")
     assert not list(tmp_path.iterdir())
 
@@ -234,96 +206,80 @@ def test_nothing_is_written_where_a_secret_is_found(
 @pytest.mark.parametrize(
     "text", ["/no_think", "a/b/c", "and/or", "7", "see /etc/hosts for it", "http://127.0.0.1:8080/v1", "", r"\\(?:text)?color"]
 )
-def test_what_only_looks_like_a_path_stays(text: str) -> None:
+def test_texts_that_only_look_like_a_path_stay(text: str) -> None:
     leaks.check_config({"prompt": {"closing": text}})
 
 
-def test_documents_hold_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEPLOY_TOKEN", "correct-horse-battery")
-    leaks.check_documents((Document("a.md", "A horse is correct.", {"title": "Horses", "source": "docs/a.md"}),))
-    with pytest.raises(DataError, match="DEPLOY_TOKEN"):
-        leaks.check_documents((Document("a.md", "Say correct-horse-battery.", {}),))
-    with pytest.raises(DataError, match="source"):
-        leaks.check_documents((Document("a.md", "", {"source": "/srv/docs/a.md"}),))
+TEXT = "Text of a document."
 
 
 @pytest.mark.parametrize(
-    "document",
+    ("document", "words"),
     [
-        Document("a\nb.md", "Text.", {}),
-        Document("", "Text.", {}),
-        Document("a.md", "Half a \ud83d.", {}),
-        Document("a.md", "Text.", {"weight": float("nan")}),
-        Document("a.md", "Text.", {"of": object()}),  # type: ignore[dict-item]
+        (Document("a.md", "Say correct-horse-battery.", {}), "DEPLOY_TOKEN"),
+        (Document("a.md", "Say hunter22.", {}), "SHORT_TOKEN"),
+        (Document("a.md", TEXT, {"source": "/srv/docs/a.md"}), "source"),
+        (Document("a\nb.md", TEXT, {}), "document '"),
+        (Document("", TEXT, {}), "document '"),
+        (Document("a.md", "Half a \ud83d.", {}), "document '"),
+        (Document("a.md", TEXT, {"weight": float("nan")}), "document '"),
+        (Document("a.md", TEXT, {"of": object()}), "document '"),  # type: ignore[dict-item]
     ],
 )
-def test_documents_that_no_bundle_can_hold_are_named(document: Document) -> None:
-    with pytest.raises(DataError, match="document '"):
+def test_documents_that_must_not_be_sealed_are_named(document: Document, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "DEPLOY_TOKEN": "correct-horse-battery",
+        "SHORT_TOKEN": "hunter22",
+        "OPENAI_API_KEY": "not-needed",
+    }.items():
+        monkeypatch.setenv(name, value)
+    leaks.check_documents(
+        (Document("a.md", "A horse is correct, and not-needed.", {"title": "Horses", "source": "docs/a.md"}),)
+    )
+    with pytest.raises(DataError, match=words):
         leaks.check_documents((document,))
 
 
-@pytest.mark.parametrize("word", ["test", "anything", "not-needed", "v1"])
-def test_words_are_no_secrets(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+@pytest.mark.parametrize(("word", "secret"), [("test", False), ("anything", False), ("v1", False), ("abcdefghijklmnop", True)])
+def test_short_words_are_not_secrets(monkeypatch: pytest.MonkeyPatch, word: str, secret: bool) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", word)
-    leaks.check_documents((Document("a.md", f"This is {word}.", {}),))
+    assert ("OPENAI_API_KEY" in leaks.secrets()) == secret
 
 
-@pytest.mark.parametrize("secret", ["hunter22", "abcdefghijklmnop"])
-def test_what_no_word_is_is_one(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", secret)
-    with pytest.raises(DataError, match="OPENAI_API_KEY"):
-        leaks.check_documents((Document("a.md", f"This is {secret}.", {}),))
-
-
-def test_what_needs_gold_is_not_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = sweep(tmp_path, "  generator: generator=gold,extractive", name="gold")
+def test_trials_that_need_gold_or_people_are_not_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = """  pipeline:
+    "reference answer": generator=gold
+    control: control=closed_book
+    "gold of a question": control=gold_contexts
+    queries: queries=human"""
+    folder = sweep(tmp_path, axes, name="odd")
     monkeypatch.chdir(folder)
-    (gold,) = (row for row in trials(folder, "gold") if row["choices"]["generator"] == "gold")
-    with pytest.raises(ConfigError, match="reference answer"):
-        export(f"trial={gold['trial']}", tmp_path / "b")
+    rows = trials(folder, "odd")
+    assert len(rows) == 4
+    for row in rows:
+        with pytest.raises(ConfigError, match=row["choices"]["pipeline"]):
+            export(f"trial={row['trial']}", tmp_path / "b")
     assert not (tmp_path / "b").exists()
 
 
-def test_controls_and_rewrites_of_people_are_not_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    axes = "  control: control=gold_contexts,closed_book\n  queries: queries=human,none"
-    folder = sweep(tmp_path, axes, name="odd")
-    monkeypatch.chdir(folder)
-    for row in trials(folder, "odd"):
-        with pytest.raises(ConfigError, match="control"):
-            export(f"trial={row['trial']}", tmp_path / "b")
-    sweep(tmp_path, "  queries: queries=human", name="human")
-    with pytest.raises(ConfigError, match="queries"):
-        export("human", tmp_path / "b")
-
-
-def test_a_trial_whose_documents_changed_is_not_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = sweep(tmp_path)
-    monkeypatch.chdir(folder)
-    (folder / "golden" / "documents" / "bus.md").write_text(
-        "The bus to Holm leaves at eight. A ticket costs four crowns.\n", "utf-8"
-    )
-    with pytest.raises(UserError):
+def test_a_trial_whose_documents_changed_is_not_sealed(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shutil.copytree(place, tmp_path / "swept"))
+    Path("golden/documents/bus.md").write_text("The bus to Holm leaves at eight. A ticket costs four crowns.\n", "utf-8")
+    with pytest.raises(UserError, match="would be"):
         export("small", tmp_path / "b")
     assert not (tmp_path / "b").exists()
 
 
-def test_export_says_where_the_bundle_lies(rag: Verb, there: Path, tmp_path: Path) -> None:
-    said = rag("export", "small", "--to", str(tmp_path / "b"), "--archive", "--json")
+def test_export_prints_where_the_bundle_is(there: Path, copy: Path, rag: Verb) -> None:
+    said = rag("export", "small", "--to", str(copy), "--archive", "--json")
     assert said.code == 0, said.err
-    assert said.json["path"] == str(tmp_path / "b")
-    assert said.json["bundle"] == digest_of(tmp_path / "b")
+    assert (said.json["path"], said.json["bundle"], said.json["written"]) == (str(copy), digest_of(copy), False)
     assert (said.json["queries"], said.json["experiment"], said.json["models"]) == (6, "small", [])
     packed = Path(said.json["archive"])
-    assert packed == tmp_path / "b.tar.zst"
+    assert packed == copy.with_name("b.tar.zst")
     before = packed.read_bytes()
     assert open_bundle(packed).digest == said.json["bundle"]
-    again = rag("export", "small", "--to", str(tmp_path / "b"), "--archive")
+    again = rag("export", "small", "--to", str(copy), "--archive")
     assert again.code == 0
     assert packed.read_bytes() == before
     assert "rag verify" in again.out
-
-
-def test_models_by_reference_are_named_with_their_fingerprint(there: Path, tmp_path: Path) -> None:
-    sealed: Sealed = export("small", tmp_path / "b")
-    assert sealed.manifest.models == ()
-    assert {"python", "numpy", "bm25s"} <= sealed.manifest.versions.keys()

@@ -1,12 +1,12 @@
-"""Models that an export takes along, and those that it names."""
+"""Models in a bundle: copied into it, or named."""
 
 import hashlib
+import json
 import shutil
 from pathlib import Path
 
 import pytest
-import yaml
-from support.command_line import verb
+from support.command_line import Verb
 from support.small_set import write_golden
 from support.swept_trial import PLAIN, sweep, trials
 from support.tiny_model import write_tiny
@@ -36,7 +36,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
-    """A sweep of a model that is a folder, which stands in two places of the config, and of the same one on the hub."""
+    """A sweep of a model folder, which the config names in two places, and of the same model on the hub."""
     folder = tmp_path_factory.mktemp("swept")
     cache = folder / "cache"
     shutil.copytree(tiny, cache / "models--tiny--bert" / "snapshots" / COMMIT)
@@ -48,37 +48,29 @@ def place(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
     )
 
 
-@pytest.fixture
-def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(place)
-    return place
-
-
 def trial(place: Path, kind: str) -> str:
     (row,) = (row for row in trials(place) if row["choices"]["embedder"] == kind)
     return f"trial={row['trial']}"
 
 
 @pytest.mark.parametrize("kind", ["folder", "hub"])
-def test_a_model_that_was_taken_along_answers_alone(there: Path, tmp_path: Path, tiny: Path, kind: str) -> None:
+def test_a_copied_model_answers_alone(there: Path, tmp_path: Path, tiny: Path, kind: str) -> None:
     sealed = export(trial(there, kind), tmp_path / "b", with_models=True)
     (model,) = sealed.manifest.models
     assert (model.role, model.inside) == ("embedder", "models/embedder")
     assert (model.name, model.revision) == (("tiny", None) if kind == "folder" else ("tiny/bert", COMMIT))
     assert model.fingerprint == PinnedModel("embedder", str(sealed.path / "models/embedder")).fingerprint()
-    config = yaml.safe_load((sealed.path / "config.yaml").read_text("utf-8"))
+    config = json.loads((sealed.path / "config.json").read_text("utf-8"))
     assert config["embedder"]["model"] == config["reranker"]["embedder"]["model"] == "models/embedder"
     bundle = open_bundle(sealed.path)
     assert bundle.held
     assert bundle.pipeline.embedder.source.folder == Path(bundle.held.name) / "models/embedder"  # type: ignore[attr-defined]
-    assert replay(bundle) == []
+    assert replay(bundle).mismatches == []
     pack(sealed.path, tmp_path / "b.tar.zst")
-    assert replay(open_bundle(tmp_path / "b.tar.zst")) == []
+    assert replay(open_bundle(tmp_path / "b.tar.zst")).mismatches == []
 
 
-def test_a_folder_that_is_named_must_be_given(
-    there: Path, tmp_path: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_folder_must_be_given(there: Path, tmp_path: Path, tiny: Path, rag: Verb) -> None:
     sealed = export(trial(there, "folder"), tmp_path / "b")
     (model,) = sealed.manifest.models
     assert (model.name, model.inside, model.fingerprint) == ("tiny", None, PinnedModel("embedder", str(tiny)).fingerprint())
@@ -86,8 +78,7 @@ def test_a_folder_that_is_named_must_be_given(
         assert file.is_dir() or str(tiny).encode() not in file.read_bytes()
     with pytest.raises(DataError, match="--model embedder="):
         open_bundle(sealed.path)
-    assert replay(open_bundle(sealed.path, models={"embedder": tiny})) == []
-    rag = verb(capsys, monkeypatch)
+    assert replay(open_bundle(sealed.path, models={"embedder": tiny})).mismatches == []
     assert rag("verify", str(sealed.path), "--model", f"embedder={tiny}").code == 0
     assert rag("verify", str(sealed.path)).code == 2
 
@@ -107,7 +98,7 @@ def test_a_model_on_the_hub_is_named_by_its_commit_and_the_sha256_of_its_weights
         assert model.inside is None
     shutil.copytree(there / "cache", tmp_path / "cache")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    assert replay(open_bundle(sealed.path)) == []
+    assert replay(open_bundle(sealed.path)).mismatches == []
     place = tmp_path / "cache/models--tiny--bert/snapshots" / COMMIT / "model.safetensors"
     changed = bytearray(place.read_bytes())
     changed[-1] ^= 1
@@ -126,7 +117,7 @@ def test_a_model_on_the_hub_that_is_not_here_is_sealed_without_its_weights(tmp_p
     assert (model.fingerprint, model.weights) == (f"tiny/bert@{COMMIT}", {})
 
 
-def test_what_no_bundle_holds_is_left_or_refused(tiny: Path, tmp_path: Path) -> None:
+def test_other_files_of_a_model_are_left_out_or_refused(tiny: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(tiny, folder)
     whole = fingerprint_of(files_of(folder, "embedder"))
@@ -141,7 +132,7 @@ def test_what_no_bundle_holds_is_left_or_refused(tiny: Path, tmp_path: Path) -> 
         files_of(folder, "embedder")
 
 
-def test_what_comes_with_a_package_stays_a_reference() -> None:
+def test_a_model_of_a_package_stays_a_reference() -> None:
     config = config_of(["embedder=minilm", "chunker=token"])
     models = referenced({name: config[name] for name in KEPT}, Components(), with_models=True).models
     assert [model.role for model in models] == ["check.off_topic.embedder", "embedder"]
@@ -151,14 +142,14 @@ def test_what_comes_with_a_package_stays_a_reference() -> None:
 
 @pytest.mark.parametrize("answering", ["generator=none", "check=none", "check=[citations]"])
 @pytest.mark.parametrize("embedder", ["minilm", "sentence_transformer"])
-def test_what_nothing_asks_is_neither_named_nor_looked_at(
+def test_an_unused_embedder_is_neither_named_nor_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: str, answering: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     golden = write_golden(tmp_path / "golden")
     chosen = ["dataset=native", f"dataset.path={golden}", "index=[bm25s]", "fusion=single", f"embedder={embedder}"]
     seal(config_of([*chosen, answering]), tmp_path / "b")
-    monkeypatch.setattr(minilm, "verified_weights", lambda: pytest.fail("the embedder was looked at"))
+    monkeypatch.setattr(minilm, "verified_weights", lambda: pytest.fail("the embedder was built"))
     bundle = open_bundle(tmp_path / "b")
     assert bundle.manifest.models == ()
     assert bundle.config["embedder"]["_target_"] == config_of([f"embedder={embedder}"])["embedder"]["_target_"]

@@ -6,14 +6,14 @@ from shutil import copytree
 from support.forged_bundles import resealed
 from support.small_server import QUESTION
 
-from rag.bundle.golden_cases import Case, lines_of
+from rag.bundle.golden_cases import Case, golden_bytes
 from rag.bundle.open_bundle import open_bundle
 from rag.core.records import Query
 
 
 def measured(bundle: Path, *retrieved: str) -> Path:
     """Add a golden question to a bundle with the chunks that were retrieved for it, and seal it again."""
-    (bundle / "golden.jsonl").write_bytes(lines_of([Case(Query("q1", QUESTION), retrieved)]))
+    (bundle / "golden.jsonl").write_bytes(golden_bytes([Case(Query("q1", QUESTION), retrieved)]))
     return resealed(bundle)
 
 

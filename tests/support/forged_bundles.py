@@ -1,4 +1,4 @@
-"""Bundles as strangers make them: a sealed one, changed, and sealed again by somebody who knows how."""
+"""Forged bundles: a sealed one, changed, and sealed again with correct checksums."""
 
 import hashlib
 import json
@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 import zstandard
 
 from rag.bundle.archive import FRAME
+from rag.bundle.arrays import array_bytes, arrays_of
 from rag.bundle.errors import BundleError
 from rag.bundle.open_bundle import open_bundle
-from rag.bundle.seal import NoAliasDumper, seal
-from rag.execution.store.entry_format import Entry, decode, encode
+from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
 
 Change = Callable[[Path], object]
@@ -32,7 +31,7 @@ DANGEROUS = (
     "socket.",
     "ctypes.dlopen",
 )
-"""Events by which Python announces that code is about to run elsewhere, or that something leaves this process."""
+"""Audit events of programs that are started, pickles that are read, and sockets that are opened."""
 
 _heard: list[str] | None = None
 
@@ -47,7 +46,7 @@ sys.addaudithook(_listen)
 
 @contextmanager
 def nothing_runs() -> Iterator[None]:
-    """Fail if a program is started, a pickle is read or a socket is touched meanwhile."""
+    """Fail if a program is started, a pickle is read or a socket is opened in the block."""
     global _heard
     _heard = []
     try:
@@ -65,7 +64,7 @@ def sealed(folder: Path, golden: Path, *overrides: str) -> Path:
 
 
 def resealed(folder: Path, edit: Callable[[dict[str, Any]], object] = lambda manifest: None) -> Path:
-    """List every file as it is now, change the manifest, and seal it."""
+    """List the files as they are now, edit the manifest, and seal it."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
     named = {path.relative_to(folder).as_posix(): path for path in files if not path.name.startswith("manifest.")}
@@ -78,36 +77,32 @@ def resealed(folder: Path, edit: Callable[[dict[str, Any]], object] = lambda man
 
 
 def with_manifest(folder: Path, data: bytes) -> Path:
-    """Put these bytes in as the manifest, with the seal that belongs to them."""
+    """Write the bytes of a manifest with the right seal."""
     (folder / "manifest.json").write_bytes(data)
     (folder / "manifest.sha256").write_text(f"{hashlib.sha256(data).hexdigest()}  manifest.json\n", "utf-8")
     return folder
 
 
 def forged(base: Path, target: Path, change: Change, seal_again: bool = True) -> Path:
-    """A copy of a bundle, changed, and sealed again unless the change is to be noticed."""
+    """A changed copy of a bundle, sealed again unless `seal_again` is false."""
     shutil.copytree(base, target)
     change(target)
     return resealed(target) if seal_again else target
 
 
 def config(edit: Callable[[dict[str, Any]], object]) -> Change:
-    """Change the config, prompt included."""
+    """Change the config."""
 
     def change(folder: Path) -> None:
-        paths = {name: folder / f"{name}.yaml" for name in ("config", "prompt")}
-        known = yaml.safe_load(paths["config"].read_text("utf-8"))
-        known["prompt"] = yaml.safe_load(paths["prompt"].read_text("utf-8"))
+        known = json.loads((folder / "config.json").read_text("utf-8"))
         edit(known)
-        if "prompt" in known:
-            paths["prompt"].write_text(yaml.dump(known.pop("prompt"), Dumper=NoAliasDumper), "utf-8")
-        paths["config"].write_text(yaml.dump(known, Dumper=NoAliasDumper), "utf-8")
+        (folder / "config.json").write_text(json.dumps(known), "utf-8")
 
     return change
 
 
 def node(place: str, **values: Any) -> Change:
-    """Set values of the component at a place, in front of which stands its new `_target_` where `target` is given."""
+    """Set values of the component at a place; `target` makes it a component of that class with these values alone."""
 
     def edit(known: dict[str, Any]) -> None:
         found = known
@@ -132,7 +127,7 @@ def written(name: str, data: bytes | str) -> Change:
 
 
 def appended(name: str, text: str) -> Change:
-    """Write on at the end of a file."""
+    """Append to a file."""
 
     def change(folder: Path) -> None:
         (folder / name).write_bytes((folder / name).read_bytes() + text.encode())
@@ -140,21 +135,15 @@ def appended(name: str, text: str) -> Change:
     return change
 
 
-def entry(name: str, **arrays: Any) -> Change:
-    """Put other arrays into an entry."""
+def tensors(name: str, **arrays: Any) -> Change:
+    """Change arrays of a file: to a value, or to what a function makes of the old one."""
 
     def change(folder: Path) -> None:
-        known = decode((folder / name).read_bytes()).arrays
+        known = arrays_of((folder / name).read_bytes(), name)
         changed = {key: value(known[key].copy()) if callable(value) else value for key, value in arrays.items()}
-        (folder / name).write_bytes(encode(Entry({**known, **changed})))
+        (folder / name).write_bytes(array_bytes({**known, **changed}))
 
     return change
-
-
-def raw_entry(name: str, npz: bytes) -> Change:
-    """Put other bytes where the arrays of an entry belong, under the right checksums."""
-    sums = (hashlib.sha256(npz).hexdigest().encode(), hashlib.sha256(b"{}").hexdigest().encode())
-    return written(name, b"assay 1 %s %s 2\n{}" % sums + npz)
 
 
 def archived(path: Path, tar: bytes) -> Path:
@@ -165,7 +154,7 @@ def archived(path: Path, tar: bytes) -> Path:
 
 
 def refusal(path: Path, **given: Any) -> BundleError:
-    """What is said when a bundle is opened that must not be; nothing of it may run."""
+    """The error of a bundle that must be refused; none of its code may run."""
     with nothing_runs(), pytest.raises(BundleError) as caught:
         open_bundle(path, **given)
     assert str(path) in caught.value.where
@@ -175,4 +164,4 @@ def refusal(path: Path, **given: Any) -> BundleError:
 
 
 Cases = Mapping[str, tuple[Change, str]]
-"""By what is wrong: what is changed, and words of the refusal."""
+"""Name of a case → the change, and words of the error."""

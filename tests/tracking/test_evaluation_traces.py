@@ -1,8 +1,8 @@
-"""What MLflow opens on after a sweep: columns of trials, the parent run, questions of the recommended trial as traces."""
+"""A sweep in MLflow: columns of trials, the parent run, and questions of the recommended trial as traces."""
 
 import contextlib
 import json
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,20 @@ from rag.tracking import mlflow_client, sweep_runs
 rag = pytest.fixture(verb)
 METRICS = ["ndcg@10", "recall@5", "token_f1"]
 TUNE = 12
-"""Questions that are asked: two of each document, of every fifth document."""
+"""Questions of the split `tune`: two of each document, of every fifth document."""
 MEASURED = {"stage_seconds", "cpu_seconds", "index_bytes", "tokens", "cost_usd"}
 FOUND = {"answers_declined", "answers_unasked", "found_off_topic"}
-"""What the default check found."""
+"""Findings of the default check."""
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which a sweep of two trials ran and was sent."""
+def swept(tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sweep of two trials that was sent."""
     folder = tmp_path_factory.mktemp("swept")
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(folder):
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        (folder / ".rag").mkdir()
+        shutil.copy(tables, folder / ".rag" / "mlflow.db")
         write_many(folder / "golden", 30)
         fixed = f', "generator=extractive", "metrics=[{",".join(METRICS)}]"'
         write_gated(folder / "study.yaml", Path("golden"), gate="controls: false\n", fixed=fixed)
@@ -41,7 +43,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def there(swept: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A client of what was sent; the test works in the folder of the sweep."""
+    """A client of the database; the test works in the folder of the sweep."""
     from mlflow import MlflowClient
 
     monkeypatch.chdir(swept)
@@ -50,7 +52,7 @@ def there(swept: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def all_runs(client: Any) -> tuple[Any, list[Any]]:
-    """The parent run, and those of the trials."""
+    """The parent run, and the runs of trials."""
     found = client.search_runs([client.get_experiment_by_name("study").experiment_id])
     (parent,) = (run for run in found if "assay.sweep" in run.data.tags)
     return parent, [run for run in found if run is not parent]
@@ -81,7 +83,7 @@ def expected(trace: Any) -> dict[str, Any]:
     return {found.name: found.value for found in trace.info.assessments if found.expectation}
 
 
-def test_a_trial_has_the_asked_metrics_with_their_intervals_and_few_params(there: Any) -> None:
+def test_a_trial_has_the_metrics_of_the_experiment_with_intervals_and_few_params(there: Any) -> None:
     for run in all_runs(there)[1]:
         means = {"ndcg_10", "recall_5"}  # token_f1 has no value: the golden set has no answers
         ends = {f"{name}_{end}" for name in means for end in ("low", "high")}
@@ -140,7 +142,7 @@ def test_every_question_of_the_recommended_trial_is_a_trace(there: Any) -> None:
     assert sum(len(traces_of(there, other)) for other in all_runs(there)[1]) == TUNE
 
 
-def test_to_send_again_changes_nothing(there: Any, rag: Verb) -> None:
+def test_sending_again_changes_nothing(there: Any, rag: Verb) -> None:
     parent, run = all_runs(there)[0], recommended(there)
     before = [trace.info.to_dict() for trace in traces_of(there, run)]
     assert rag("track", "study.yaml").code == 0
@@ -149,18 +151,14 @@ def test_to_send_again_changes_nothing(there: Any, rag: Verb) -> None:
         assert len(there.get_metric_history(parent.info.run_id, name)) == 1, name
 
 
-def broken_off(there: Any, monkeypatch: pytest.MonkeyPatch, name: str, fails: Callable[..., Any]) -> None:
-    """Forget which traces are there, and make a step of sending fail."""
-    from mlflow.tracing.client import TracingClient
-
-    there.set_tag(recommended(there).info.run_id, "assay.traces", "")
-    monkeypatch.setattr(TracingClient, name, fails)
-
-
-def test_a_sending_that_was_killed_goes_on(there: Any, rag: Verb) -> None:
+def test_a_failed_sending_of_traces_is_reported_and_an_interrupted_one_resumed(there: Any, rag: Verb) -> None:
+    from mlflow.exceptions import MlflowException
     from mlflow.tracing.client import TracingClient
 
     start, begun = TracingClient.start_trace, []
+
+    def refuse(*_: object) -> None:
+        raise MlflowException("traces are switched off here\nand more")
 
     def until_killed(self: Any, info: Any) -> Any:
         begun.append(info.trace_id)
@@ -168,8 +166,16 @@ def test_a_sending_that_was_killed_goes_on(there: Any, rag: Verb) -> None:
             raise KeyboardInterrupt
         return start(self, info)
 
+    there.set_tag(recommended(there).info.run_id, "assay.traces", "")
     with pytest.MonkeyPatch.context() as patch:
-        broken_off(there, patch, "start_trace", until_killed)
+        patch.setattr(TracingClient, "start_trace", refuse)
+        said = rag("sweep", "study.yaml")
+    assert said.code == 0
+    (line,) = (line for line in said.err.splitlines() if "MLflow" in line)
+    assert line.startswith("The trials are in MLflow, the questions of the recommended one are not: sqlite:///")
+    assert "traces are switched off here; later: rag track study.yaml" in line
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TracingClient, "start_trace", until_killed)
         assert rag("track", "study.yaml").code != 0
     experiment = [recommended(there).info.experiment_id]
     assert len(there.search_traces(locations=experiment, include_spans=False)) == TUNE // 2 - 1
@@ -178,22 +184,3 @@ def test_a_sending_that_was_killed_goes_on(there: Any, rag: Verb) -> None:
     assert len({trace.info.client_request_id for trace in traces}) == len(traces) == TUNE
     assert {len(trace.data.spans) for trace in traces} == {3}
     assert {len(trace.info.assessments) for trace in traces} == {3}
-
-
-def test_a_server_without_traces_gets_the_trials_and_that_is_said(
-    there: Any, rag: Verb, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from mlflow.exceptions import MlflowException
-
-    def refuse(*_: object) -> None:
-        raise MlflowException("traces are switched off here\nand more")
-
-    with monkeypatch.context() as patch:
-        broken_off(there, patch, "start_trace", refuse)
-        said = rag("sweep", "study.yaml")
-    assert said.code == 0
-    (line,) = (line for line in said.err.splitlines() if "MLflow" in line)
-    assert line.startswith("The trials are in MLflow, the questions of the recommended one are not: sqlite:///")
-    assert "traces are switched off here; later: rag track study.yaml" in line
-    assert rag("track", "study.yaml").code == 0
-    assert len(traces_of(there, recommended(there))) == TUNE

@@ -57,10 +57,9 @@ def compared(
 ) -> Compared:
     """Compare the first of some trial ids and paths of baselines with each of the others.
 
-    Without `columns` all that they have in common are looked at, and USUAL by slice, or the first; `dimensions` are those of
-    `rag.evaluation.data.slices.slices_along`, kind unless told. Raises ConfigError for names, columns, dimensions and bridges that there
-    are not, and for results that do not measure the same thing; DataError for trials whose data changed or whose scores are not
-    there.
+    Without `columns`, compare all columns that they share; by slice, compare USUAL, or the first. `dimensions` are those of
+    `rag.evaluation.data.slices.slices_along`, `kind` by default. Raises ConfigError for names, columns, dimensions and bridges
+    that do not exist and for results that do not measure the same thing; DataError for trials with changed data or no scores.
     """
     if len(names) < 2:
         raise ConfigError(

@@ -1,1 +1,1 @@
-"""Bundles as models in MLflow: logged from code, registered, and promoted past a gate."""
+"""Bundles as models in MLflow: logged from code, registered, and promoted if a gate passes."""

@@ -1,4 +1,4 @@
-"""The bundle beside a model of MLflow, opened by whatever loads the model."""
+"""Open the bundle of a registered model when MLflow loads the model."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,16 +11,16 @@ from rag.bundle.replay import replay
 from rag.core.errors import DataError, UserError
 
 ARTIFACT = "bundle"
-"""The name of the folder, and of the key of a model's config that holds the hash which it was registered with."""
+"""Name of the artifact folder, and of the key in the model's config that holds the registered hash."""
 
 UNTRACED = {"MLFLOW_TRACE_SAMPLING_RATIO": "0"}
-"""Set unless somebody has set it: a trace of MLflow holds question and answer, and is kept only where that is asked for."""
+"""Default that is set: traces hold questions and answers, so MLflow keeps none unless a user sets another value."""
 
 
 def opened(artifacts: Mapping[str, str], config: Mapping[str, Any] | None) -> Bundle:
-    """Open the bundle of a model; DataError where it is another one than was registered, or answers otherwise than it did.
+    """Open the bundle of a model; DataError for another bundle than the registered one, and for one that answers differently.
 
-    `hosts` of the model's config are servers that whoever registered it trusts with a key.
+    `hosts` in the model's config are servers that were trusted with a key at registration.
     """
     for name, value in UNTRACED.items():
         os.environ.setdefault(name, value)
@@ -36,15 +36,15 @@ def opened(artifacts: Mapping[str, str], config: Mapping[str, Any] | None) -> Bu
 
 def check_parity(bundle: Bundle) -> None:
     """Raise DataError for a bundle that does not answer as it was measured."""
-    if mismatches := replay(bundle):
+    if mismatches := replay(bundle).mismatches:
         what = f"does not answer as it was measured, in {len(mismatches)} points; the first: {mismatches[0]}"
         remedy = "rag verify shows all of them; install the versions that its manifest names"
         raise DataError(str(bundle.path), what, remedy)
 
 
 @contextmanager
-def refused() -> Iterator[None]:
-    """Say what a user can mend in MLflow's words, which reach whoever asked."""
+def client_errors() -> Iterator[None]:
+    """Re-raise user errors as MlflowException, so that MLflow returns them to the client."""
     from mlflow.exceptions import MlflowException
 
     try:

@@ -1,15 +1,14 @@
 """A bundle → a version of a registered model."""
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.bundle.layout import GOLDEN
+from rag.bundle.golden_cases import cases_of
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.references import versions
 from rag.core.errors import ConfigError
@@ -18,7 +17,7 @@ from rag.core.roles import changes_nothing
 from rag.tracking import mlflow_client
 from rag.tracking.registry import scripts
 from rag.tracking.registry.load_bundle import ARTIFACT, check_parity
-from rag.tracking.registry.service import asked_for, environment, registry
+from rag.tracking.registry.service import environment, found_or_none, registry
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -33,7 +32,7 @@ QUESTION = "What do these documents say?"
 
 @dataclass(frozen=True)
 class Registered:
-    """A version of a model: which bundle it is, what points at it, in which MLflow, and whether it was there before."""
+    """A version of a model; `new` is false for a bundle that was registered before."""
 
     model: str
     version: int
@@ -45,16 +44,16 @@ class Registered:
 
     def to_json(self) -> dict[str, Any]:
         """What `rag register --json` prints."""
-        told = {"model": self.model, "version": self.version, "bundle": self.digest, "aliases": list(self.aliases)}
-        return told | {"uri": self.uri, "tracking": self.tracking, "new": self.new}
+        content = asdict(self) | {"bundle": self.digest, "aliases": list(self.aliases)}
+        return {name: content[name] for name in ("model", "version", "bundle", "aliases", "uri", "tracking", "new")}
 
 
 def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, ...] = ()) -> Registered:
-    """Log a bundle as a model that MLflow loads from code, and point the alias at its version.
+    """Log a bundle as a model that MLflow loads from code, and set the alias to its version.
 
-    A bundle that the model has a version of is not logged twice. It is logged below the run of its trial where MLflow knows
-    that, and no model behind an endpoint is asked for it. `hosts` are those of `open_bundle`. ConfigError for the alias
-    `champion`, which `rag promote` alone moves; ServiceError where MLflow cannot take it.
+    A bundle that is a version already is not logged twice. It is logged below the run of its trial, if MLflow has that run, and
+    no model behind an endpoint is asked. `hosts` are those of `open_bundle`. ConfigError for the alias `champion`, which only
+    `rag promote` moves; ServiceError if MLflow cannot take it.
     """
     _check_names(name, alias)
     bundle = open_bundle(path, hosts=hosts)
@@ -70,9 +69,9 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
 
 
 def _check_names(name: str, alias: str) -> None:
-    """Raise ConfigError for names that MLflow would refuse when all is logged, or could not find again."""
+    """Raise ConfigError for names that MLflow would refuse after the model is logged, or could not find again."""
     if alias.lower() == CHAMPION:
-        raise ConfigError(f"--alias {alias}", "is what a gate decides on", f"register it, then: rag promote {name}")
+        raise ConfigError(f"--alias {alias}", "is set by a gate", f"register it, then: rag promote {name}")
     if not name.strip() or set(name) & set("/:'\"`\\"):
         raise ConfigError(f"model {name!r}", "is no name of a model", "letters, digits, - and _, without / and : and quotes")
     if alias and (not ALIAS.fullmatch(alias) or RESERVED.fullmatch(alias)):
@@ -81,7 +80,7 @@ def _check_names(name: str, alias: str) -> None:
 
 def _known(client: "MlflowClient", name: str, digest: str) -> int:
     """The newest version that is this bundle, 0 for none."""
-    if asked_for(client.get_registered_model, name) is None:
+    if found_or_none(client.get_registered_model, name) is None:
         return 0
     same = client.search_model_versions(f"name = '{name}' and tag.`{TAG}` = '{digest}'")
     return max((int(found.version) for found in same), default=0)
@@ -105,7 +104,7 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ..
             pip_requirements=_requirements(),
             input_example=_example(bundle) if answers else None,
         )
-    if asked_for(client.get_registered_model, name) is None:
+    if found_or_none(client.get_registered_model, name) is None:
         client.create_registered_model(name)
     made = client.create_model_version(name, f"models:/{logged.model_id}", run, tags=_tags(bundle), model_id=logged.model_id)
     return int(made.version)
@@ -113,14 +112,14 @@ def _log(client: "MlflowClient", bundle: Bundle, name: str, hosts: tuple[str, ..
 
 @contextmanager
 def _run(client: "MlflowClient", bundle: Bundle) -> Iterator[str]:
-    """The run that a bundle is logged below: that of its trial, or one of its own."""
+    """The run that a bundle is logged below: that of its trial, or a new one."""
     manifest = bundle.manifest
     name = manifest.experiment or "bundles"
     experiment = mlflow_client.experiment_of(client, client.tracking_uri, name)
     found = client.search_runs([experiment], f"tags.`assay.trial` = '{manifest.trial or bundle.digest}'", max_results=1)
     tags = {"assay.trial": manifest.trial or bundle.digest}
     run = found[0] if found else client.create_run(experiment, tags=tags, run_name=bundle.name)
-    # An active run would do too, and MLflow would write down anew when the trial ended.
+    # An active run would work too, but MLflow would change when the trial ended.
     with environment(MLFLOW_EXPERIMENT_ID=experiment, MLFLOW_EXPERIMENT_NAME=name):
         yield str(run.info.run_id)
     if not found:
@@ -128,25 +127,24 @@ def _run(client: "MlflowClient", bundle: Bundle) -> Iterator[str]:
 
 
 def _requirements() -> list[str]:
-    """What the model was just shown to answer with, as pip takes it: without the build of a version, which no index may have.
+    """The installed versions, for pip, without their build: a package index may lack it.
 
-    That is what is installed here. What the manifest says is a stranger's word, and pip would install whatever it names.
+    The versions in the manifest are not trusted: pip would install any package that it names.
     """
     known = {"assay": version("assay"), **versions()}
     exact = (number if "==" in number else f"{name}=={number}" for name, number in known.items() if name != "python")
-    return sorted(one.partition("+")[0] for one in exact)
+    return sorted(line.partition("+")[0] for line in exact)
 
 
 def _example(bundle: Bundle) -> dict[str, Any]:
-    """A question that shows how the model is asked; MLflow asks it, and what costs money is not to."""
-    lines = bundle.read(GOLDEN).splitlines()
-    question = str(json.loads(lines[0])["question"]) if lines else QUESTION
-    free = not getattr(bundle.pipeline.generator, "costly", False)
-    asked = {"input": [{"role": "user", "content": question}]}
-    return asked if free else asked | {"custom_inputs": {"answer": False}}
+    """A request that shows how the model is asked. MLflow sends it, so it asks a costly generator for no answer."""
+    question = next((case.query.text for case in cases_of(bundle)), QUESTION)
+    costly = getattr(bundle.pipeline.generator, "costly", False)
+    request = {"input": [{"role": "user", "content": question}]}
+    return request | ({"custom_inputs": {"answer": False}} if costly else {})
 
 
 def _tags(bundle: Bundle) -> dict[str, str]:
     manifest = bundle.manifest
-    told = {"experiment": manifest.experiment, "trial": manifest.trial, "name": manifest.name, "split": manifest.split}
-    return {TAG: bundle.digest} | {f"assay.{key}": value for key, value in told.items() if value}
+    tags = {"experiment": manifest.experiment, "trial": manifest.trial, "name": manifest.name, "split": manifest.split}
+    return {TAG: bundle.digest} | {f"assay.{key}": value for key, value in tags.items() if value}

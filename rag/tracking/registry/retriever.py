@@ -1,4 +1,4 @@
-"""A bundle without a generator as a model of MLflow: questions in, passages out."""
+"""A bundle without a generator as a model of MLflow: from questions to passages."""
 
 from threading import Lock
 from typing import Any
@@ -9,18 +9,18 @@ from pydantic import BaseModel
 from rag.bundle.open_bundle import Bundle
 from rag.execution.sweep.open_config import required_question
 from rag.pipeline.answer_json import found_passages
-from rag.tracking.registry.load_bundle import opened, refused
+from rag.tracking.registry.load_bundle import client_errors, opened
 
 
-class Place(BaseModel):
-    """Where a step had a passage: its rank from 1, and its score."""
+class StepPlace(BaseModel):
+    """Rank (from 1) and score of a passage after a step."""
 
     rank: int
     score: float
 
 
-class Passage(BaseModel):
-    """A passage that was found: the characters [start, end) of a document; `section` holds the headings above most of it."""
+class RetrievedPassage(BaseModel):
+    """A retrieved passage: `chunk` is `doc_id:start-end`, `section` the headings of most of its text."""
 
     number: int
     chunk: str
@@ -31,36 +31,35 @@ class Passage(BaseModel):
     text: str
     score: float
     metadata: dict[str, Any]
-    steps: dict[str, Place]
+    steps: dict[str, StepPlace]
 
 
-class Found(BaseModel):
-    """What was found for a question, best first, in the bundle with that hash."""
+class RetrievedPassages(BaseModel):
+    """The passages for a question, best first, and the hash of the bundle."""
 
     bundle: str
     question: str
-    passages: list[Passage]
+    passages: list[RetrievedPassage]
 
 
 class BundleRetriever(PythonModel):
-    """Finds the passages of every question: what `rag search --json` prints, and the bundle's hash."""
+    """Retrieves passages for questions: what `rag search --json` prints, and the bundle's hash."""
 
     bundle: Bundle
 
     def load_context(self, context: PythonModelContext) -> None:
-        """Open the bundle beside the model."""
+        """Open the bundle of the model."""
         self.bundle = opened(context.artifacts, context.model_config)
-        # Whether models and indexes may be asked by several threads at once is nothing that they promise.
-        self._alone = Lock()
+        self._lock = Lock()  # models and indexes need not be thread-safe
 
-    def predict(self, model_input: list[str]) -> list[Found]:  # type: ignore[override]
-        """The passages of every question."""
+    def predict(self, model_input: list[str]) -> list[RetrievedPassages]:  # type: ignore[override]
+        """Retrieve passages for every question."""
         pipeline = self.bundle.pipeline
-        with refused(), self._alone:
+        with client_errors(), self._lock:
             queries = [required_question(question) for question in model_input]
             traces = pipeline.traces(queries)
         return [
-            Found.model_validate(
+            RetrievedPassages.model_validate(
                 {
                     "bundle": self.bundle.digest,
                     "question": query.text,

@@ -1,4 +1,4 @@
-"""Which metrics of a gate are a judge's that nobody has held against people."""
+"""Metrics of a gate whose judge has no calibration against people."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +14,9 @@ from rag.tracking.registry.versions import Version
 
 
 def advisory(gate: Gate, candidate: Version) -> frozenset[str]:
-    """The columns that a judge fills of whom the bundle brings no calibration card: they warn, and decide nothing.
+    """The columns of judges for which the bundle has no calibration card: they warn, and do not decide.
 
-    DataError for scores that do not say what they were made by.
+    DataError for scores without the config of their metrics.
     """
     columns = [name for name in (*gate.columns, *(bound.column for bound in gate.bounds)) if name not in (FAILED, RATIO)]
     config, components = candidate.scores.result.config, Components(plugins())
@@ -25,25 +25,25 @@ def advisory(gate: Gate, candidate: Version) -> frozenset[str]:
         return frozenset(name for name, metric in metrics.items() if not _trusted(metric, config, components, candidate.cards))
     except (LookupError, TypeError, AttributeError) as error:
         what = f"holds scores without the config of their metrics ({error!r})"
-        raise DataError(candidate.where, what, "export its trial anew, and register that") from error
+        raise DataError(candidate.where, what, "export its trial again, and register that") from error
 
 
 def _trusted(metric: str, config: Mapping[str, Any], components: Components, cards: frozenset[str]) -> bool:
-    built = components.role("metric", _looked_at(config["metric"][metric], components, "metric"), f"metric.{metric}")
+    built = components.role("metric", _checked_node(config["metric"][metric], components, "metric"), f"metric.{metric}")
     if not isinstance(built, AssessedMetric):
         return not getattr(built, "judge", False)
     try:
-        return components.identity(_looked_at(config["judge"], components, "judge"), "judge") in cards
+        return components.identity(_checked_node(config["judge"], components, "judge"), "judge") in cards
     except UserError:
-        # A judge that cannot be built here is none that this code could vouch for.
+        # A judge that cannot be built here has no card that could be checked.
         return False
 
 
-def _looked_at(node: Any, components: Components, where: str) -> Any:
-    """A node of a stranger, if all that it would build are components; DataError if not."""
+def _checked_node(node: Any, components: Components, where: str) -> Any:
+    """An untrusted node, if all classes in it are components; DataError if not."""
     for inner in components_in(node):
         target = str(inner[TARGET])
         package, folder = target.partition(".")[0], folder_of(target.rpartition(".")[0])
         if package not in components.trusted or (package == "rag" and not folder):
-            raise DataError(f"{where}.{TARGET}", f"is {inner[TARGET]!r}, which is no component", "export its trial anew")
+            raise DataError(f"{where}.{TARGET}", f"is {inner[TARGET]!r}, which is not a component", "export its trial again")
     return node

@@ -1,9 +1,9 @@
-"""Bundles that MLflow holds and loads: the same answers, no pickle, no other bundle than was registered."""
+"""Models that MLflow loads from bundles: the same answers, no pickle, no other bundle than the registered one."""
 
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from support.forged_bundles import resealed
+from support.registered_models import QUESTIONS, Place, bundle_folder, request
 
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.core.records import Query, Request, Turn
@@ -19,20 +20,11 @@ from rag.core.text.citations import without_markers
 from rag.pipeline.answer_json import found_passages
 from rag.pipeline.passage_fates import traced_answer
 from rag.tracking.registry.agent import BundleAgent
-from rag.tracking.registry.register import Registered, register
-
-Place = Callable[[str], Path]
-QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]
+from rag.tracking.registry.register import register
 
 
-def asking(*texts: str) -> dict[str, Any]:
-    """A request: a conversation whose last message is the question."""
-    turns = [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(texts)]
-    return {"input": turns}
-
-
-def said(bundle: Bundle, *texts: str) -> dict[str, Any]:
-    """What the bundle itself answers."""
+def bundle_answer(bundle: Bundle, *texts: str) -> dict[str, Any]:
+    """The answer of the bundle itself."""
     roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
     history = tuple(Turn(roles[number % 2], without_markers(text)) for number, text in enumerate(texts[:-1]))
     query = Query("ask", texts[-1], history)
@@ -47,8 +39,8 @@ def as_json(value: Any) -> Any:
 def test_a_model_answers_as_its_bundle(answering: Any) -> None:
     bundle, model = answering.bundle, answering.model
     for question in QUESTIONS:
-        found = model.predict(asking(question))
-        expected = said(bundle, question)
+        found = model.predict(request(question))
+        expected = bundle_answer(bundle, question)
         assert as_json(found["custom_outputs"]) == as_json(expected)
         assert found["output"][0]["content"][0]["text"] == expected["answer"]
 
@@ -56,62 +48,62 @@ def test_a_model_answers_as_its_bundle(answering: Any) -> None:
 def test_a_model_reads_the_conversation(answering: Any) -> None:
     bundle, model = answering.bundle, answering.model
     turns = ("What does the amber lantern cost?", "It costs 10 crowns. [1]", "And the copper kettle?")
-    request = asking(*turns)
-    request["input"].insert(0, {"role": "system", "content": "Answer in verse."})
-    assert as_json(model.predict(request)["custom_outputs"]) == as_json(said(bundle, *turns))
+    conversation = request(*turns)
+    conversation["input"].insert(0, {"role": "system", "content": "Answer in verse."})
+    assert as_json(model.predict(conversation)["custom_outputs"]) == as_json(bundle_answer(bundle, *turns))
 
 
 def test_annotations_point_at_the_markers(answering: Any) -> None:
     bundle, model = answering.bundle, answering.model
-    content = model.predict(asking(QUESTIONS[0]))["output"][0]["content"][0]
+    content = model.predict(request(QUESTIONS[0]))["output"][0]["content"][0]
     assert content["annotations"], "the extractive answer cites what it quotes"
-    for one in content["annotations"]:
-        assert content["text"][one["start_index"] : one["end_index"]].startswith("[")
-        doc_id, _, place = one["url"].removeprefix("/documents/").partition("#")
+    for annotation in content["annotations"]:
+        assert content["text"][annotation["start_index"] : annotation["end_index"]].startswith("[")
+        doc_id, _, place = annotation["url"].removeprefix("/documents/").partition("#")
         start, end = map(int, place.split("-"))
         document = next(each for each in bundle.pipeline.corpus.documents if each.doc_id == doc_id)
-        assert content["text"][: one["start_index"]].strip() in document.text[start:end]
+        assert content["text"][: annotation["start_index"]].strip() in document.text[start:end]
 
 
-def test_a_stream_says_the_same(answering: Any) -> None:
+def test_a_stream_has_the_same_answer(answering: Any) -> None:
     bundle, model = answering.bundle, answering.model
-    *pieces, last = list(model.predict_stream(asking(QUESTIONS[0])))
-    expected = said(bundle, QUESTIONS[0])
+    *pieces, last = list(model.predict_stream(request(QUESTIONS[0])))
+    expected = bundle_answer(bundle, QUESTIONS[0])
     assert "".join(piece["delta"] for piece in pieces) == expected["answer"]
     assert last["item"]["content"][0]["text"] == expected["answer"]
     assert as_json(last["custom_outputs"]) == as_json(expected)
 
 
-def test_passages_without_an_answer(answering: Any) -> None:
+def test_passages_can_be_asked_for_without_an_answer(answering: Any) -> None:
     bundle, model = answering.bundle, answering.model
-    found = model.predict(asking(QUESTIONS[0]) | {"custom_inputs": {"answer": False}})
+    found = model.predict(request(QUESTIONS[0]) | {"custom_inputs": {"answer": False}})
     assert found["output"][0]["content"][0]["text"] == ""
-    expected = said(bundle, QUESTIONS[0])["contexts"]
+    expected = bundle_answer(bundle, QUESTIONS[0])["contexts"]
     assert [one["chunk"] for one in found["custom_outputs"]["contexts"]] == [one["chunk"] for one in expected]
 
 
 @pytest.mark.parametrize("turns", [[], [("assistant", "Yes?")], [("user", "Hm?"), ("assistant", "Yes?")], [("user", " ")]])
-def test_what_is_no_question_is_refused(answering: Any, turns: list[tuple[str, str]]) -> None:
+def test_a_conversation_without_a_question_is_refused(answering: Any, turns: list[tuple[str, str]]) -> None:
     model = answering.model
     with pytest.raises(Exception, match=r"(does not end with a message of a user|is empty)"):
         model.predict({"input": [{"role": role, "content": text} for role, text in turns]})
 
 
-def test_no_pickle_and_no_other_bytes(answering: Any) -> None:
+def test_a_model_holds_the_bundle_and_no_pickle(answering: Any) -> None:
     bundle = answering.bundle
-    there = _beside(answering.client, answering.registered).parent.parent
+    copy = bundle_folder(answering.client, answering.registered)
+    there = copy.parent.parent
     names = {path.name for path in there.rglob("*") if path.is_file()}
     assert "answering.py" in names
     assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib"))]
-    beside = _beside(answering.client, answering.registered)
     for path in (path for path in bundle.path.rglob("*") if path.is_file()):
-        assert (beside / path.relative_to(bundle.path)).read_bytes() == path.read_bytes()
+        assert (copy / path.relative_to(bundle.path)).read_bytes() == path.read_bytes()
     lines = (there / "requirements.txt").read_text("utf-8").splitlines()
     assert any(line.startswith("assay==") for line in lines)
     assert not [line for line in lines if "+" in line]
 
 
-def test_nothing_is_installed_because_a_bundle_says_so(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
+def test_requirements_do_not_come_from_the_bundle(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
     shutil.copytree(at_home("notes-wide"), tmp_path / "b")
     theirs = {"evil": "9.9", "--index-url http://evil.example": "1", "numpy": "evil @ https://evil.example/x==1.whl"}
     found = register(resealed(tmp_path / "b", lambda manifest: manifest["versions"].update(theirs)), "hostile")
@@ -121,9 +113,9 @@ def test_nothing_is_installed_because_a_bundle_says_so(at_home: Place, mlflow_he
     assert "evil" not in " ".join(lines)
 
 
-def test_a_bundle_that_finds_passages(at_home: Place, mlflow_here: Any) -> None:
+def test_a_bundle_without_a_generator_retrieves_passages(at_home: Place, versions: Any, mlflow_here: Any) -> None:
     path = at_home("notes-wide")
-    bundle, model = open_bundle(path), mlflow_here.pyfunc.load_model(register(path, "finds").uri)
+    bundle, model = open_bundle(path), mlflow_here.pyfunc.load_model("models:/notes/2")
     for question, found in zip(QUESTIONS, model.predict(QUESTIONS), strict=True):
         pipeline = bundle.pipeline
         expected = found_passages(pipeline.corpus, pipeline.trace(Query("ask", question)), pipeline.k)
@@ -132,14 +124,7 @@ def test_a_bundle_that_finds_passages(at_home: Place, mlflow_here: Any) -> None:
         model.predict([""])
 
 
-def _beside(client: Any, found: Registered) -> Path:
-    """The bundle in the folder that MLflow keeps it in."""
-    source = client.get_model_version_download_uri(found.model, str(found.version))
-    (manifest,) = Path(source.removeprefix("file://")).rglob("manifest.json")
-    return manifest.parent
-
-
-def test_a_version_says_where_it_comes_from(answering: Any) -> None:
+def test_a_version_names_its_bundle_and_trial(answering: Any) -> None:
     bundle, found, client = answering.bundle, answering.registered, answering.client
     version = client.get_model_version(found.model, str(found.version))
     assert version.tags["assay.bundle"] == bundle.digest
@@ -150,32 +135,30 @@ def test_a_version_says_where_it_comes_from(answering: Any) -> None:
 
 
 def test_no_trace_is_kept(answering: Any) -> None:
-    answering.model.predict(asking(QUESTIONS[0]))
+    answering.model.predict(request(QUESTIONS[0]))
     places = [each.experiment_id for each in answering.client.search_experiments()]
     assert not answering.client.search_traces(locations=places)
 
 
 class _Endless:
-    """A generator that says something until nobody listens."""
+    """A generator that streams until the stream is closed."""
 
-    said = 0
     stopped = False
 
     def stream(self, request: Request) -> Iterator[str]:
         try:
             while True:
-                self.said += 1
                 yield "and "
         finally:
             self.stopped = True
 
 
-def test_whoever_stops_listening_stops_the_model(answering: Any) -> None:
+def test_closing_the_stream_stops_the_model(answering: Any) -> None:
     bundle, endless = answering.bundle, _Endless()
     agent = BundleAgent()
     agent.bundle = replace(bundle, pipeline=replace(bundle.pipeline, generator=endless))  # type: ignore[arg-type]
-    agent._alone = Lock()
-    stream = agent.predict_stream(asking(QUESTIONS[0]))  # type: ignore[arg-type]
+    agent._lock = Lock()
+    stream = agent.predict_stream(request(QUESTIONS[0]))  # type: ignore[arg-type]
     assert next(stream).delta == "and "
     stream.close()
     deadline = time.monotonic() + 60

@@ -1,44 +1,28 @@
-"""Bundles that are registered: once each, checked before and after, whatever they are packed in."""
+"""Registering bundles: once each, checked before and after, as folders and as archives."""
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import verb
+from support.command_line import Verb, verb
+from support.registered_models import QUESTIONS, Place, bundle_folder, request
 from support.scripted_server import say, serving
 from support.small_server import small_bundle
 
 from rag.bundle.archive import pack
+from rag.bundle.differences import Mismatch, Replay
 from rag.bundle.open_bundle import open_bundle
-from rag.bundle.replay import Mismatch
 from rag.core.errors import ConfigError, DataError, ServiceError, UserError
 from rag.tracking.registry import load_bundle
 from rag.tracking.registry.promote import promote
-from rag.tracking.registry.register import Registered, register
-
-Place = Callable[[str], Path]
-QUESTIONS = ["What does the amber lantern cost?", "How does one mend the copper kettle?", "Who paints the lighthouse?"]
-
-
-def asking(*texts: str) -> dict[str, Any]:
-    """A request: a conversation whose last message is the question."""
-    turns = [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(texts)]
-    return {"input": turns}
-
-
-def _beside(client: Any, found: Registered) -> Path:
-    """The bundle in the folder that MLflow keeps it in."""
-    source = client.get_model_version_download_uri(found.model, str(found.version))
-    (manifest,) = Path(source.removeprefix("file://")).rglob("manifest.json")
-    return manifest.parent
+from rag.tracking.registry.register import register
 
 
 def test_a_changed_bundle_is_not_loaded(at_home: Place, mlflow_here: Any) -> None:
     found = register(at_home("notes-wide"), "notes")
-    place = _beside(mlflow_here.MlflowClient(), found)
+    place = bundle_folder(mlflow_here.MlflowClient(), found)
     documents = place / "documents.jsonl"
     documents.write_bytes(documents.read_bytes().replace(b"crowns", b"pounds"))
     with pytest.raises(UserError, match=r"documents\.jsonl"):
@@ -49,7 +33,7 @@ def test_a_changed_bundle_is_not_loaded(at_home: Place, mlflow_here: Any) -> Non
         mlflow_here.pyfunc.load_model(found.uri)
 
 
-def test_a_model_stands_below_the_run_of_its_trial(at_home: Place, mlflow_here: Any) -> None:
+def test_a_model_is_logged_below_the_run_of_its_trial(at_home: Place, mlflow_here: Any) -> None:
     client, bundle = mlflow_here.MlflowClient(), open_bundle(at_home("notes-wide"))
     experiment = client.create_experiment("notes", f"{Path.cwd().as_uri()}/kept")
     run = client.create_run(experiment, tags={"assay.trial": bundle.manifest.trial})
@@ -61,36 +45,41 @@ def test_a_model_stands_below_the_run_of_its_trial(at_home: Place, mlflow_here: 
     model = client.get_logged_model(version.source.rpartition("/")[2])
     assert (model.experiment_id, {metric.key for metric in model.metrics}) == (experiment, {"ndcg_at_10"})
     after = client.get_run(run.info.run_id).info
-    assert (after.status, after.end_time) == ("FINISHED", run.info.start_time + 1), "a trial took as long as it took"
+    assert (after.status, after.end_time) == ("FINISHED", run.info.start_time + 1), "the end of the trial's run stays"
 
 
-def test_what_is_said_can_be_run(at_home: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    rag, uri = verb(capsys, monkeypatch), os.environ["MLFLOW_TRACKING_URI"]
+rag = pytest.fixture(verb)
+
+
+def test_the_printed_command_serves_the_model(
+    at_home: Place, versions: Any, rag: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = os.environ["MLFLOW_TRACKING_URI"]
+    path = str(at_home("notes-wide"))
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "of a server that sends traces")
-    said = rag("register", str(at_home("notes-wide")), "notes")
+    said = rag("register", path, "notes")
     assert (said.code, said.err) == (0, "")
-    assert f"MLFLOW_TRACKING_URI={uri} mlflow models serve -m models:/notes/1 --env-manager local" in said.out
+    assert f"MLFLOW_TRACKING_URI={uri} mlflow models serve -m models:/notes/2 --env-manager local" in said.out
     assert "rag promote notes" in said.out
-    told = rag("register", str(at_home("notes-wide")), "notes", "--json").json
-    assert (told["version"], told["new"], told["tracking"], told["aliases"]) == (1, False, uri, ["challenger"])
-    assert "is what a gate decides on" in rag("register", str(at_home("notes-wide")), "notes", "--alias", "champion").err
+    content = rag("register", path, "notes", "--json").json
+    assert (content["version"], content["new"], content["tracking"], content["aliases"]) == (2, False, uri, ["challenger"])
+    assert "is set by a gate" in rag("register", path, "notes", "--alias", "champion").err
 
 
-def test_what_answers_otherwise_is_not_registered(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    differs = [Mismatch("q1", "answer", "seven", "eight")]
+def test_a_bundle_that_answers_differently_is_not_registered(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    differs = Replay(mismatches=[Mismatch("q1", "answer", "seven", "eight")])
     monkeypatch.setattr(load_bundle, "replay", lambda bundle: differs)
     with pytest.raises(DataError, match="does not answer as it was measured"):
         register(at_home("answers"), "otherwise")
 
 
-def test_a_bundle_is_one_version(at_home: Place) -> None:
-    first = register(at_home("notes-wide"), "notes")
-    assert (first.version, first.new, first.aliases) == (1, True, ("challenger",))
-    again = register(at_home("notes-wide"), "notes", alias="tried")
-    assert (again.version, again.new, again.digest) == (1, False, first.digest)
-    assert set(again.aliases) == {"challenger", "tried"}
-    other = register(at_home("notes-narrow"), "notes")
-    assert (other.version, other.new, other.aliases) == (2, True, ("challenger",))
+def test_a_bundle_is_one_version(at_home: Place, versions: Any) -> None:
+    first = register(at_home("notes-narrow"), "notes", alias="tried")
+    assert (first.version, first.new, first.aliases) == (1, False, ("tried",))
+    again = register(at_home("notes-narrow"), "notes")
+    assert (again.version, again.digest, set(again.aliases)) == (1, first.digest, {"challenger", "tried"})
+    other = register(at_home("few-narrow"), "notes")
+    assert (other.version, other.new, other.aliases) == (3, True, ("challenger",))
 
 
 def test_an_archive_is_the_same_bundle(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
@@ -104,15 +93,15 @@ def test_an_archive_is_the_same_bundle(at_home: Place, mlflow_here: Any, tmp_pat
     assert promote("packed").promoted
 
 
-def test_a_model_behind_an_endpoint_is_asked_for_answers_alone(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
+def test_a_model_behind_an_endpoint_is_asked_for_answers_only(at_home: Place, mlflow_here: Any, tmp_path: Path) -> None:
     with serving(say("The ferry leaves at seven [1].")) as script:
         asked = ("generator=openai", f"generator.base_url={script.url}", "generator.model=tiny")
         found = register(small_bundle(tmp_path, *asked), "endpoint")
         model = mlflow_here.pyfunc.load_model(found.uri)
-        assert not script.asked, "to log and to load it costs nothing"
-        reply = model.predict(asking("When does the ferry to Holm leave?"))
+        assert not script.asked, "logging and loading cost nothing"
+        reply = model.predict(request("When does the ferry to Holm leave?"))
         assert len(script.asked) == 1
-        assert not model.predict(asking("And the bus?") | {"custom_inputs": {"answer": False}})["custom_outputs"]["answer"]
+        assert not model.predict(request("And the bus?") | {"custom_inputs": {"answer": False}})["custom_outputs"]["answer"]
         assert len(script.asked) == 1
     assert reply["output"][0]["content"][0]["text"] == "The ferry leaves at seven [1]."
     assert reply["usage"]["total_tokens"] == 34
@@ -142,13 +131,13 @@ def test_the_environment_stays(at_home: Place, monkeypatch: pytest.MonkeyPatch, 
         ("notes", "a b"),
     ],
 )
-def test_names_that_will_not_do(at_home: Place, name: str, alias: str) -> None:
+def test_unusable_names_are_refused(at_home: Place, name: str, alias: str) -> None:
     with pytest.raises(ConfigError):
         register(at_home("notes-wide"), name, alias)
 
 
-def test_nobody_answers(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_down_is_reported(at_home: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    with pytest.raises(ServiceError, match="nobody answers"):
+    with pytest.raises(ServiceError, match="there is no answer"):
         register(at_home("notes-wide"), "notes")

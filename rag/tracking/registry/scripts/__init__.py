@@ -1,1 +1,1 @@
-"""What MLflow runs to load a model: it keeps a copy of one of these files beside the bundle, and no pickle."""
+"""Scripts that MLflow runs to load a model: it keeps a copy of one next to the bundle, and no pickle."""

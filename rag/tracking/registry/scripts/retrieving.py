@@ -1,4 +1,4 @@
-"""A bundle that finds passages."""
+"""A bundle that retrieves passages."""
 
 from mlflow.models import set_model
 
