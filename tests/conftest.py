@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser
+from support import mlflow_tables
 from support.chromium import chromium
 from support.small_set import write_golden
 
@@ -34,6 +35,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(root).as_posix()
         if place.startswith(SYSTEM) or "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.system)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_disk() -> Iterator[None]:
+    """Write without waiting for the disk, since no test cuts the power, and create the tables of MLflow once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        if mlflow_tables.is_loaded():
+            mlflow_tables.copy_instead_of_migrating(patch)
+        yield
 
 
 @pytest.fixture(autouse=True)
