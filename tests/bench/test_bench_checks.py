@@ -3,14 +3,10 @@
 import re
 
 import pytest
-from bench.measuring import Report
+from bench.measuring import Report, golden_of
 
 from rag.components.checks.numbers import NumbersCheck
-from rag.config.build import Components
 from rag.core.records import Chunk, Document, Example, Reply, Request, Span
-from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.golden import Golden
-from rag.execution.sweep.open_config import config_of
 
 pytestmark = pytest.mark.bench
 
@@ -27,13 +23,8 @@ def contexts(example: Example, documents: dict[str, Document]) -> tuple[Chunk, .
     return tuple(found)
 
 
-def handbook() -> Golden:
-    config, components = config_of([]), Components()
-    return golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
-
-
 def test_numbers_that_were_not_read_are_found() -> None:
-    golden = handbook()
+    golden = golden_of()
     documents = {document.doc_id: document for document in golden.documents}
     asked = [one for one in golden.examples if one.evidence and one.answers and re.search(r"\d", one.answers[0])]
     requests = [Request(example.query, contexts(example, documents), ()) for example in asked]

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 from bench.measuring import DATA, ROOT, Report, needs_data
+from support.ports import free_port
 
 from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
@@ -119,12 +119,6 @@ def used(pid: int) -> tuple[float, int]:
             seconds += (int(parts[11]) + int(parts[12])) / ticks
             held += int(parts[21]) * os.sysconf("SC_PAGE_SIZE")
     return seconds, held
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @contextmanager

@@ -91,6 +91,7 @@ def test_the_python_page_runs(rag: Verb, tour_folder: Path, monkeypatch: pytest.
     exec(compile(script, "python.md", "exec"), {})
 
 
+@pytest.mark.system
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
@@ -100,6 +101,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "<progress" in shown
 
 
+@pytest.mark.system
 def test_the_plugin_of_the_docs_passes_the_laws(tmp_path: Path) -> None:
     text = (DOCS / "plugins.md").read_text("utf-8")
     files = dict(re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", text, re.MULTILINE | re.DOTALL))

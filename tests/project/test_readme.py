@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from support.small_set import write_golden
 
 from rag.config.catalog import PLUGINS
@@ -20,6 +21,7 @@ def shown_files() -> dict[str, str]:
     return dict(re.findall(r"`([^`\n]+)`\n\n```\w+\n(.*?)```", section, re.DOTALL))
 
 
+@pytest.mark.system
 def test_a_chunker_is_one_file_one_yaml_and_one_test(tmp_path: Path) -> None:
     for folder in ("rag", "conf", "tests/components/chunkers"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
