@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import CommandResult, Verb, verb
+from support.command_line import Said, Verb, verb
 from support.small_set import TEXTS
 
 GIVEN = ("dataset=native", "embedder=hashing", "latency=0", "generator=none")
@@ -24,7 +24,7 @@ def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     return verb(capsys, monkeypatch)
 
 
-def assert_said(said: CommandResult, where: str, *remedies: str) -> None:
+def assert_said(said: Said, where: str, *remedies: str) -> None:
     """One line of where and what, one of what would do, and nothing else."""
     assert said.code == 2, said
     assert "Traceback" not in said.err
@@ -36,7 +36,7 @@ def assert_said(said: CommandResult, where: str, *remedies: str) -> None:
         assert remedy in said.err
 
 
-def assert_refused(said: CommandResult, where: str, *remedies: str) -> None:
+def assert_refused(said: Said, where: str, *remedies: str) -> None:
     """As `assert_said`, before anything was printed, stored or written."""
     assert_said(said, where, *remedies)
     assert said.out == ""
@@ -411,7 +411,7 @@ def test_a_model_of_the_hub_without_a_revision(rag: Verb) -> None:
     assert_refused(said, "embedder.revision", "pin it")
 
 
-def assert_failed_by_stage(said: CommandResult, where: str, *remedies: str) -> None:
+def assert_failed_by_stage(said: Said, where: str, *remedies: str) -> None:
     """One trial failed, is listed as failed, and the reason stands on standard error without a traceback."""
     assert said.code == 1, said
     assert "failed" in said.out

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support.command_line import CommandResult, Verb, verb
+from support.command_line import Said, Verb, verb
 from support.small_set import QUESTIONS, write_experiment, write_golden
 
 AXES = '  chunker: ["chunker=fixed chunker.size=60", chunker=whole]\n  k: k=2,3'
@@ -21,7 +21,7 @@ def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     return verb(capsys, monkeypatch)
 
 
-def commands(said: CommandResult) -> list[str]:
+def commands(said: Said) -> list[str]:
     """The commands behind `Next:`, and behind nothing but blanks below it."""
     assert said.code == 0, said.err
     lines = said.out.splitlines()
@@ -31,7 +31,7 @@ def commands(said: CommandResult) -> list[str]:
     return [line.removeprefix("Next:").strip() for line in found]
 
 
-def recommended(said: CommandResult) -> str:
+def recommended(said: Said) -> str:
     return next(line for line in said.out.splitlines() if line.startswith("Recommended: ")).rpartition("(")[2].rstrip(")")
 
 
@@ -43,7 +43,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def run(rag: Verb, command: str) -> CommandResult:
+def run(rag: Verb, command: str) -> Said:
     program, *arguments = shlex.split(command)
     assert program == "rag"
     return rag(*arguments)

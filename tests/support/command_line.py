@@ -25,6 +25,7 @@ class CommandResult:
         return json.loads(self.out)
 
 
+Said = CommandResult
 Verb = Callable[..., CommandResult]
 
 
