@@ -1,4 +1,4 @@
-"""What the measurements share: the public data, a folder to work in, two clocks, and a table on standard output."""
+"""Shared by the measurements: the public data, clocks, sweeps, and a table on standard output."""
 
 import json
 import os
@@ -28,14 +28,14 @@ from rag.execution.sweep.sweep import Sweep
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("RAG_DATA") or ROOT.parent / "shared" / "data").resolve()
 MODELS = ROOT / ".rag" / "models"
-"""Where `embedder=static` keeps what it distils, which takes 40 s, so that it happens once."""
+"""Where `embedder=static` keeps the distilled model, which takes 40 s to make."""
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no {DATA}: set RAG_DATA to the folder of public data sets")
 
 
 @dataclass
 class Seconds:
-    """What a piece of work took: by the clock on the wall, and of the processors."""
+    """Wall-clock and processor seconds of a piece of work."""
 
     wall: float = 0.0
     cpu: float = 0.0

@@ -1,4 +1,4 @@
-"""What the check of numbers finds: reference answers beside their own gold, changed by a little, and beside other gold."""
+"""Findings of the check of numbers: reference answers against their own gold, slightly changed, and against other gold."""
 
 import re
 
@@ -33,14 +33,14 @@ def test_numbers_that_were_not_read_are_found() -> None:
     elsewhere = [
         Request(one.query, other.contexts, ()) for one, other in zip(requests, requests[17:] + requests[:17], strict=True)
     ]
-    report = Report(f"Reference answers with numbers ({len(asked)})", ("beside", "share that is flagged"))
+    report = Report(f"Reference answers with numbers ({len(asked)})", ("against", "share that is flagged"))
     shares = {}
     cases = (("their own gold", requests, right), ("it, changed by 3", requests, changed), ("other gold", elsewhere, right))
     for name, given, texts in cases:
         found = NumbersCheck().inspect(given, [Reply(text) for text in texts])
         shares[name] = sum(map(bool, found)) / len(found)
         report.row(name, shares[name])
-    report.note("What is flagged beside its own gold is a sum or a difference of numbers that stand there.")
+    report.note("Flagged answers against their own gold are sums or differences of its numbers.")
     report.show()
     assert shares["their own gold"] < 0.1
     assert min(shares["it, changed by 3"], shares["other gold"]) > 0.75

@@ -1,4 +1,4 @@
-"""The documentation does what it shows: reference pages are those of the code, links lead somewhere, code runs."""
+"""The documentation is right: reference pages match the code, links have targets, code runs."""
 
 import json
 import re

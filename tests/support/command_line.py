@@ -1,4 +1,4 @@
-"""The command line, called within this process: a process of its own costs two seconds."""
+"""The command line, called in this process: a new process takes two seconds."""
 
 import json
 import sys
