@@ -78,7 +78,8 @@ def compose_overrides(overrides: Sequence[Override]) -> DictConfig:
 
     Choices of groups take nearly all of the time. What they give is kept; values are set in a copy.
     """
-    choices, values = [], []
+    choices: list[Override] = []
+    values: list[Override] = []
     for override in overrides:
         (choices if is_group(override.key_or_group) and not isinstance(override.value(), dict) else values).append(override)
     config = copy.deepcopy(_choices(tuple(str(choice.input_line) for choice in choices), _stamps()))
