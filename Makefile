@@ -63,8 +63,9 @@ test: install ## Check the code, run all tests
 	bash .ci/browser
 	$(MAKE) --no-print-directory -j 2 check tests
 
-# One thread for each worker: two of them share two cores.
-tests: export OMP_NUM_THREADS := 1
+# One thread for each of two workers on two cores. Bytecode is written: a test process compiles what it imports otherwise.
+tests test-fast: export OMP_NUM_THREADS := 1
+tests test-fast: export PYTHONDONTWRITEBYTECODE :=
 tests: install
 	$(BIN)/pytest -n 2 --dist loadfile -m "not bench and not llm"
 

@@ -1,4 +1,4 @@
-"""What many tests work with: a golden set, an empty folder, a browser."""
+"""Fixtures of many tests: a golden set, an empty folder, a browser; the marker `system`."""
 
 import os
 import signal
@@ -9,26 +9,38 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser
+from support import mlflow_tables
 from support.chromium import chromium
 from support.small_set import write_golden
 
-# How fast a machine draws examples says nothing about what is tested. The same examples everywhere: what passes here must not
-# fail elsewhere by its luck, and what fails fails again. `pytest --hypothesis-profile "new examples"` looks for others.
+# No deadline: machines differ in speed. The same examples everywhere, so that results can be repeated.
+# `pytest --hypothesis-profile "new examples"` looks for others.
 settings.register_profile("new examples", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same examples", settings.get_profile("new examples"), derandomize=True)
 settings.load_profile("same examples")
 
-# A shell that runs something in the background lets it not hear Ctrl-C, nor what that starts: tests press it.
+# Processes that a shell runs in the background ignore SIGINT, and so do their children; tests send it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-SYSTEM = ("serve/", "tracking/", "project/test_docker", "cli/test_story", "cli/test_chat", "bundle/test_bundle_kill")
-"""Places of tests with browsers, databases, MLflow, servers, terminals or kills: `make test-fast` leaves them out."""
+SYSTEM = (
+    "serve/",
+    "tracking/",
+    "project/test_docker",
+    "cli/test_story",
+    "cli/test_chat",
+    "cli/test_exit_codes",
+    "bundle/test_bundle_kill",
+    "execution/store/test_concurrency",
+    "analysis/gate/test_gate_action",
+    "config/test_plugins",
+)
+"""Tests with databases, MLflow, servers, terminals, many processes or kills: `make test-fast` leaves them out."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of whole systems, by their place or by what they use."""
+    """Mark tests of whole systems, by their file or because they use a browser."""
     root = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(root).as_posix()
@@ -36,9 +48,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.system)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_disk() -> Iterator[None]:
+    """Write without waiting for the disk, since no test cuts the power, and create the tables of MLflow once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        if mlflow_tables.is_loaded():
+            mlflow_tables.copy_instead_of_migrating(patch)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def environment_stays() -> Iterator[None]:
-    """What a test, or the code that it tests, leaves in the environment is gone before the next one."""
+    """Restore the environment variables after each test."""
     before = dict(os.environ)
     yield
     for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:
@@ -48,9 +70,9 @@ def environment_stays() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for the tests of a file. As long as it is there an event loop runs in this thread: others want their own."""
-    with chromium() as found:
-        yield found
+    """One browser for the tests of a file; its event loop occupies the thread, so that it cannot stay for longer."""
+    with chromium() as launched:
+        yield launched
 
 
 @pytest.fixture

@@ -1,23 +1,15 @@
 """Overrides → resolved configs, through Hydra. A user's own `conf/` comes first, then ours, then those of plugins."""
 
-import copy
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra import compose as hydra_compose
-from hydra._internal.config_repository import CachingConfigRepository
-from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
-from hydra._internal.hydra import Hydra
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
-from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
@@ -28,54 +20,21 @@ from rag.config.catalog import choice as choice
 from rag.config.catalog import choices as choices
 from rag.config.catalog import plugins as plugins
 from rag.config.catalog import search_folders as search_folders
-from rag.config.limits import check_axis, check_length, check_size
+from rag.config.hydra_session import compose_overrides
+from rag.config.hydra_session import hydra_ready as hydra_ready
+from rag.config.hydra_session import is_group as is_group
+from rag.config.limits import check_axis, check_length
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped as shipped
 
 
-def config_folder(folder: str) -> str:
-    """A folder here, else the shipped one, else as it was named: whoever reads it says that it is not there."""
-    return folder if Path(folder).is_dir() or not shipped(folder).is_dir() else str(shipped(folder))
-
-
-class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
-    """Hydra's cache of the files of one composition, kept for the next: half of the time goes into reading them."""
-
-    def __deepcopy__(self, memo: object) -> "ReadOnce":
-        return self
-
-    def load_config(self, config_path: str) -> Any:
-        """A copy: composing changes what it was given."""
-        if config_path not in self.cache:
-            check_size(*(folder / f"{config_path.removesuffix('.yaml')}.yaml" for folder in search_folders()))
-        return copy.deepcopy(super().load_config(config_path))
-
-
-@contextmanager
-def hydra_ready() -> Iterator[None]:
-    """Hydra, looking into the folders of `search_folders`; a file is read once, however often is composed inside."""
-    path = ConfigSearchPathImpl()
-    for folder in search_folders():
-        path.append("assay", f"file://{folder}")
-    path.append("hydra", "pkg://hydra.conf")
-    path.append("schema", "structured://")
-    GlobalHydra.instance().clear()
-    OmegaConf.register_new_resolver("found", config_folder, replace=True)
-    Plugins.instance()  # registers what can read file:// and pkg://
-    loader = Hydra.create_main_hydra2("assay", path).config_loader
-    loader.repository = ReadOnce(loader.repository)
-    try:
-        yield
-    finally:
-        GlobalHydra.instance().clear()
-
-
 def compose(overrides: Sequence[str]) -> DictConfig:
     """The wiring under some overrides, interpolations still open; call it within `hydra_ready`."""
-    for override in parsed(overrides):
+    settings = parsed(overrides)
+    for override in settings:
         check_override(override)
     try:
-        config: DictConfig = hydra_compose("config", overrides=list(overrides))
+        config = compose_overrides(settings)
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError, OSError) as error:
         raise _explained(error, overrides) from error
     for key in _wiring():
@@ -95,11 +54,6 @@ def no_data(where: str) -> ConfigError:
     """The error for what needs a public data set where no folder of them is named."""
     listed = f"{shipped('datasets') / 'README.md'} lists them, with their sources"
     return ConfigError(where, "needs a public data set", f"export RAG_DATA=<the folder with the data sets>; {listed}")
-
-
-def is_group(name: str) -> bool:
-    """Whether there is a config group of this name; call it within `hydra_ready`."""
-    return bool(GlobalHydra.instance().config_loader().repository.group_exists(name))
 
 
 @lru_cache(maxsize=1)
@@ -159,7 +113,7 @@ def _misspelt(key: str, overrides: Sequence[str]) -> ConfigError | None:
     """What is wrong with a key that is not there: the first part of it that is not, and what comes close."""
     others = [override for override in overrides if override.lstrip("+~").split("=")[0] != key]
     try:
-        node: Any = hydra_compose("config", overrides=others)
+        node: Any = compose_overrides(parsed(others))
     except (HydraException, OmegaConfBaseException, ValueError):
         return None
     path = re.split(r"[./]", key)

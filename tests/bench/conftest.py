@@ -1,4 +1,4 @@
-"""Every measurement works in an empty folder of its own, with the public data in reach and the distilled model at hand."""
+"""Every measurement runs in an empty folder, with the public data and the distilled model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the measurements share: the public data, a folder to work in, two clocks, and a table on standard output."""
+"""Shared by the measurements: the public data, clocks, sweeps, and a table on standard output."""
 
 import json
 import os
@@ -14,24 +14,28 @@ from typing import Any
 
 import pytest
 
+from rag.config.build import Components
 from rag.config.experiment import Experiment, load
+from rag.evaluation.data import golden as golden_sets
+from rag.evaluation.data.golden import Golden
 from rag.execution.graph import plan
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
+from rag.execution.sweep.open_config import config_of
 from rag.execution.sweep.sweep import Sweep
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("RAG_DATA") or ROOT.parent / "shared" / "data").resolve()
 MODELS = ROOT / ".rag" / "models"
-"""Where `embedder=static` keeps what it distils, which takes 40 s, so that it happens once."""
+"""Where `embedder=static` keeps the distilled model, which takes 40 s to make."""
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no {DATA}: set RAG_DATA to the folder of public data sets")
 
 
 @dataclass
 class Seconds:
-    """What a piece of work took: by the clock on the wall, and of the processors."""
+    """Wall-clock and processor seconds of a piece of work."""
 
     wall: float = 0.0
     cpu: float = 0.0
@@ -50,14 +54,14 @@ def timed() -> Iterator[Seconds]:
 
 
 @dataclass(frozen=True)
-class Told:
-    """A finished command: what it took, and the JSON that it printed."""
+class FinishedCommand:
+    """The seconds of a command, and the JSON that it printed."""
 
     taken: Seconds
     content: dict[str, Any]
 
 
-def rag(*arguments: str) -> Told:
+def rag(*arguments: str) -> FinishedCommand:
     """Run `rag` in a process of its own, in the working folder, from its start to its end."""
     wall, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "rag", *arguments]
@@ -65,7 +69,7 @@ def rag(*arguments: str) -> Told:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert ended.returncode == 0, ended.stderr
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Told(Seconds(time.perf_counter() - wall, cpu), json.loads(ended.stdout) if "--json" in arguments else {})
+    return FinishedCommand(Seconds(time.perf_counter() - wall, cpu), json.loads(ended.stdout) if "--json" in arguments else {})
 
 
 def largest() -> float:
@@ -107,6 +111,12 @@ def swept(experiment: str | Experiment, *overrides: str) -> tuple[Sweep, Store]:
     done = sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None)
     assert {row.status for row in done.board.rows} == {"done"}, [row.error for row in done.board.rows]
     return done, store
+
+
+def golden_of(*overrides: str) -> Golden:
+    """The golden set of a configuration."""
+    config, components = config_of(list(overrides)), Components()
+    return golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
 
 
 def means(done: Sweep, column: str) -> dict[str, float]:

@@ -4,11 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.measuring import DATA, Report, needs_data, rag
+from bench.measuring import DATA, Report, golden_of, needs_data, rag
 
 from rag.config.build import Components
-from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.golden import Golden
 from rag.execution.sweep.open_config import config_of, open_config
 
 pytestmark = [pytest.mark.bench, needs_data]
@@ -88,8 +86,3 @@ def test_the_default_pipeline_declines_what_is_off_topic_at_the_cost_of_few_ques
     assert lost["with gold", "tune"] <= 0.01
     assert lost["with gold", "holdout"] <= 0.01
     assert lost["off topic", "holdout"] >= 0.3
-
-
-def golden_of(*overrides: str) -> Golden:
-    config, components = config_of(list(overrides)), Components()
-    return golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))

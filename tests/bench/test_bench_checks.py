@@ -1,16 +1,12 @@
-"""What the check of numbers finds: reference answers beside their own gold, changed by a little, and beside other gold."""
+"""Findings of the check of numbers: reference answers against their own gold, slightly changed, and against other gold."""
 
 import re
 
 import pytest
-from bench.measuring import Report
+from bench.measuring import Report, golden_of
 
 from rag.components.checks.numbers import NumbersCheck
-from rag.config.build import Components
 from rag.core.records import Chunk, Document, Example, Reply, Request, Span
-from rag.evaluation.data import golden as golden_sets
-from rag.evaluation.data.golden import Golden
-from rag.execution.sweep.open_config import config_of
 
 pytestmark = pytest.mark.bench
 
@@ -27,13 +23,8 @@ def contexts(example: Example, documents: dict[str, Document]) -> tuple[Chunk, .
     return tuple(found)
 
 
-def handbook() -> Golden:
-    config, components = config_of([]), Components()
-    return golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
-
-
 def test_numbers_that_were_not_read_are_found() -> None:
-    golden = handbook()
+    golden = golden_of()
     documents = {document.doc_id: document for document in golden.documents}
     asked = [one for one in golden.examples if one.evidence and one.answers and re.search(r"\d", one.answers[0])]
     requests = [Request(example.query, contexts(example, documents), ()) for example in asked]
@@ -42,14 +33,14 @@ def test_numbers_that_were_not_read_are_found() -> None:
     elsewhere = [
         Request(one.query, other.contexts, ()) for one, other in zip(requests, requests[17:] + requests[:17], strict=True)
     ]
-    report = Report(f"Reference answers with numbers ({len(asked)})", ("beside", "share that is flagged"))
+    report = Report(f"Reference answers with numbers ({len(asked)})", ("against", "share that is flagged"))
     shares = {}
     cases = (("their own gold", requests, right), ("it, changed by 3", requests, changed), ("other gold", elsewhere, right))
     for name, given, texts in cases:
         found = NumbersCheck().inspect(given, [Reply(text) for text in texts])
         shares[name] = sum(map(bool, found)) / len(found)
         report.row(name, shares[name])
-    report.note("What is flagged beside its own gold is a sum or a difference of numbers that stand there.")
+    report.note("Flagged answers against their own gold are sums or differences of its numbers.")
     report.show()
     assert shares["their own gold"] < 0.1
     assert min(shares["it, changed by 3"], shares["other gold"]) > 0.75

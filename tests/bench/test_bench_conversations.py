@@ -37,7 +37,7 @@ def _column(trial: PlannedTrial, done: Sweep, store: Store) -> Floats:
 
 
 def against(title: str, golden: Golden, found: dict[str, Floats], base: str, part: str) -> dict[str, float]:
-    """Print every trial beside `base` on a slice of the questions, as one family; the mean differences."""
+    """Print every trial against `base` on a slice of the questions, as one family; returns the mean differences."""
     members = find_slice(golden, part).members
     clusters = np.unique([e.cluster for e in golden.examples], return_inverse=True)[1][members]
     others = [name for name in found if name != base]

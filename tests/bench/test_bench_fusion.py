@@ -1,4 +1,4 @@
-"""MiniLM and BM25 over long texts: what 96 evaluations cost, cold and again, beside what AutoRAG takes for them."""
+"""MiniLM and BM25 over long texts: the cost of 96 evaluations, cold and again, and AutoRAG's."""
 
 from pathlib import Path
 from typing import Any

@@ -43,7 +43,7 @@ def binary(source: Path, folder: Path) -> Path:
 
 
 def compared(title: str, found: dict[str, float], published: dict[str, float]) -> None:
-    """Print nDCG@10 beside the published figures, which it must be close to."""
+    """Print nDCG@10 and the published figures, and compare them."""
     report = Report(title, ("trial", "Assay", "reference", "difference"))
     for name, figure in published.items():
         report.row(name, found[name], figure, f"{found[name] - figure:+.4f}")
@@ -83,7 +83,7 @@ def test_cranfield_scores_are_those_of_trec_eval(bench: Path, grades: str) -> No
     (trial,) = done.plan.trials
     ours = scores_of(trial, done, store)
     theirs = trec_eval(bench, trial, done, store)
-    report = Report(f"Cranfield, BM25, {grades}, beside pytrec_eval", ("metric", "Assay", "trec_eval", "largest difference"))
+    report = Report(f"Cranfield, BM25, {grades} against pytrec_eval", ("metric", "Assay", "trec_eval", "largest difference"))
     largest = 0.0
     for column, name in TREC_NAMES.items():
         expected = np.array([theirs[query_id][name] for query_id in ours.query_ids])

@@ -68,7 +68,7 @@ def test_faithfulness_of_the_recommended_trial_costs_little(bench: Path) -> None
 
 def test_a_sweep_costs_a_fifteenth_of_its_trials_one_by_one(bench: Path) -> None:
     study = load("grid", ["split=all"])
-    # Imports and models are nobody's work: both sides find them loaded.
+    # Both sides find imports and models loaded.
     for embedder in ("hashing", "static"):
         swept(alone(study, planned(study)[0].trials[0].trial, f"embedder={embedder}", "store=memory://warm"))
     with timed() as together:

@@ -1,4 +1,4 @@
-"""What a server bears: 16 clients that never pause, two processors for all of them, beside MLflow's server around nothing.
+"""Throughput of a server: 16 clients without pauses, two processors in all, and MLflow's server with an empty model.
 
 Retrieval over the handbook and Cranfield in one corpus, every question another one. `RAG_SOAK` is how many seconds the long run
 takes (300), `RAG_LOAD` each short one (20).
@@ -8,7 +8,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 from bench.measuring import DATA, ROOT, Report, needs_data
+from support.ports import free_port
 
 from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
@@ -121,12 +121,6 @@ def used(pid: int) -> tuple[float, int]:
     return seconds, held
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @contextmanager
 def assay(corpus: Path, embedder: str) -> Iterator[tuple[str, int]]:
     """Address and process of `rag serve` around a bundle of that corpus."""
@@ -163,11 +157,11 @@ def measured(address: str, pid: int, path: str, bodies: Path) -> dict[str, Any]:
     return told | {"cpu": (used(pid)[0] - before) / told["requests"]}
 
 
-def row(report: Report, name: str, told: Mapping[str, Any], beside: Mapping[str, Any] | None) -> None:
+def row(report: Report, name: str, told: Mapping[str, Any], baseline: Mapping[str, Any] | None) -> None:
     shares = told["shares"]
     waits = [1000 * shares[share] for share in ("0.5", "0.95", "0.99")]
     crowd = 1000 * told["crowd_cpu"] / told["requests"]
-    ratio = told["a_second"] / beside["a_second"] if beside else None
+    ratio = told["a_second"] / baseline["a_second"] if baseline else None
     report.row(name, told["a_second"], *waits, 1000 * told["max"], 1000 * told["cpu"], crowd, ratio)
 
 
@@ -180,12 +174,12 @@ def test_sixteen_clients(bench: Path, corpus: Path, questions: Path) -> None:
         "\n".join(json.dumps({"dataframe_split": {"columns": ["question"], "data": [row]}}) for row in rows), "utf-8"
     )
     with nothing() as (address, pid):
-        beside = measured(address, pid, "/invocations", frames)
-    row(report, MISSING, beside, None)
+        baseline = measured(address, pid, "/invocations", frames)
+    row(report, MISSING, baseline, None)
     for embedder in ("static", "minilm"):
         with assay(corpus, embedder) as (address, pid):
             told = measured(address, pid, "/search", questions)
-        row(report, f"rag serve, POST /search, bm25s and dense ({embedder})", told, beside)
+        row(report, f"rag serve, POST /search, bm25s and dense ({embedder})", told, baseline)
         held = told["a_second"] >= RATE and told["shares"]["0.99"] <= SLOWEST
         report.note(f"{embedder}: {'holds' if held else 'misses'} {RATE} a second with p99 of {1000 * SLOWEST:g} ms at most")
     report.note(f"load of this machine before and while: {', '.join(f'{value:.1f}' for value in os.getloadavg())}")

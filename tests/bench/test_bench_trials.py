@@ -1,4 +1,4 @@
-"""What 5,000 trials over 1,000 questions take: every verb of a sweep, its report in a browser, and its files."""
+"""The cost of many trials over 1,000 questions: plans of 10,000; every verb, the report and the files of 5,000."""
 
 from pathlib import Path
 
@@ -13,8 +13,28 @@ pytestmark = pytest.mark.bench
 
 FIXED = ["dataset.path=set", "store=store", "index=[bm25s]", "fusion=single", "generator=none", "latency=0"]
 METRICS = ["metrics=[recall@k,ndcg@10]"]
+BOUNDS = {200: None, 1000: 5.0, 10_000: 10.0}
+"""Trials → seconds of the processors that `rag plan` may take, imports counted."""
 MOST_MEMORY = 1.0
 """Gigabytes of any process."""
+
+
+def test_planning_grows_gently_with_the_trials(bench: Path) -> None:
+    write_thousand(bench / "set")
+    report = Report("rag plan, k1 × b of BM25, 1,000 questions", ("trials", "wall s", "CPU s", "at most", "largest so far GB"))
+    for (trials, bound), (first, second) in zip(BOUNDS.items(), ((20, 10), (40, 25), (100, 100)), strict=True):
+        axes = {
+            "k1": "index.bm25s.k1=" + ",".join(f"{0.5 + number / 100:.2f}" for number in range(first)),
+            "b": "index.bm25s.b=" + ",".join(f"{number / 100:.2f}" for number in range(second)),
+        }
+        path = declared(bench / f"plan{trials}.yaml", "How does BM25 count?", "native", FIXED, axes)
+        told = rag("plan", path, "--json")
+        memory = largest()
+        report.row(trials, told.taken.wall, told.taken.cpu, bound, memory)
+        assert told.content["trials"] == trials
+        assert bound is None or told.taken.cpu <= bound
+        assert memory <= MOST_MEMORY
+    report.show()
 
 
 def test_many_trials(bench: Path) -> None:

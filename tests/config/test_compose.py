@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import hydra
 import pytest
+from omegaconf import OmegaConf
 
 from rag.config import compose as composing
 from rag.config.compose import choices, compose, expanded, hydra_ready, parsed, plugins, resolve, search_folders, shipped
+from rag.config.hydra_session import compose_overrides
 from rag.core.errors import ConfigError
 
 Conf = Callable[[str, str], Path]
@@ -78,6 +81,26 @@ def test_several_compositions_share_one_hydra_and_none_is_left_over(here: Path) 
     with pytest.raises(ZeroDivisionError), hydra_ready():
         raise ZeroDivisionError
     assert not GlobalHydra.instance().is_initialized()
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        [],
+        ["k=3", "chunker=fixed", "chunker.size=7", "+chunker.runtime.fast=true"],
+        ["chunker.size=7", "chunker=fixed", "index=[bm25]", "~index.bm25.b", "chunker={overlap: 3}"],
+        ["dataset=beir", "dataset.path=x", "selector=[neighbours]", "metrics=[ndcg@10]", "++extra.a=1", "k=3", "k=4"],
+        ["~judge", "+judge=local", "prompt=plain", "embedder=static", "embedder.runtime.cache=${store}/models"],
+    ],
+)
+def test_kept_choices_and_values_give_what_hydra_composes(here: Path, overrides: list[str]) -> None:
+    with hydra_ready():
+        oracle = hydra.compose("config", overrides=overrides)
+        for _ in range(2):
+            found = compose_overrides(parsed(overrides))
+            assert OmegaConf.to_yaml(found) == OmegaConf.to_yaml(oracle)
+            assert OmegaConf.is_struct(found)
+            found.k = 9
 
 
 # Where choices are looked for

@@ -50,13 +50,13 @@ def test_contexts_beyond_the_window_are_refused_for_good(model: OpenAiGenerator)
 
 
 def test_nobody_answers_at_another_port(model: OpenAiGenerator) -> None:
-    nobody = OpenAiGenerator("local", "http://127.0.0.1:9/v1", retries=0)
+    unreachable = OpenAiGenerator("local", "http://127.0.0.1:9/v1", retries=0)
     with pytest.raises(ServiceError, match="cannot be reached"):
-        nobody.generate([request("When?")])
+        unreachable.generate([request("When?")])
 
 
 def test_a_reply_is_stored_and_replayed_to_the_letter(model: OpenAiGenerator, tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     first = StoredGenerator(model, store, "").generate([request("When does the ferry leave?")])
-    nobody = OpenAiGenerator(model.model, model.base_url, max_tokens=24, timeout=0.001, retries=0)
-    assert StoredGenerator(nobody, store, "").generate([request("When does the ferry leave?")]) == first
+    unreachable = OpenAiGenerator(model.model, model.base_url, max_tokens=24, timeout=0.001, retries=0)
+    assert StoredGenerator(unreachable, store, "").generate([request("When does the ferry leave?")]) == first

@@ -1,4 +1,4 @@
-"""What the Dockerfile and the compose file say."""
+"""The Dockerfile and the compose file follow our rules: pinned, unprivileged, without secrets, local."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from mlflow import environment_variables
 from mlflow.cli import server as mlflow_server
-from support.container_files import ROOT, composed, instructions, said, stages
+from support.container_files import ROOT, arguments_of, composed, instructions, stages
 from typer.main import get_command
 
 from rag.cli.app import app
 from rag.serve.settings import Settings, variable_name
 
-ENVIRONMENT = {variable_name(one.name) for one in fields(Settings)}
+ENVIRONMENT = {variable_name(field.name) for field in fields(Settings)}
 
 
 @pytest.fixture(scope="module")
@@ -27,20 +27,20 @@ def compose() -> dict[str, Any]:
 def test_instructions_are_known_and_exec_form() -> None:
     known = {"ARG", "FROM", "ENV", "WORKDIR", "RUN", "COPY", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
     assert {instruction for instruction, _ in instructions()} <= known
-    for rest in (*said("ENTRYPOINT"), *said("CMD"), said("HEALTHCHECK")[0].partition("CMD ")[2]):
+    for rest in (*arguments_of("ENTRYPOINT"), *arguments_of("CMD"), arguments_of("HEALTHCHECK")[0].partition("CMD ")[2]):
         assert all(isinstance(part, str) for part in json.loads(rest))
 
 
 def test_images_are_pinned(compose: dict[str, Any]) -> None:
-    (python,) = [rest.partition("=")[2] for rest in said("ARG") if rest.startswith("PYTHON=")]
+    (python,) = [rest.partition("=")[2] for rest in arguments_of("ARG") if rest.startswith("PYTHON=")]
     assert re.fullmatch(r"3\.\d+", python)
-    for image in said("FROM"):
+    for image in arguments_of("FROM"):
         assert image.startswith("python:${PYTHON}-slim-")
     for service in compose["services"].values():
         assert service.get("build") or re.search(r":\d", service["image"]) or service["image"] == "assay"
 
 
-def test_whoever_serves_is_nobody() -> None:
+def test_the_server_runs_as_an_unprivileged_user() -> None:
     last = stages()[-1]
     names = [instruction for instruction, _ in last]
     assert "USER" in names[: names.index("ENTRYPOINT")]
@@ -52,7 +52,7 @@ def test_whoever_serves_is_nobody() -> None:
 
 
 def test_packages_are_those_of_the_lock() -> None:
-    hashed, torch, ours = [rest for rest in said("RUN") if "pip install" in rest]
+    hashed, torch, ours = [rest for rest in arguments_of("RUN") if "pip install" in rest]
     assert "--require-hashes --no-deps --requirement requirements.lock" in hashed
     assert "--constraint requirements-torch.lock" in torch
     assert torch.endswith("torch")
@@ -64,11 +64,11 @@ def test_packages_are_those_of_the_lock() -> None:
     assert set(extras[1].split(",")) == {"serve", "otel", "postgres"}, "as in .ci/lock"
 
 
-def test_what_is_copied_is_there_and_let_through() -> None:
+def test_copied_files_exist_and_are_not_ignored() -> None:
     ignored = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
-    assert next(line for line in ignored if line and not line.startswith("#")) == "*", "nothing but what is named"
+    assert next(line for line in ignored if line and not line.startswith("#")) == "*", "only listed files are copied"
     allowed = {line[1:] for line in ignored if line.startswith("!")}
-    copied = {part for rest in said("COPY") if "--from=" not in rest for part in rest.split()[:-1]}
+    copied = {part for rest in arguments_of("COPY") if "--from=" not in rest for part in rest.split()[:-1]}
     assert copied == allowed
     assert all((ROOT / name).exists() for name in copied)
 
@@ -76,28 +76,30 @@ def test_what_is_copied_is_there_and_let_through() -> None:
 def test_no_secret_is_built_in(compose: dict[str, Any]) -> None:
     for text in ((ROOT / "Dockerfile").read_text("utf-8"), (ROOT / "docker-compose.yml").read_text("utf-8")):
         assert not re.search(r"(sk-|ghp_)[A-Za-z0-9]{8}|[0-9a-f]{32}", text)
-    assert not [rest for rest in (*said("ENV"), *said("ARG")) if re.search(r"(KEY|PASSWORD|TOKEN|SECRET)", rest)]
+    assert not [
+        rest for rest in (*arguments_of("ENV"), *arguments_of("ARG")) if re.search(r"(KEY|PASSWORD|TOKEN|SECRET)", rest)
+    ]
     for service in compose["services"].values():
         for name, value in service.get("environment", {}).items():
             if re.search(r"(KEY|PASSWORD|TOKEN|SECRET|HEADERS)", name):
-                assert value is None or value.startswith("${"), f"{name} is set where it is read"
+                assert value is None or value.startswith("${"), f"{name} has a fixed value"
 
 
-def test_settings_have_names_that_the_server_reads(compose: dict[str, Any]) -> None:
-    told = {name for rest in said("ENV") for name in re.findall(r"(RAG_\w+)=", rest)}
-    told |= {name for name in compose["services"]["server"]["environment"] if name.startswith("RAG_")}
-    assert told <= ENVIRONMENT
-    assert f"RAG_PORT={Settings.port}" in said("ENV")[-1].split()
-    assert said("EXPOSE") == [str(Settings.port)]
+def test_settings_are_those_of_the_server(compose: dict[str, Any]) -> None:
+    names = {name for rest in arguments_of("ENV") for name in re.findall(r"(RAG_\w+)=", rest)}
+    names |= {name for name in compose["services"]["server"]["environment"] if name.startswith("RAG_")}
+    assert names <= ENVIRONMENT
+    assert f"RAG_PORT={Settings.port}" in arguments_of("ENV")[-1].split()
+    assert arguments_of("EXPOSE") == [str(Settings.port)]
 
 
-def test_what_must_be_set_is_asked_for(compose: dict[str, Any]) -> None:
+def test_required_variables_stop_compose_where_they_are_missing(compose: dict[str, Any]) -> None:
     text = (ROOT / "docker-compose.yml").read_text("utf-8")
     for name in ("RAG_API_KEYS", "POSTGRES_PASSWORD"):
-        assert f"${{{name}:?" in text, "compose says what is missing before anything starts"
+        assert f"${{{name}:?" in text, "compose reports it before anything starts"
 
 
-def test_nothing_is_reached_from_elsewhere(compose: dict[str, Any]) -> None:
+def test_ports_are_local_and_containers_confined(compose: dict[str, Any]) -> None:
     services = compose["services"]
     assert "ports" not in services["postgres"]
     for service in services.values():
@@ -108,7 +110,7 @@ def test_nothing_is_reached_from_elsewhere(compose: dict[str, Any]) -> None:
         assert "no-new-privileges:true" in services[name]["security_opt"]
 
 
-def test_what_is_named_is_there(compose: dict[str, Any]) -> None:
+def test_dependencies_volumes_and_configs_exist(compose: dict[str, Any]) -> None:
     services = compose["services"]
     for service in services.values():
         for other, wanted in service.get("depends_on", {}).items():
@@ -126,7 +128,7 @@ def test_no_service_takes_all_memory(compose: dict[str, Any]) -> None:
         assert re.fullmatch(r"(\$\{RAG_MEMORY:-)?[1-9]g\}?", service["mem_limit"]), name
 
 
-def test_a_server_that_stops_may_finish(compose: dict[str, Any]) -> None:
+def test_compose_waits_for_running_requests(compose: dict[str, Any]) -> None:
     grace = compose["services"]["server"]["stop_grace_period"]
     assert float(grace.removesuffix("s")) > Settings.timeout + 1
 
@@ -134,7 +136,7 @@ def test_a_server_that_stops_may_finish(compose: dict[str, Any]) -> None:
 def test_options_are_known(compose: dict[str, Any]) -> None:
     serve = get_command(app).commands["serve"]  # type: ignore[attr-defined]
     options = {option for parameter in serve.params for option in parameter.opts}
-    for command in (json.loads(said("CMD")[0]), compose["services"]["server"]["command"]):
+    for command in (json.loads(arguments_of("CMD")[0]), compose["services"]["server"]["command"]):
         assert command[0] == "serve"
         assert {part for part in command[1:] if part.startswith("-")} <= options
     options = {option for parameter in mlflow_server.params for option in parameter.opts}

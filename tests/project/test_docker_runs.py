@@ -1,4 +1,4 @@
-"""What the containers run, run here as it is written: commands, healthchecks, settings."""
+"""Commands, health checks and settings of the containers, run as written but without containers."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.container_files import composed, filled, said
+from support.container_files import arguments_of, composed, filled
 from support.databases import postgres
 from support.ports import free_port
 from support.small_set import write_golden
@@ -36,9 +36,9 @@ def compose() -> dict[str, Any]:
 
 @contextmanager
 def running(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Iterator[Path]:
-    """A process in a folder of its own; where it writes what it says. It is told to end, and must."""
+    """Run a process in a folder; yields its log. At the end it gets SIGTERM and must stop."""
     log = folder / "log"
-    # Entry points stand beside the interpreter, as they do in the image.
+    # Entry points are in the folder of the interpreter, as in the image.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAG_", "MLFLOW_"))}
     with log.open("wb") as file:
@@ -56,13 +56,13 @@ def running(command: Sequence[str], environment: Mapping[str, str], folder: Path
 
 
 def healthy(test: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether a healthcheck, run as it is written, says so."""
+    """Whether a health check, run as written, succeeds."""
     command = [sys.executable if part == "python" else part for part in test]
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, check=False).returncode == 0
 
 
 def wait(test: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-    """Wait until a healthcheck says that all is well."""
+    """Wait until a health check succeeds."""
     deadline = time.monotonic() + PATIENCE
     while not healthy(test, environment):
         if time.monotonic() > deadline:
@@ -71,7 +71,7 @@ def wait(test: Sequence[str], environment: Mapping[str, str], log: Path) -> None
 
 
 def at(port: int, test: Sequence[str], usual: int) -> list[str]:
-    """A healthcheck of the compose file for another port: tests run beside each other."""
+    """A health check of the compose file for another port, because tests run in parallel."""
     return [part.replace(f":{usual}/", f":{port}/") for part in test if part != "CMD"]
 
 
@@ -83,7 +83,7 @@ def database() -> Iterator[Any]:
 
 
 def test_the_server_of_the_compose_file(compose: dict[str, Any], database: Any, here: Path, tmp_path: Path) -> None:
-    """Its command and healthchecks as written, over PostgreSQL, behind a link that leads to a bundle."""
+    """Command and health checks as written, with PostgreSQL, and a link to a bundle."""
     write_golden(here / "golden")
     chosen = ["dataset=native", "dataset.path=golden", "index=[bm25s]", "fusion=single", "embedder=hashing"]
     digest = seal(config_of([*chosen, "generator=extractive"]), here / "bundles" / "small")
@@ -91,14 +91,14 @@ def test_the_server_of_the_compose_file(compose: dict[str, Any], database: Any, 
     service, port, key = compose["services"]["server"], free_port(), new_key()
     told = {name: value for name, value in service["environment"].items() if name.startswith("RAG_") and value is not None}
     environment = {name: filled(value, {"RAG_API_KEYS": f"me:{hashed(key)}"}) for name, value in told.items()}
-    environment |= dict(part.split("=", 1) for part in said("ENV")[-1].split() if part.startswith("RAG_"))
+    environment |= dict(part.split("=", 1) for part in arguments_of("ENV")[-1].split() if part.startswith("RAG_"))
     sessions = database.fresh().replace("postgresql://", f"{told['RAG_SESSIONS'].partition('://')[0]}://", 1)
     environment |= {"RAG_SESSIONS": sessions, "RAG_PORT": str(port)}
-    command = [*json.loads(said("ENTRYPOINT")[0]), *service["command"]]
+    command = [*json.loads(arguments_of("ENTRYPOINT")[0]), *service["command"]]
     command = [part.replace("/bundles/", f"{here}/bundles/") for part in command]
     with running(command, environment, tmp_path) as log:
         wait(at(port, service["healthcheck"]["test"], Settings.port), environment, log)
-        assert healthy(json.loads(said("HEALTHCHECK")[0].partition("CMD ")[2]), environment)
+        assert healthy(json.loads(arguments_of("HEALTHCHECK")[0].partition("CMD ")[2]), environment)
         assert not healthy(at(free_port(), service["healthcheck"]["test"], Settings.port), environment)
         url, body = f"http://127.0.0.1:{port}/chat", json.dumps({"question": "What does a bus ticket cost?"}).encode()
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
@@ -110,16 +110,16 @@ def test_the_server_of_the_compose_file(compose: dict[str, Any], database: Any, 
 
 
 def test_a_container_without_keys_does_not_start(here: Path, tmp_path: Path) -> None:
-    environment = dict(part.split("=", 1) for part in said("ENV")[-1].split() if part.startswith("RAG_"))
+    environment = dict(part.split("=", 1) for part in arguments_of("ENV")[-1].split() if part.startswith("RAG_"))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAG_")}
-    command = [sys.executable, "-m", "rag", *json.loads(said("CMD")[0])]
+    command = [sys.executable, "-m", "rag", *json.loads(arguments_of("CMD")[0])]
     found = subprocess.run(command, cwd=here, env={**kept, **environment}, capture_output=True, text=True, check=False)
     assert found.returncode == 2
     assert "RAG_API_KEYS" in found.stderr
 
 
 def test_mlflow_of_the_compose_file(compose: dict[str, Any], database: Any, tmp_path: Path) -> None:
-    """Its command and healthcheck as written, over PostgreSQL; it is reached by the name that the server knows it by."""
+    """Command and health check as written, with PostgreSQL; only the host name of the service is accepted."""
     service, port = compose["services"]["mlflow"], free_port()
     environment = {name: filled(value, {"POSTGRES_PASSWORD": "x"}) for name, value in service["environment"].items()}
     driver = environment["MLFLOW_BACKEND_STORE_URI"].partition("://")[0]
@@ -134,7 +134,7 @@ def test_mlflow_of_the_compose_file(compose: dict[str, Any], database: Any, tmp_
             asked = urllib.request.Request(f"http://127.0.0.1:{port}/api/2.0/mlflow/experiments/search?max_results=1")
             asked.add_header("Host", host)
             assert _answers(asked) is allowed
-    assert sorted(path.name for path in folder.iterdir()) == ["log"], "a root that cannot be written to will do"
+    assert sorted(path.name for path in folder.iterdir()) == ["log"], "it needs no writable root"
 
 
 def _answers(asked: urllib.request.Request) -> bool:

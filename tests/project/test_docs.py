@@ -1,9 +1,9 @@
-"""The documentation does what it shows: reference pages are those of the code, links lead somewhere, code runs."""
+"""The documentation is right: reference pages match the code, links have targets, code runs."""
 
 import json
-import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +13,7 @@ import nbformat
 import pytest
 import yaml
 from nbclient import NotebookClient
+from support.command_line import Verb, verb
 
 ROOT = next(parent for parent in Path(__file__).parents if (parent / "pyproject.toml").is_file())
 DOCS = ROOT / "docs"
@@ -29,13 +30,14 @@ def slug(heading: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tour_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working folder whose store the tour and the Python page share."""
     return tmp_path_factory.mktemp("tour")
 
 
-def run(script: str, place: Path) -> subprocess.CompletedProcess[str]:
-    found = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    return subprocess.run(script, cwd=place, env=os.environ | found, capture_output=True, text=True, shell=True, check=False)
+@pytest.fixture
+def rag(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    return verb(capsys, monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["configuration.md", "commands.md", "metrics.md"])
@@ -72,22 +74,24 @@ def test_every_environment_variable_is_documented() -> None:
     assert not {name for name in read if name not in pages}
 
 
-def test_the_python_page_runs(place: Path) -> None:
-    run("rag sweep lexical --no-track && rag baseline lexical", place)
+def test_the_tour_runs(rag: Verb, tour_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tour_folder)
+    for line in filter(None, "\n".join(blocks("tour.md", "sh")).splitlines()):
+        program, *arguments = shlex.split(line, comments=True)
+        assert program == "rag"
+        output = rag(*arguments, *(["--no-track"] if "sweep" in arguments else []))
+        assert output.code == int("chunker.size=40" in arguments), f"{line}\n{output.out}\n{output.err}"
+
+
+def test_the_python_page_runs(rag: Verb, tour_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tour_folder)
+    assert rag("sweep", "lexical", "--no-track").code == rag("baseline", "lexical").code == 0
     script = "\n".join(blocks("python.md", "python"))
     assert script.count("rag.") > 7
-    (place / "page.py").write_text(script, "utf-8")
-    found = run(f"{sys.executable} page.py", place)
-    assert found.returncode == 0, found.stderr
+    exec(compile(script, "python.md", "exec"), {})
 
 
-def test_the_tour_runs(place: Path) -> None:
-    for line in "\n".join(blocks("tour.md", "sh")).splitlines():
-        command = line.partition(" #")[0].strip()
-        found = run(command + (" --no-track" if "sweep" in command else ""), place)
-        assert found.returncode == int("size=40" in command), f"{command}\n{found.stdout}\n{found.stderr}"
-
-
+@pytest.mark.system
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
@@ -97,6 +101,7 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "<progress" in shown
 
 
+@pytest.mark.system
 def test_the_plugin_of_the_docs_passes_the_laws(tmp_path: Path) -> None:
     text = (DOCS / "plugins.md").read_text("utf-8")
     files = dict(re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", text, re.MULTILINE | re.DOTALL))

@@ -1,4 +1,4 @@
-"""Whoever is told to install an extra can: it exists, and it brings the package that is missing."""
+"""Every extra that an error names exists and installs the missing package."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
-    """Every place in rag/ where MissingExtraError is made."""
+    """Every place in rag/ that raises MissingExtraError."""
     for path in sorted((ROOT / "rag").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "MissingExtraError":
@@ -23,12 +23,12 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
 CALLS = dict(calls())
 
 
-def test_there_are_some() -> None:
+def test_places_are_found() -> None:
     assert any(place.startswith("rag/components/embedders/openai.py") for place in CALLS)
 
 
 @pytest.mark.parametrize("place", CALLS)
-def test_the_extra_exists_and_brings_the_package(place: str) -> None:
+def test_the_extra_exists_and_installs_the_package(place: str) -> None:
     package, extra = (ast.literal_eval(argument) for argument in CALLS[place].args[1:])
     assert extra in EXTRAS
     assert package in {re.split(r"[\[<>=!~; ]", requirement)[0] for requirement in EXTRAS[extra]}

@@ -1,8 +1,7 @@
-"""What is said to a model stands in YAML: no instruction in Python.
+"""Instructions for models are in YAML, not in Python.
 
-Three readings of the syntax tree, each of which alone would let something through: words in what makes a message, words in the
-rooms that talk to models, and sentences anywhere that speak as one speaks to a model. Docstrings, and what is said to people
-when something is wrong, are no instructions.
+Three searches of the syntax tree, because each alone has gaps: text in calls that build messages, sentences in packages that
+call models, and sentences anywhere that address a model. Docstrings and errors are not instructions.
 """
 
 import ast
@@ -28,16 +27,16 @@ TALKING = {
     "rag/pipeline/context_packing.py",
     "rag/core/text/final_answer.py",
 }
-"""Whatever else handles messages."""
+"""Other modules that handle messages."""
 MESSAGES = {"Message", "Framed", "Material", "Recalled", "Turn"}
-"""What a model reads is made of these, and of the advice in a Finding."""
+"""Classes whose text a model reads; it also reads the advice in a Finding."""
 TO_PEOPLE = {"what", "remedy", "remedies", "where", "help", "message", "reason", "problem"}
 """Names whose values people read."""
 WORD = re.compile(r"[^\W\d_]{2,}")
 PHRASE = re.compile(r"[^\W\d_]{2,}\W*\s\W*[^\W\d_]{2,}")
 SENTENCE = re.compile(r"[.:!?](?:\s|\Z)|\byou\b", re.IGNORECASE)
 PATTERN = re.compile(r"\(\?[:=!<P]|\\[bswd]")
-"""A regular expression, which is matched and never read."""
+"""The text is a regular expression."""
 SPOKEN = re.compile(
     r"\byou (?:are|will be|must|should|may only|have to|can only) (?:an?|the|to|not|now|only|answer|use|never|given)\b"
     r"|\b(?:answer|reply|respond|write|return|output) (?:only|exactly|briefly|with|in|using|from|as|nothing (?:but|else))\b"
@@ -48,7 +47,7 @@ SPOKEN = re.compile(
     r"|\bcite (?:the|your|every|each)\b|\bas an? (?:helpful )?(?:assistant|expert|language model)\b",
     re.IGNORECASE,
 )
-"""How one speaks to a model."""
+"""Phrases that address a model."""
 
 
 def words(text: str) -> int:
@@ -67,7 +66,7 @@ def called(node: ast.Call) -> str:
 
 
 def spared(tree: ast.Module) -> set[int]:
-    """The texts that no model reads: docstrings, what explains a name, errors, options of verbs, what is matched against."""
+    """The ids of texts that no model reads: docstrings, errors, help of options, patterns."""
     found: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -94,7 +93,7 @@ def _names(node: ast.Assign | ast.AnnAssign) -> set[str]:
 
 
 def in_messages(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Words that go into a message where it is made, or into the advice that a model gets: written there, or as a name."""
+    """Words in a message or in the advice for a model, directly or through a name."""
     named = {
         name: node.value
         for node in ast.walk(tree)
@@ -114,7 +113,7 @@ def in_messages(tree: ast.Module) -> Iterator[ast.Constant]:
 
 
 def in_rooms(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Sentences in a room that talks to models."""
+    """Sentences in a package that calls models."""
     silent = spared(tree)
     for part in strings(tree):
         if id(part) not in silent and words(part.value) > 7 and SENTENCE.search(part.value) and not _is_listed(part.value):
@@ -127,7 +126,7 @@ def _is_listed(text: str) -> bool:
 
 
 def spoken(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Texts that speak as one speaks to a model."""
+    """Texts that address a model."""
     silent = spared(tree)
     for part in strings(tree):
         if id(part) not in silent and words(part.value) > 3 and SPOKEN.search(part.value):
@@ -144,13 +143,13 @@ def prose(name: str, source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [*ROOMS, *sorted(TALKING)])
-def test_what_talks_to_models_is_where_this_test_looks(name: str) -> None:
+def test_the_listed_modules_exist(name: str) -> None:
     place = ROOT.parent / name
     assert place.is_dir() if name.endswith("/") else place.is_file()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT.parent).as_posix())
-def test_no_instruction_stands_in_python(path: Path) -> None:
+def test_python_holds_no_instruction(path: Path) -> None:
     assert prose(path.relative_to(ROOT.parent).as_posix(), path.read_text("utf-8")) == []
 
 
@@ -191,5 +190,5 @@ def test_an_instruction_in_python_is_found(name: str, source: str) -> None:
         'Finding("scan", "a link that no context holds", "remove", start=3, end=9)',
     ],
 )
-def test_what_people_read_is_none(source: str) -> None:
+def test_texts_for_people_are_not_instructions(source: str) -> None:
     assert prose("rag/components/guards/own.py", source) == []

@@ -1,4 +1,4 @@
-"""What the README shows is done here: a chunker from one file, one YAML and one test, and nothing else."""
+"""The README is right: a chunker takes one file, one YAML and one test."""
 
 import re
 import shutil
@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from support.small_set import write_golden
 
 from rag.config.catalog import PLUGINS
@@ -20,6 +21,7 @@ def shown_files() -> dict[str, str]:
     return dict(re.findall(r"`([^`\n]+)`\n\n```\w+\n(.*?)```", section, re.DOTALL))
 
 
+@pytest.mark.system
 def test_a_chunker_is_one_file_one_yaml_and_one_test(tmp_path: Path) -> None:
     for folder in ("rag", "conf", "tests/components/chunkers"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -35,9 +37,9 @@ def test_a_chunker_is_one_file_one_yaml_and_one_test(tmp_path: Path) -> None:
     golden = write_golden(tmp_path / "golden")
     overrides = ["dataset=native", f"dataset.path={golden}", "embedder=hashing", "latency=0", "chunker=line"]
     run = [sys.executable, "-m", "rag", "run", *overrides, "--no-track"]
-    told = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stderr
-    assert "1 trial," in told.stdout
+    trial = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert trial.returncode == 0, trial.stderr
+    assert "1 trial," in trial.stdout
     laws = [
         sys.executable,
         "-m",
@@ -64,8 +66,8 @@ def test_the_make_targets_that_the_readme_names_exist() -> None:
 
 def test_a_wheel_holds_everything_that_lies_beside_the_code() -> None:
     sources = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
-    beside = ["conf", "experiments", *(f"datasets/{path.name}" for path in (ROOT / "datasets").iterdir())]
-    assert sources["force-include"] == {name: f"rag/_shipped/{name}" for name in beside}
+    included = ["conf", "experiments", *(f"datasets/{path.name}" for path in (ROOT / "datasets").iterdir())]
+    assert sources["force-include"] == {name: f"rag/_shipped/{name}" for name in included}
 
 
 def test_the_package_that_the_readme_shows_declares_plugins() -> None:

@@ -1,4 +1,4 @@
-"""What docs/serving.md says of settings, metrics, steps and verbs is so."""
+"""docs/serving.md names the settings, metrics, steps and options of the code."""
 
 import re
 import shlex
@@ -17,21 +17,22 @@ TEXT = (Path(__file__).parents[2] / "docs/serving.md").read_text("utf-8")
 
 
 def shown(value: Any) -> str:
-    """A default as the table has it."""
+    """A default as the table shows it."""
     if value in ((), None) or not str(value):
         return "none"
     return str(int(value)) if isinstance(value, bool) or value == int(value) else str(value)
 
 
-def test_every_setting_stands_there_with_its_default() -> None:
+def test_every_setting_is_listed_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(RAG_\w+)` \| (.+?) \|", TEXT, re.MULTILINE))
-    told = Settings()
-    expected = {variable_name(one.name): getattr(told, one.name) for one in fields(Settings) if one.name != "keys"}
+    expected = {
+        variable_name(field.name): getattr(Settings(), field.name) for field in fields(Settings) if field.name != "keys"
+    }
     texts = {name: value if isinstance(value, str) else shown(value) for name, value in expected.items()}
     assert rows == texts | {"RAG_API_KEYS": "none"}
 
 
-def test_every_metric_that_is_named_is_there() -> None:
+def test_metrics_are_those_of_the_code() -> None:
     source = Path(prometheus.__file__).read_text("utf-8")
     known = {f"{name}_total" if kind == "Counter" else name for kind, name in re.findall(r'(\w+)\(\s*"(assay_\w+)"', source)}
     assert set(re.findall(r"`(assay_\w+)`", TEXT)) == known
@@ -46,7 +47,7 @@ def test_steps_and_attributes_are_those_of_spans() -> None:
 
 
 @pytest.mark.parametrize("line", [line for line in TEXT.splitlines() if line.startswith("rag ")])
-def test_every_command_is_one(line: str) -> None:
+def test_every_command_and_option_exists(line: str) -> None:
     verb, *rest = shlex.split(line.partition("#")[0])[1:]
     known = get_command(app).commands[verb]  # type: ignore[attr-defined]
     options = {option for parameter in known.params for option in parameter.opts}

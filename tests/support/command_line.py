@@ -1,4 +1,4 @@
-"""The command line, called within this process: a process of its own costs two seconds."""
+"""The command line, called in this process: a new process takes two seconds."""
 
 import json
 import sys
@@ -12,8 +12,8 @@ from rag import cli
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command left: its exit code and both of its outputs."""
+class CommandResult:
+    """The exit code and both outputs of a command."""
 
     code: int
     out: str
@@ -25,18 +25,19 @@ class Said:
         return json.loads(self.out)
 
 
-Verb = Callable[..., Said]
+Said = CommandResult
+Verb = Callable[..., CommandResult]
 
 
 def verb(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
     """A function that calls `rag` with some arguments."""
 
-    def rag(*arguments: str) -> Said:
+    def rag(*arguments: str) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["rag", *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as caught:
             cli.main()
-        said = capsys.readouterr()
-        return Said(int(caught.value.code or 0), said.out, said.err)
+        output = capsys.readouterr()
+        return CommandResult(int(caught.value.code or 0), output.out, output.err)
 
     return rag

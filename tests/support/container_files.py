@@ -1,4 +1,4 @@
-"""The Dockerfile and the compose file, read."""
+"""Parsed contents of the Dockerfile and the compose file."""
 
 import re
 from collections.abc import Mapping
@@ -12,36 +12,36 @@ VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?::?[-?](?P<rest>[^}]*))?\}")
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The Dockerfile as (instruction, rest), lines that go on joined."""
+    """The Dockerfile as (instruction, rest), with continued lines joined."""
     text = re.sub(r"^\s*#.*\n", "", (ROOT / "Dockerfile").read_text("utf-8"), flags=re.MULTILINE)
     lines = (line.strip() for line in text.replace("\\\n", " ").splitlines())
     return [(line.split(None, 1)[0], " ".join(line.split()[1:])) for line in lines if line]
 
 
-def said(name: str) -> list[str]:
-    """What all instructions of a name say."""
+def arguments_of(name: str) -> list[str]:
+    """The arguments of all instructions of a name."""
     return [rest for instruction, rest in instructions() if instruction == name]
 
 
 def stages() -> list[list[tuple[str, str]]]:
-    """Instructions by stage; what comes before the first is left out."""
-    found: list[list[tuple[str, str]]] = []
+    """Instructions by stage, without those before the first stage."""
+    parts: list[list[tuple[str, str]]] = []
     for instruction, rest in instructions():
         if instruction == "FROM":
-            found.append([])
-        if found:
-            found[-1].append((instruction, rest))
-    return found
+            parts.append([])
+        if parts:
+            parts[-1].append((instruction, rest))
+    return parts
 
 
 def composed() -> dict[str, Any]:
-    """The compose file; YAML merges what its services share."""
-    found: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
-    return found
+    """The compose file, with the shared parts of its services merged."""
+    content: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
+    return content
 
 
 def filled(value: Any, environment: Mapping[str, str]) -> Any:
-    """A value of the compose file with its variables in place."""
+    """A value of the compose file with its variables filled in."""
     if isinstance(value, list):
-        return [filled(one, environment) for one in value]
-    return VARIABLE.sub(lambda found: environment.get(found["name"], found["rest"] or ""), value)
+        return [filled(part, environment) for part in value]
+    return VARIABLE.sub(lambda match: environment.get(match["name"], match["rest"] or ""), value)

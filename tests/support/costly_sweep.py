@@ -1,4 +1,4 @@
-"""A sweep over the small golden set that asks a scripted model, for the tests of replay, budgets and what goes wrong."""
+"""A sweep over the small golden set that asks a scripted model, for tests of replay, budgets and errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

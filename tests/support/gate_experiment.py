@@ -1,4 +1,4 @@
-"""A golden set with questions enough for a verdict: gold that any chunk holds, and gold that small chunks cut apart."""
+"""A golden set that is large enough for a verdict, with gold that fits any chunk and gold that small chunks cut apart."""
 
 import json
 import random
@@ -64,7 +64,7 @@ def write_gated(path: Path, golden: Path, axes: str = AXES, gate: str = GATE, fi
 
 
 def forge(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change what a baseline says, and compute its digest again, as its author can."""
+    """Change the content of a baseline and compute its digest again, as its author can."""
     content = json.loads(path.read_text("utf-8"))
     del content["digest"]
     change(content)

@@ -1,4 +1,4 @@
-"""What grows with a text: a scan, a look at a reply, what it cites, its headings, and pieces that a search stumbles over."""
+"""Functions whose time grows with a text (scan, reply check, citations, headings), and texts that are slow to search."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,19 +31,19 @@ HEADED = (
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """What `conf/guard` gives a guard."""
+    """The parameters of a guard in `conf/guard`."""
     path = Path(__file__).parents[2] / "conf" / "guard" / f"{name}.yaml"
     node = yaml.safe_load(path.read_text("utf-8"))[name]
     return {name: value for name, value in node.items() if name not in ("_target_", "stranger")}
 
 
 def scan() -> Run:
-    """Read a passage."""
+    """A scan of a passage."""
     return ScanGuard(**parameters("scan")).findings
 
 
 def look() -> Run:
-    """Look at a reply."""
+    """A check of a reply."""
     guard = OutputGuard(**parameters("output"))
     contexts = (Chunk(Span("d", 0, 1), "See https://ok.example/a."),)
     request = Request(Query("q", "what?"), contexts, (Message("system", "Answer from the sources, in one sentence. " * 3),))
@@ -51,13 +51,13 @@ def look() -> Run:
 
 
 def cited() -> Run:
-    """Read a reply sentence by sentence, and drop what it cites of nothing."""
+    """Split a reply into sentences and drop citations without a source."""
     request = Request(Query("q", "what?"), (Chunk(Span("d", 0, 1), "a"),), ())
     return lambda text: (cited_sentences(text), check({}, [request], [Reply(text)], None, "No."))  # type: ignore[arg-type]
 
 
 def growth(run: Run, piece: str, length: int, cost: Callable[[Run, str], float]) -> float:
-    """How many times as much `length` characters cost as a fourth of them, made of one piece."""
+    """The cost of `length` characters divided by the cost of a fourth of them, both made of one piece."""
     short, long = (piece * (characters // len(piece)) for characters in (length // 4, length))
     run(short[:1000])
     return cost(run, long) / cost(run, short)

@@ -1,4 +1,4 @@
-"""Texts that people would call supported or not, and an encoder that needs no model."""
+"""Texts that are supported or not, and an encoder without a model."""
 
 import json
 import re
@@ -64,7 +64,7 @@ UNSUPPORTED = (
 
 
 class WordEncoder:
-    """One random vector per word, the same whatever stands around it."""
+    """One random vector per word, independent of the context."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         means = [np.array([_vector(word) for word in WORDS.findall(text)]).reshape(-1, 32).sum(axis=0) for text in texts]

@@ -29,7 +29,7 @@ def raising(error: Exception) -> Callable[[Request], Reply]:
 
 
 class Costly:
-    """A generator whose replies are kept, and that asks nobody."""
+    """A generator whose replies are stored, without a model."""
 
     costly = True
 

@@ -1,0 +1,107 @@
+"""Hydra with the folders of `search_folders`. What it read and composed is kept until one of its files changes."""
+
+import copy
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from hydra import compose as hydra_compose
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_repository import CachingConfigRepository, ConfigRepository
+from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
+from hydra._internal.hydra import Hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
+from omegaconf import DictConfig, OmegaConf
+
+from rag.config.catalog import search_folders
+from rag.config.limits import check_size
+from rag.core.files import shipped
+
+Stamps = tuple[tuple[str, int, int, int], ...]
+"""Path, time of change, size and inode of files."""
+
+
+def config_folder(folder: str) -> str:
+    """A folder here, else the shipped one, else the name as it is, for the error of what reads it."""
+    return folder if Path(folder).is_dir() or not shipped(folder).is_dir() else str(shipped(folder))
+
+
+class ReadOnce(CachingConfigRepository):  # type: ignore[misc]
+    """Hydra's cache of the files of one composition, kept for later ones."""
+
+    def __init__(self, delegate: ConfigRepository) -> None:
+        super().__init__(delegate)
+        self.cache = _files(_stamps())
+
+    def __deepcopy__(self, memo: object) -> "ReadOnce":
+        return self
+
+    def load_config(self, config_path: str) -> Any:
+        """Return a copy, because Hydra changes the configs that it composes."""
+        if f"config_path={config_path}" not in self.cache:
+            check_size(*(folder / f"{config_path.removesuffix('.yaml')}.yaml" for folder in search_folders()))
+        return copy.deepcopy(super().load_config(config_path))
+
+
+@contextmanager
+def hydra_ready() -> Iterator[None]:
+    """Start Hydra with the folders of `search_folders`; it ends with the block."""
+    path = ConfigSearchPathImpl()
+    for folder in search_folders():
+        path.append("assay", f"file://{folder}")
+    path.append("hydra", "pkg://hydra.conf")
+    path.append("schema", "structured://")
+    GlobalHydra.instance().clear()
+    OmegaConf.register_new_resolver("found", config_folder, replace=True)
+    Plugins.instance()  # registers what can read file:// and pkg://
+    loader = Hydra.create_main_hydra2("assay", path).config_loader
+    loader.repository = ReadOnce(loader.repository)
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().clear()
+
+
+def is_group(name: str) -> bool:
+    """Whether there is a config group of this name; call it within `hydra_ready`."""
+    return bool(GlobalHydra.instance().config_loader().repository.group_exists(name))
+
+
+def compose_overrides(overrides: Sequence[Override]) -> DictConfig:
+    """The config that Hydra composes; call it within `hydra_ready`.
+
+    Choices of groups take nearly all of the time. What they give is kept; values are set in a copy.
+    """
+    choices: list[Override] = []
+    values: list[Override] = []
+    for override in overrides:
+        (choices if is_group(override.key_or_group) and not isinstance(override.value(), dict) else values).append(override)
+    config = copy.deepcopy(_choices(tuple(str(choice.input_line) for choice in choices), _stamps()))
+    ConfigLoaderImpl._apply_overrides_to_config(values, config)
+    return config
+
+
+@lru_cache(maxsize=64)
+def _choices(overrides: tuple[str, ...], stamps: Stamps) -> DictConfig:
+    """The config under choices of groups; callers share it."""
+    config: DictConfig = hydra_compose("config", overrides=list(overrides))
+    return config
+
+
+@lru_cache(maxsize=2)
+def _files(stamps: Stamps) -> dict[str, Any]:
+    """The files that Hydra has read, by config path; empty at first."""
+    return {}
+
+
+def _stamps() -> Stamps:
+    """The state of every file that a composition may read."""
+    paths = (path for folder in search_folders() for path in glob(f"{folder}/**/*.yaml", recursive=True))
+    states = ((path, os.stat(path)) for path in paths if os.path.exists(path))
+    return tuple((path, state.st_mtime_ns, state.st_size, state.st_ino) for path, state in states)
