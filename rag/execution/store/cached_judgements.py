@@ -8,7 +8,7 @@ from rag.core.assessments import Case, Spent, Verdict
 from rag.core.roles import Judge
 from rag.evaluation.attribution import PassageJudge, found_relevant, judged, related
 from rag.execution.store.cached_vectors import Segments, item_id
-from rag.execution.store.serialisation import plain, verdict_of
+from rag.execution.store.serialisation import json_values, verdict_of
 from rag.execution.store.store import Entry, Store
 
 BLOCK = 64
@@ -77,7 +77,7 @@ class StoredJudge:
     ) -> list[tuple[Any, Spent]]:
         def compute(numbers: Sequence[int]) -> Iterator[tuple[Row, bool]]:
             for value, spent in judge(self.judge_, [items[number] for number in numbers]):
-                yield (*plain([value]), spent.tokens, spent.cost), succeeded(value)
+                yield (*json_values([value]), spent.tokens, spent.cost), succeeded(value)
 
         return [(value, Spent(tokens, cost)) for value, tokens, cost in self.stored.values(ids, compute)]
 

@@ -24,7 +24,7 @@ def reply_of(meta: Mapping[str, Any]) -> Reply:
     return Reply(**{**meta, "citations": tuple(meta["citations"]), "cost": cost})
 
 
-def plain(values: Iterable[Any]) -> list[Any]:
+def json_values(values: Iterable[Any]) -> list[Any]:
     """Records, or tuples of numbers, as values that the store writes; NaN stays NaN."""
     return [asdict(value) if hasattr(value, "__dataclass_fields__") else value for value in values]
 
