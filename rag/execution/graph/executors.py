@@ -5,6 +5,7 @@ used raises, and ends the run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +17,9 @@ from rag.execution.store.store import Store
 
 Listener = Callable[[str, Outcome | None], None]
 """Called with None when a stage starts, and with its outcome when it ends."""
+
+Watch = Callable[[Plan], AbstractContextManager[Listener]]
+"""Shows the progress of a plan while its block runs."""
 
 
 class Executor(Protocol):
@@ -133,6 +137,15 @@ class Ran:
         if self.stopped:
             raise self.stopped
         return self.outcomes
+
+
+def run_watched(plan: Plan, store: Store, settings: Mapping[str, Any], watch: Watch) -> Ran:
+    """As `carry_out`, shown by `watch`."""
+    try:
+        with watch(plan) as listen:
+            return carry_out(plan, store, settings, listen)
+    except KeyboardInterrupt:
+        return Ran({}, interrupted=True)
 
 
 def carry_out(plan: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Ran:

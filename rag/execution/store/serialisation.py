@@ -1,6 +1,5 @@
 """Records of answering as JSON values, and back: what stages store of questions, replies, findings and judgements."""
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -11,17 +10,6 @@ from rag.core.records import Finding, Reply, Sought
 from rag.pipeline.prompt_assembly import Screened
 
 Hits = tuple[tuple[int, float], ...]
-
-
-def meta_of(reply: Reply) -> dict[str, Any]:
-    """A reply as JSON values; an unknown cost is null."""
-    return {**asdict(reply), "cost": None if math.isnan(reply.cost) else reply.cost}
-
-
-def reply_of(meta: Mapping[str, Any]) -> Reply:
-    """A stored reply as a record."""
-    cost = math.nan if meta["cost"] is None else meta["cost"]
-    return Reply(**{**meta, "citations": tuple(meta["citations"]), "cost": cost})
 
 
 def json_values(values: Iterable[Any]) -> list[Any]:
@@ -39,6 +27,12 @@ def _adapter(kind: Any) -> Any:
 def _records(kind: Any, stored: Any) -> Any:
     """Stored values as records of a kind: mappings become dataclasses, lists become tuples."""
     return _adapter(kind).validate_python(stored)
+
+
+def replies_of(meta: Mapping[str, Any]) -> list[Reply | None]:
+    """The stored reply to every question; None where there is none."""
+    found: list[Reply | None] = _records(list[Reply | None], meta["replies"])
+    return found
 
 
 def sought_of(meta: Mapping[str, Any]) -> list[Sought]:

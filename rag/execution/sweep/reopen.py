@@ -27,7 +27,7 @@ class StoredTrial:
 
 
 def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
-    """The trial whose id begins with `prefix`, from the `trials.json` of all sweeps; ConfigError unless there is exactly one."""
+    """The trial whose id begins with `prefix`, from any `trials.json`; ConfigError unless there is exactly one."""
     known: dict[str, StoredTrial] = {}
     for path in sorted(folder.glob("*/trials.json")):
         known |= _trials_of(path, path.stat().st_mtime_ns)
@@ -44,9 +44,7 @@ def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
 def _trials_of(path: Path, changed: int) -> Mapping[str, StoredTrial]:
     try:
         return {
-            row["trial"]: StoredTrial(
-                row["trial"], Trial(row["name"], row.get("choices", {}), row["config"]), path.parent.name
-            )
+            row["trial"]: StoredTrial(row["trial"], Trial(row["name"], row.get("choices", {}), row["config"]), path.parent.name)
             for row in json.loads(path.read_text("utf-8"))
         }
     except (ValueError, KeyError, TypeError) as error:

@@ -46,6 +46,7 @@ class Sweep:
 
     def to_json(self) -> dict[str, Any]:
         """The output of `rag sweep --json`."""
+        expected = self.plan.estimate.spending
         return self.board.to_json() | {
             "measured": self.board.measured(),
             "stages": self.counts(),
@@ -54,7 +55,7 @@ class Sweep:
             "errors": {row.name: row.error for row in self.board.rows if row.error},
             "failures": {row.name: list(row.failures) for row in self.board.rows if row.failures},
             "spent": spending_json(self.spent),
-            "estimated": spending_json(self.plan.estimate.spending.likely) | {"most": spending_json(self.plan.estimate.spending.most)},
+            "estimated": spending_json(expected.likely) | {"most": spending_json(expected.most)},
             "interrupted": self.interrupted,
             "exhausted": self.exhausted,
         }
@@ -94,7 +95,7 @@ def prepare(experiment: Experiment) -> Prepared:
 
 
 def store_of(experiment: Experiment) -> tuple[Store, Mapping[str, Any]]:
-    """The store and the executor settings that the fixed overrides of an experiment name; UserError where they are not valid."""
+    """The store and the executor settings that an experiment's fixed overrides name; UserError where they are not valid."""
     with hydra_ready():
         config = compose(experiment.fixed)
     wiring = resolve(type(config)({key: config[key] for key in ("store", "execute")}))
