@@ -29,8 +29,9 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
 from rag.core.records import Arrays, Document
+from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.store.entry_format import Entry, encode
-from rag.execution.sweep.open_config import materials, values_of
+from rag.execution.sweep.open_config import materials
 
 QUERIES = 32
 """Golden questions that a bundle carries unless told: enough to notice a change, few enough for every start of a server."""
@@ -147,7 +148,7 @@ def _pipeline(
 ) -> Content:
     """What answers questions: the files, and as much of a manifest as they say themselves."""
     # Trials of former times lack what has come since.
-    known = {name: config.get(name) or {} for name in KEPT} | values_of(config)
+    known = {name: config.get(name) or {} for name in KEPT} | TrialParts(config, components).values
     found = referenced(known, components, with_models)
     kept = without_runtime(found.config)
     leaks.check_config(kept)

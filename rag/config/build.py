@@ -9,6 +9,7 @@ from rag.config.identity import code_identity, digest
 from rag.config.moved import new_name
 from rag.config.parameters import Promised, check, yaml_text
 from rag.core.errors import ConfigError, UserError, closest
+from rag.core.memo import Once
 from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
 
 ROOMS: Mapping[str, str] = {
@@ -42,10 +43,11 @@ class Components:
         self.inner = inner
         self._built: dict[str, Any] = {}
         self._identities: dict[str, str] = {}
+        self._once = Once()  # Thousands of trials share nodes: a node that was seen is not digested again.
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process builds its own components: models do not travel.
-        return {**self.__dict__, "_built": {}}
+        # Models stay in their process: another process builds its own components.
+        return {**self.__dict__, "_built": {}, "_once": Once()}
 
     @property
     def without_inner(self) -> "Components":
@@ -70,10 +72,12 @@ class Components:
         return self._built[key]
 
     def role(self, role: str, node: Any, where: str = "") -> Any:
-        """A component that must fit the Protocol of `role`: its class is looked at before it is built."""
-        where, fitting = where or role, protocols(role)
-        found = self._class(node, where)
-        component = self.build(node, where) if any(has_methods(found, protocol) for protocol in fitting) else None
+        """A component that must fit the Protocol of `role`; a class without its methods is refused before it is built."""
+        return self._once(node, lambda: self._fitting(role, node, where or role), "role", role)
+
+    def _fitting(self, role: str, node: Any, where: str) -> Any:
+        target, fitting = self._class(node, where), protocols(role)
+        component = self.build(node, where) if any(has_methods(target, protocol) for protocol in fitting) else None
         if not isinstance(component, fitting):
             names = " or ".join(protocol.__name__ for protocol in fitting)
             raise ConfigError(
@@ -82,7 +86,10 @@ class Components:
         return component
 
     def identity(self, node: Any, where: str) -> str:
-        """sha256 of everything about a component that can change a result; what it declares as `runtime` cannot."""
+        """sha256 of everything about a component that can change a result; its `runtime` parameters cannot."""
+        return self._once(node, lambda: self._identity(node, where), "identity")
+
+    def _identity(self, node: Any, where: str) -> str:
         key = digest(node)
         if key not in self._identities:
             component = self.build(node, where)

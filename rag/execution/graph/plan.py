@@ -17,7 +17,7 @@ from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import cost_estimate
 from rag.execution.graph.cost_estimate import Forecast, Outlook
-from rag.execution.graph.stage_graph import Graph, SharedComponents, Stage, golden_of
+from rag.execution.graph.stage_graph import Graph, Stage, golden_of
 from rag.execution.graph.trial_graph import Ends, add_trial
 from rag.execution.store import budget
 from rag.execution.store.budget import Ledger, Terms
@@ -106,7 +106,7 @@ def components_for(store: Store, ledger: Ledger | None = None) -> Components:
     Embedders inside other components have their vectors stored, costly generators everywhere their replies, under the terms
     of `ledger`.
     """
-    return SharedComponents(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
+    return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
 
 
 def make(experiment: Experiment, store: Store) -> Plan:

@@ -20,6 +20,7 @@ from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.executors import Ran, Watch, run_watched
+from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.graph.trial_graph import needed
 from rag.execution.judges import judge_report
@@ -85,15 +86,15 @@ class Controlled:
 
 def check(made: Plan) -> None:
     """Raise ConfigError for `answers` of an experiment that are not metrics of answers, before anything runs."""
-    components, columns = made.graph.components, made.experiment.answers
-    for config in (trial.trial.config for trial in made.trials if trial.ends.generate and columns):
-        for column in (parse_column(column, config["k"], config["metric"]) for column in columns):
-            check_column(column, components.role("metric", config["metric"][column.metric], f"metric.{column.metric}"))
+    for config in (trial.trial.config for trial in made.trials if trial.ends.generate and made.experiment.answers):
+        parts = TrialParts({**config, "metrics": made.experiment.answers}, made.graph.components)
+        for column in parts.columns:
+            check_column(column, parts.metrics[column.metric])
             if column.unit:
                 what = f"{column.name!r} measures rankings, which all trials are measured by"
                 raise ConfigError(f"{made.experiment.name}: answers", what, "put it into metrics=[…]")
-        if needed(components, {**config, "metrics": columns}):
-            components.role("judge", config["judge"])
+        if needed(parts):
+            parts.role("judge")
 
 
 def measure_ablations(

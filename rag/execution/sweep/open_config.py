@@ -20,11 +20,11 @@ from rag.core.text.citations import citations, sections_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
-from rag.execution.graph.open_pipeline import SINGLE, layers, open_pipeline, selectors_of
+from rag.execution.graph.open_pipeline import SINGLE, TrialParts, open_pipeline
 from rag.execution.graph.plan import components_for
 from rag.execution.graph.stage_graph import Graph
 from rag.execution.graph.stage_inputs import corpus_of
-from rag.execution.graph.trial_graph import add_corpus, reading_values
+from rag.execution.graph.trial_graph import TrialGraph
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
@@ -123,19 +123,8 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     """
     found = materials(config)
     components = found.components if Terms.of(config).replay == "only" else found.components.without_inner
-    return open_pipeline(nodes_of(config, found.components), values_of(config), found.corpus, found.indexes, components)
-
-
-def nodes_of(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
-    """The parts of a config that `open_pipeline` builds."""
-    parts = layers(config, components)
-    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")}
-    return nodes | parts | {"indexes": config["index"], "selectors": selectors_of(config, components)}
-
-
-def values_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the wiring that `open_pipeline` reads."""
-    return reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth")}
+    parts = TrialParts(config, found.components)
+    return open_pipeline(parts.nodes, parts.values, found.corpus, found.indexes, components)
 
 
 def materials(config: Mapping[str, Any]) -> Materials:
@@ -148,11 +137,12 @@ def materials(config: Mapping[str, Any]) -> Materials:
     graph = Graph(components_for(store, Ledger(store, terms)))
     documents = golden_sets.load_documents(graph.components.role("loader", config["loader"]))
     golden = Golden(documents, ())
+    trial = TrialGraph(graph, config, golden)
     for role in (*SINGLE, "memory", "prompt"):
-        graph.components.role(role, config[role])
+        trial.parts.role(role)
     check_typed(graph.components, config)
     check_fusion(graph.components, config)
-    corpus, indexes = add_corpus(graph, config, golden)
+    corpus, indexes = trial.corpus()
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
     opened = {name: runner.obtain(key) for name, key in indexes.items()}
     return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components)

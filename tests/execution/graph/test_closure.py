@@ -269,7 +269,7 @@ def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None
         embedder, store = HashingEmbedder(), Store("store")
         stored, judge = StoredEmbedder(embedder, store, "one"), StoredJudge(None, store, "one")  # type: ignore[arg-type]
         pairs = StoredReranker(MmrReranker(embedder), store, "one").pairs  # type: ignore[arg-type]
-        return [stored.documents.space, stored.queries.space, pairs.space, judge.space]
+        return [stored.documents.space, stored.queries.space, pairs.space, judge.stored.space]
 
     before, known = spaces(), identity._source
 
