@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rag.config.catalog import ROOMS as ROOMS
 from rag.config.identity import code_identity, digest
 from rag.config.moved import new_name
 from rag.config.parameters import Promised, check, yaml_text
@@ -12,13 +13,6 @@ from rag.core.errors import ConfigError, UserError, closest
 from rag.core.memo import Once
 from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
 
-ROOMS: Mapping[str, str] = {
-    "loader": "loaders", "dataset": "loaders", "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
-    "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries", "memory": "memories",
-    "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks", "metric": "metrics",
-    "judge": "judges",
-}  # fmt: skip
-"""Role → the folder of `rag.components` that holds its components. Configs can name classes of these and of plug-ins."""
 TARGET, RUNTIME = "_target_", "runtime"
 Inner = Callable[[Any, str], Any]
 FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")

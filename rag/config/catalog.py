@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import importlib.util
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,15 @@ from rag.core.files import shipped
 PLUGINS = "rag.plugins"
 LISTS = ("index", "metric", "selector", "check", "guard")
 """Groups of which several choices may be made at once; the others take one."""
+
+
+ROOMS: Mapping[str, str] = {
+    "loader": "loaders", "dataset": "loaders", "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
+    "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries", "memory": "memories",
+    "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks", "metric": "metrics",
+    "judge": "judges",
+}  # fmt: skip
+"""Role → the folder of `rag.components` that holds its components. Configs can name classes of these and of plug-ins."""
 
 
 @lru_cache(maxsize=1)

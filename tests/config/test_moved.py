@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rag.config.build import ROOMS, Components
-from rag.config.moved import COMPONENTS, RENAMED, new_name
+from rag.config.build import Components
+from rag.config.moved import RENAMED, new_name
 from rag.core.errors import ConfigError
 
 
 def test_every_new_name_is_a_module() -> None:
-    assert set(COMPONENTS) == set(ROOMS.values())
     for old, new in RENAMED.items():
         assert importlib.util.find_spec(f"rag.{new}"), new
         assert importlib.util.find_spec(f"rag.{old.partition('.')[0]}") is None, old
