@@ -94,7 +94,7 @@ class ProblemsError(UserError):
 
     def __init__(self, problems: Iterable[UserError]) -> None:
         self.problems = tuple(problems)
-        super().__init__("config", f"{len(self.problems)} problems", "mend each of them")
+        super().__init__("config", f"{len(self.problems)} problems", "fix each")
 
     def __reduce__(self) -> tuple[type, tuple[tuple[UserError, ...]]]:
         return type(self), (self.problems,)

@@ -1,0 +1,29 @@
+"""Numbers with gaps: means that leave out NaN, and values that JSON can hold."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def mean(values: Iterable[float]) -> float:
+    """The mean of the values that are not NaN, added without rounding errors; NaN if there is none."""
+    known = [float(value) for value in values if value == value]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def finite(value: float) -> float | None:
+    """The value; None for NaN and infinity, which JSON cannot hold."""
+    return value if math.isfinite(value) else None
+
+
+def jsonable(value: Any) -> Any:
+    """The value as JSON can hold it: NumPy numbers as Python's, NaN and infinity as None, also inside mappings and lists."""
+    if isinstance(value, Mapping):
+        return {name: jsonable(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(part) for part in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return jsonable(value.tolist())
+    return finite(value) if isinstance(value, float) else value
