@@ -17,6 +17,11 @@ CODE = ("rag.execution.graph.engine", "rag.execution.store.cached_replies")
 """Modules whose imports reach all our code that a stage can run, except components: every key holds a hash of it."""
 
 
+def stage_code() -> str:
+    """A hash of the code of all stages, except components."""
+    return digest(*map(code_identity, CODE))
+
+
 @dataclass(frozen=True)
 class Stage:
     """One piece of work: its name, the nodes of its components, its values, and the keys of its inputs by name."""
@@ -51,7 +56,7 @@ class Graph:
     def add(self, name: str, nodes: Mapping[str, Any], values: Mapping[str, Any], inputs: Mapping[str, str]) -> str:
         """Add a stage unless an equal one is there; its key."""
         identities = {role: self._identity(role, node) for role, node in nodes.items()}
-        key = digest(name, list(map(code_identity, CODE)), list(identities.items()), values, list(inputs.items()))
+        key = digest(name, stage_code(), list(identities.items()), values, list(inputs.items()))
         self.stages.setdefault(key, Stage(key, name, dict(nodes), dict(values), dict(inputs)))
         return key
 
