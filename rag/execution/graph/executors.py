@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, StoreError, closest
 from rag.execution.graph import dask_cluster
 from rag.execution.graph.engine import Outcome, Runner
@@ -61,7 +62,7 @@ class ClusterExecutor:
     """Runs stages on a Dask cluster: processes of this machine, or a cluster at `address` that shares the store."""
 
     def __init__(self, workers: int = 2, address: str | None = None) -> None:
-        if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        if not is_whole(workers, 1):
             raise ConfigError("execute.workers", f"is {workers!r}", "a whole number from 1")
         self.workers, self.address = workers, address
 

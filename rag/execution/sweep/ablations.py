@@ -13,6 +13,7 @@ import numpy as np
 from rag.config.search_space import Trial
 from rag.config.validation import OF_READING, control_of
 from rag.core.errors import ConfigError, DataError, StoreError
+from rag.core.numbers import jsonable
 from rag.core.records import Example
 from rag.evaluation.scoring import Scores, check_column, parse_column, summarise
 from rag.evaluation.statistics.paired import Family, family
@@ -55,8 +56,9 @@ class ControlResult:
     mean_high: float = float("nan")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, None for NaN."""
-        return {key: None if value != value else value for key, value in asdict(self).items()}
+        """The row as JSON values, None for NaN."""
+        values: dict[str, Any] = jsonable(asdict(self))
+        return values
 
 
 @dataclass(frozen=True)
