@@ -13,11 +13,11 @@ from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
+from rag.execution.graph.executors import Watch
 from rag.execution.graph.plan import ends_of
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, trial_scores
 from rag.execution.sweep import sweep as sweeps
-from rag.execution.sweep.ablations import Watch
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.sweep import Prepared, Sweep
@@ -71,7 +71,7 @@ class SweepResult:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """What a sweep would run, reuse and take. Nothing was computed."""
+    """The stages that a sweep would run or reuse, and estimates. Nothing was computed."""
 
     prepared: Prepared = field(repr=False)
 
@@ -99,7 +99,7 @@ class PlanResult:
 
 
 def load_experiment(name: str, overrides: Sequence[str] = ()) -> Experiment:
-    """Read an experiment by name or path; ConfigError where it cannot be read. `overrides` join what it holds fixed."""
+    """Read an experiment by name or path; ConfigError where it cannot be read. `overrides` are added to its fixed ones."""
     return experiment.load(name, overrides)
 
 

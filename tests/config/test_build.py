@@ -499,9 +499,9 @@ def test_other_processes_build_their_own(shout: Components) -> None:
 
 def test_a_component_must_fit_its_role() -> None:
     assert Components().role("chunker", {"_target_": FIXED}).size == 800
-    with pytest.raises(ConfigError, match=r"embedder: rag.components.chunkers.fixed.FixedChunker is no Embedder"):
+    with pytest.raises(ConfigError, match=r"embedder: rag.components.chunkers.fixed.FixedChunker does not fit Embedder"):
         Components().role("embedder", {"_target_": FIXED})
-    with pytest.raises(ConfigError, match=r"metric.recall: .* is no RankingMetric or AnswerMetric"):
+    with pytest.raises(ConfigError, match=r"metric.recall: .* does not fit RankingMetric or AnswerMetric"):
         Components().role("metric", {"_target_": FIXED}, "metric.recall")
     Components().role("metric", {"_target_": "rag.components.metrics.recall.Recall"})
     Components().role("metric", {"_target_": "rag.components.metrics.exact_match.ExactMatch"})

@@ -301,7 +301,7 @@ def test_a_file_that_is_no_yaml_is_named_with_its_line(conf: Conf, text: str, sa
     path = conf("chunker/mine.yaml", text)
     error = refused("chunker=mine")
     assert error.where == f"{path}:{said}"
-    assert "is no YAML" in error.what
+    assert "is not valid YAML" in error.what
 
 
 def test_a_file_that_is_no_text_is_named(conf: Conf) -> None:
@@ -360,7 +360,7 @@ def test_a_pattern_stands_for_every_choice_that_fits(here: Path) -> None:
     assert expanded("chunker=glob(*,exclude=[w*,r*])") == [
         f"chunker={choice}" for choice in choices("chunker") if choice[0] not in "wr"
     ]
-    with pytest.raises(ConfigError, match="fits no choice"):
+    with pytest.raises(ConfigError, match="matches no choice"):
         expanded("chunker=glob(x*)")
     assert expanded("index=glob(faiss_*)") == ["index=faiss_flat", "index=faiss_hnsw", "index=faiss_ivf"]
 

@@ -46,9 +46,9 @@ def little_memory(most: int = 30_000_000) -> Iterator[None]:
         ("k=shuffle(range(1,1000000000))", "names 999,999,999 values"),
         ("k=range(1000000000)", "names 1,000,000,000 values"),
         ("k=range(10000000000,0,-1)", "names 10,000,000,000 values"),
-        ("k=range(1,5,0)", "is no range"),
-        ("k=range(1.0,inf)", "is no range"),
-        ("k=" + "9" * 5000, "is no override"),
+        ("k=range(1,5,0)", "is not a valid range"),
+        ("k=range(1.0,inf)", "is not a valid range"),
+        ("k=" + "9" * 5000, "is not valid"),
         ("k=" + "9," * 150_000 + "9", "characters"),
     ],
 )

@@ -176,7 +176,7 @@ def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> N
     conf("chunker/broken.yaml", "_target_: [\n")
     said = rag("list", "chunker", "broken")
     assert said.code == 2
-    assert "is no YAML" in said.err
+    assert "is not valid YAML" in said.err
     assert rag("list", "chunker").code == 0
 
 

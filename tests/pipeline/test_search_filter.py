@@ -267,7 +267,7 @@ def test_nothing_is_searched_for_whole_documents(opened: Opened) -> None:
 def test_whole_documents_stand_alone(opened: Opened) -> None:
     others = (Scope(documents=("bus.md",)), Scope(sections=("Bus",)), Scope(tags={}), Scope(range=Span("bus.md", 0, 3)))
     for other in others:
-        with pytest.raises(UserError, match="stands beside another"):
+        with pytest.raises(UserError, match="is given with another"):
             narrowed(opened("fused"), replace(other, whole=("bus.md",)))
     with pytest.raises(UserError, match="no document 'x'"):
         narrowed(opened("fused"), Scope(whole=("x",)))

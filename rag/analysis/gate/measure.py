@@ -16,7 +16,7 @@ from rag.execution.graph.executors import Listener, carry_out
 from rag.execution.store import holdout_log
 from rag.execution.sweep import selection, sweep, trial_scores
 from rag.execution.sweep.reopen import stored_trial
-from rag.execution.sweep.sweep import Prepared
+from rag.execution.sweep.sweep import Prepared as Prepared
 from rag.execution.sweep.trial_scores import Result
 
 

@@ -121,7 +121,7 @@ def run_generate(job: Job) -> Entry:
     A question whose request is refused for good has no reply and a reason in `failures`; the stage fails if all are refused.
     """
     prepared = job.prepared()
-    given = job.generator().generate([one.request for one in prepared if one.request])
+    given = job.generator().generate([each.request for each in prepared if each.request])
     if given and all(reply.failure for reply in given):
         raise RefusalError.of(given[0].failure)
     replies = iter(given)
@@ -134,11 +134,11 @@ def run_generate(job: Job) -> Entry:
 
 def _read(prepared: Sequence[Prepared]) -> dict[str, Any]:
     """By question: the passages in its prompt, where they end there, and the passages without room."""
-    ends = [[chunk.span.end for chunk in one.chunks] for one in prepared]
+    ends = [[chunk.span.end for chunk in each.chunks] for each in prepared]
     return {
-        "read": json_values(one.read for one in prepared),
+        "read": json_values(each.read for each in prepared),
         "ends": ends,
-        "left_out": json_values(one.left_out for one in prepared),
+        "left_out": json_values(each.left_out for each in prepared),
     }
 
 
@@ -151,8 +151,8 @@ def run_check(job: Job) -> Entry:
     given = [reply for each, reply in rows if each.request and reply]
     inspections, final = job.several("inspections"), awaited(prompt, generator)
     checked = iter(postprocess.check(inspections, requests, given, job.generator(), prompt.refusal, final))
-    unasked, refused = postprocess.unasked(prompt.refusal, ()), [one.request and not reply for one, reply in rows]
-    done = [None if lost else next(checked) if one.request else unasked for one, lost in zip(prepared, refused, strict=True)]
+    unasked, refused = postprocess.unasked(prompt.refusal, ()), [each.request and not reply for each, reply in rows]
+    done = [None if lost else next(checked) if each.request else unasked for each, lost in zip(prepared, refused, strict=True)]
     pairs = zip(prepared, done, strict=True)
     answers = [each and replace(each, findings=(*before.screened.findings, *each.findings)) for before, each in pairs]
     return Entry(meta={"answers": json_values(answers), **_read(prepared)})

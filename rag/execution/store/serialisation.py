@@ -31,27 +31,27 @@ def _records(kind: Any, stored: Any) -> Any:
 
 def replies_of(meta: Mapping[str, Any]) -> list[Reply | None]:
     """The stored reply to every question; None where there is none."""
-    found: list[Reply | None] = _records(list[Reply | None], meta["replies"])
-    return found
+    records: list[Reply | None] = _records(list[Reply | None], meta["replies"])
+    return records
 
 
 def sought_of(meta: Mapping[str, Any]) -> list[Sought]:
     """The stored result of rewriting, one record per question."""
-    found: list[Sought] = _records(list[Sought], meta["sought"])
-    return found
+    records: list[Sought] = _records(list[Sought], meta["sought"])
+    return records
 
 
 def screened_of(meta: Mapping[str, Any]) -> list[Screened]:
     """The stored result of screening, one record per question."""
-    found: list[Screened] = _records(list[Screened], meta["screened"])
-    return found
+    records: list[Screened] = _records(list[Screened], meta["screened"])
+    return records
 
 
 @dataclass(frozen=True)
 class AnswerParts:
-    """An answer without its question: the reply, what was noticed, positions of what was read and of what had no room.
+    """An answer without its question: reply, findings, and positions of the passages in the prompt and of those left out.
 
-    `ends` are where the passages that were read end as they were shown.
+    `ends` are the ends of the passages as the prompt shows them.
     """
 
     reply: Reply
@@ -66,17 +66,17 @@ def answer_parts(meta: Mapping[str, Any]) -> list[AnswerParts | None]:
     """The stored answer of every question; None for a question that failed."""
     rows = zip(meta["answers"], meta["read"], meta["ends"], meta["left_out"], strict=True) if meta["answers"] else ()
     parts = [part and {**part, "read": read, "ends": ends, "left_out": left_out} for part, read, ends, left_out in rows]
-    found: list[AnswerParts | None] = _records(list[AnswerParts | None], parts)
-    return found
+    records: list[AnswerParts | None] = _records(list[AnswerParts | None], parts)
+    return records
 
 
 def assessment_of(meta: Mapping[str, Any]) -> list[Assessment]:
     """The stored assessment of every answer."""
-    found: list[Assessment] = _records(list[Assessment], meta["assessments"])
-    return found
+    records: list[Assessment] = _records(list[Assessment], meta["assessments"])
+    return records
 
 
 def verdict_of(meta: Mapping[str, Any]) -> Verdict:
     """A stored verdict on one text."""
-    found: Verdict = _records(Verdict, meta)
-    return found
+    verdict: Verdict = _records(Verdict, meta)
+    return verdict

@@ -1,8 +1,8 @@
-"""A config → an opened pipeline, its chunks and indexes taken from the store or built into it."""
+"""Open the pipeline of a config, with chunks and indexes from the store, or built into it; and its answers as JSON."""
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,7 +35,7 @@ ANSWERING = (
     *("queries", "memory", "selector", "k", "context_tokens", "pinned"),
     *("guard", "prompt", "generator", "check", "replay", "budget"),
 )
-"""Keys of a config that change how a question is answered, and not what is indexed."""
+"""Keys of a config that change how a question is answered, but not what is indexed."""
 
 
 def required_question(question: str) -> Query:
@@ -54,16 +54,16 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
     others = [override for override in overrides if override not in trial]
     if others or len(trial) > 1:
         raise ConfigError(
-            "trial", f"stands beside {' '.join(others or trial[1:])}", "a trial is used as it was measured, alone"
+            "trial", f"is given with {' '.join(others or trial[1:])}", "give trial=ID alone: a trial is used as it was measured"
         )
     return dict(stored_trial(trial[0].partition("=")[2]).trial.config)
 
 
 def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[dict[str, Any], str]:
-    """As `config_of`, but overrides of ANSWERING may stand beside `trial=<id>`; and what is not as the trial was measured.
+    """As `config_of`, but `trial=<id>` may have overrides of keys in ANSWERING; and a sentence on the differences.
 
-    With `generates`, a trial whose generator gives typed questions no answer gets the default one, unless the overrides name
-    one. The second value is a sentence, empty where nothing differs or no trial is named.
+    With `generates`, a trial whose generator cannot answer typed questions gets the default generator, unless the overrides
+    name one. The sentence says what differs from the measured trial; it is empty for no difference and without a trial.
     """
     named = [override for override in overrides if override.startswith("trial=")]
     if len(named) != 1:
@@ -78,13 +78,13 @@ def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[
 
 
 def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dict[str, Any], str]:
-    """The config of a trial under some overrides, and what its own generator lacks where the default one takes its place."""
+    """The config of a trial with overrides, and the reason why the default generator replaces its own, if it does."""
     keys = [re.split(r"[.@/]", read.key_or_group)[0] for read in parsed(changes)]
     for key, change, read in zip(keys, changes, parsed(changes), strict=True):
         check_override(read)
         if key not in ANSWERING:
             remedy = f"{closest(key, ANSWERING)}; for another trial leave out trial="
-            raise ConfigError(change, "stands beside trial=, and changes more than how a question is answered", remedy)
+            raise ConfigError(change, "is given with trial=, and changes more than how a question is answered", remedy)
     groups = {change: key for key, change in zip(keys, changes, strict=True) if is_group(change.lstrip("+~").partition("=")[0])}
     made, config = unresolved(compose([*groups])), dict(trial.config)
     config |= {key: made[key] for key in groups.values()}
@@ -98,16 +98,16 @@ def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dic
 
 
 def _lack(config: Mapping[str, Any]) -> str:
-    """Why the generator of a config answers no typed question; empty where it does."""
-    found = Components(plugins()).resolve(config["generator"].get(TARGET), "generator")
-    if changes_nothing(found):
+    """Why the generator of a config cannot answer typed questions; empty where it can."""
+    generator = Components(plugins()).resolve(config["generator"].get(TARGET), "generator")
+    if changes_nothing(generator):
         return "it was measured with generator=none"
-    return "its own answers golden questions alone" if getattr(found, "reads_gold", False) else ""
+    return "its own answers golden questions alone" if getattr(generator, "reads_gold", False) else ""
 
 
 @dataclass(frozen=True)
 class Materials:
-    """What a pipeline is opened from: documents, their chunks, indexes over these by name, and the builder of its parts."""
+    """The inputs of `open_pipeline`: documents, their chunks, indexes by name, and the builder of components."""
 
     golden: Golden
     corpus: Corpus
@@ -116,22 +116,22 @@ class Materials:
 
 
 def open_config(config: Mapping[str, Any]) -> Pipeline:
-    """Everything that one question needs; questions of a golden set are not.
+    """Open the pipeline of a config; it needs no golden questions.
 
-    Chunks and indexes are taken from the store or built into it. Questions then leave no trace there: an opened pipeline
-    answers without it; only replay=only has them answered from the replies that are kept there.
+    Chunks and indexes are read from the store or built into it. Questions are answered without the store, and leave nothing in
+    it; with replay=only they are answered from its replies.
     """
-    found = materials(config)
-    components = found.components if Terms.of(config).replay == "only" else found.components.without_inner
-    parts = TrialParts(config, found.components)
-    return open_pipeline(parts.nodes, parts.values, found.corpus, found.indexes, components)
+    inputs = materials(config)
+    components = inputs.components if Terms.of(config).replay == "only" else inputs.components.without_inner
+    parts = TrialParts(config, inputs.components)
+    return open_pipeline(parts.nodes, parts.values, inputs.corpus, inputs.indexes, components)
 
 
 def materials(config: Mapping[str, Any]) -> Materials:
     """Documents, chunks and indexes of a config, from the store or built into it; ConfigError for what cannot be served."""
     check(config)
     if (control := control_of(config)) != "none":
-        what = f"is {control!r}, which needs the gold of a question, and of a typed one it is not known"
+        what = f"is {control!r}, which needs the gold of a question, and a typed question has none"
         raise ConfigError("control", what, "leave it out, or control=none")
     store, terms = maintenance.at(config["store"]), Terms.of(config)
     graph = Graph(components_for(store, Ledger(store, terms)))
@@ -149,19 +149,19 @@ def materials(config: Mapping[str, Any]) -> Materials:
 
 
 def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
-    """For every passage that is read: its span and text, and its rank and score after each step that knew it."""
+    """The passages for an answer: span, text, and rank and score after each step that ranked them."""
     return placed(pipeline.corpus, trace, pipeline.k)
 
 
 def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
-    """The first `k` hits of one question's trace: span, text, and rank and score after each step that knew them.
+    """The first `k` hits of one question's trace: span, text, and rank and score after each step that ranked them.
 
-    Neighbours that a selector put behind a hit have its rank and score.
+    Neighbours that a selector added to a hit have the rank and score of the hit.
     """
     steps = dict(trace.indexes) | {"fused": trace.fused}
     if trace.reranked is not trace.fused:
         steps["reranked"] = trace.reranked
-    known = {step: found.placed(0) for step, found in steps.items()}
+    known = {step: rankings.placed(0) for step, rankings in steps.items()}
     passages = []
     for position, (rank, score) in trace.selected.first(k).placed(0).items():
         chunk = corpus.chunk(position)
@@ -175,27 +175,19 @@ def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
     return passages
 
 
-def answered(pipeline: Pipeline, query: Query, hear: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """A question and its answer as `told` has them; `hear` gets the answer in pieces as they come."""
-    trace = pipeline.trace(query)
-    return answer_json(pipeline, trace, pipeline.answer_from(query, trace, hear))
-
-
 def answer_json(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
-    """Question, answer, and the passages that were found for it with their provenance.
+    """Question, answer, and its passages with their provenance, as JSON values.
 
-    `number` of a passage is the one that the answer cites it by, None where it was not read. `quoted` are the words that it
-    cites, as [start, end) of the passage's text, and `section` is then theirs. `abstained` says that the answer
-    declines, `cited` is what each of its markers stands for, `findings` are what checks and guards noticed, `sought` is what
-    was searched for.
+    `number` of a passage is its number in citations, None where it was not in the prompt. `quoted` are the cited words, as
+    [start, end) of the passage's text; `section` is then the section of these words. `abstained` says that the answer declines,
+    `cited` is the meaning of each marker, `findings` are those of checks and guards, `sought` are the search texts.
     """
-    found = provenance(pipeline, trace)
-    whole, known = {passage["chunk"] for passage in found}, dict[str, dict[str, Any]]()
-    for hit, read in zip(answer.contexts, _read(answer), strict=True):
+    places = provenance(pipeline, trace)
+    whole, known = {passage["chunk"] for passage in places}, dict[str, dict[str, Any]]()
+    for hit, cited in zip(answer.contexts, _cited(answer), strict=True):
         name = hit.chunk.chunk_id
-        known[name if name in whole else _beginning(name)] = read  # One passage may have been cut at its end.
-    nothing = {"number": None}
-    passages = [nothing | one | known.get(one["chunk"], known.get(_beginning(one["chunk"]), {})) for one in found]
+        known[name if name in whole else _beginning(name)] = cited  # One passage may have been cut at its end.
+    passages = [{"number": None} | each | known.get(each["chunk"], known.get(_beginning(each["chunk"]), {})) for each in places]
     sought = {name: value for name, value in asdict(trace.sought).items() if name in ("question", "texts", "note")}
     return {
         "question": answer.query.text,
@@ -203,22 +195,22 @@ def answer_json(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, A
         "answer": answer.reply.text,
         "abstained": answer.abstained,
         "citations": list(answer.reply.citations),
-        "cited": [asdict(one) for one in citations(answer.reply.text, answer.contexts)],
+        "cited": [asdict(citation) for citation in citations(answer.reply.text, answer.contexts)],
         "findings": [asdict(finding) for finding in answer.findings],
         "passages": passages,
     }
 
 
-def _read(answer: Answer) -> Iterator[dict[str, Any]]:
-    """What an answer says of the passages that it was made from: their numbers, the words that it cites, their sections."""
+def _cited(answer: Answer) -> Iterator[dict[str, Any]]:
+    """By passage of an answer: its number, the words that are cited, and their section."""
     cited = citations(answer.reply.text, answer.contexts)
     for number, (hit, section) in enumerate(zip(answer.contexts, sections_of(answer), strict=True), 1):
-        quotes = {one.quote for one in cited if one.number == number} - {hit.chunk.span}
+        quotes = {citation.quote for citation in cited if citation.number == number} - {hit.chunk.span}
         at = hit.chunk.span.start
         places = [{"start": quote.start - at, "end": quote.end - at} for quote in sorted(quotes)]
         yield {"number": number, "section": section, "quoted": places}
 
 
 def _beginning(chunk_id: str) -> str:
-    """Document and first character of a chunk."""
+    """The part of a chunk id that names the document and the first character."""
     return chunk_id.rpartition("-")[0]

@@ -20,7 +20,7 @@ from rag.execution.store import maintenance
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, leaderboard, selection
 from rag.execution.sweep.leaderboard import Leaderboard
-from rag.execution.sweep.reopen import REPORTS
+from rag.execution.sweep.reopen import REPORTS as REPORTS
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Prepared:
 
 
 def prepare(experiment: Experiment) -> Prepared:
-    """Plan an experiment; UserError for whatever in it, its store, its objective or its executor is not valid."""
+    """Plan an experiment; UserError where it, its store, its objective or its executor is not valid."""
     store, settings = store_of(experiment)
     made = plan.make(experiment, store)
     selection.rule.selection_rule(made, leaderboard.objective_of(made))

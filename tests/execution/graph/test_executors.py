@@ -159,6 +159,7 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
 KILLER = """
 # Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
 import os, random, signal, sys
+from rag.core import files
 from rag.execution.graph import engine, executors as execute, plan
 from rag.execution.store import entry_format as entries, store as storing
 from rag.execution.sweep import sweep
@@ -167,12 +168,12 @@ from rag.config.experiment import load
 kills, steps, rng = int(sys.argv[1]), int(sys.argv[2]), random.Random(7)
 store = storing.Store("store")
 made = plan.make(load("study.yaml"), store)
-places = {module.__file__ for module in (entries, engine, execute, storing)}
+places = {module.__file__ for module in (entries, engine, execute, files, storing)}
 
 def swept(left, begun):
     def step(frame, event, argument):
         nonlocal left, begun
-        begun = begun or frame.f_code.co_name == "_write_local"
+        begun = begun or frame.f_code.co_name == "replace_file"
         left -= begun and frame.f_code.co_filename in places
         if left < 0:
             os.kill(os.getpid(), signal.SIGKILL)

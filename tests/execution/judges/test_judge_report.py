@@ -1,6 +1,7 @@
 """Judges in a sweep: their cards, what they could not judge, and where all of that is shown."""
 
 import json
+import shutil
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rag.config.experiment import load
 from rag.execution.judges.judge_report import assessors
 from rag.execution.store import maintenance
 from rag.execution.store.store import Store
-from rag.execution.sweep import ablations, sweep
+from rag.execution.sweep import ablations, holdout, sweep
 from rag.reporting import html
 from rag.reporting.html.judge_trust import judges
 from rag.reporting.html.page import board
@@ -50,10 +51,24 @@ def written(here: Path, *fixed: str, gate: str = GATE) -> str:
     return "study.yaml"
 
 
+@pytest.fixture(scope="module")
+def swept_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a study that a judge read the answers of, its store, its reports and its baseline."""
+    folder = tmp_path_factory.mktemp("swept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+        done, store = swept(written(folder, *WORDS, COLUMNS))
+        sweep.write(done)
+        holdout.write(done, holdout.reach(done, store, {"mode": "inline"}, None))
+    return folder
+
+
 @pytest.fixture
-def study(here: Path) -> str:
-    """A study whose answers a judge reads."""
-    return written(here, *WORDS, COLUMNS)
+def study(here: Path, swept_study: Path) -> str:
+    """A study whose answers a judge read."""
+    shutil.copytree(swept_study, here, dirs_exist_ok=True)
+    return "study.yaml"
 
 
 def swept(study: str, *overrides: str) -> tuple[sweep.Sweep, Store]:
@@ -146,7 +161,6 @@ def test_a_report_has_a_section_on_judges_and_all_columns(here: Path, labels: st
 
 
 def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: str, rag: Verb) -> None:
-    assert rag("sweep", study, "--no-track").code == 0
     assert rag("baseline", study).code == 0
     worse = ("control=shuffled_contexts",)
     warned = rag("gate", study, *worse, "--json").json
@@ -163,9 +177,8 @@ def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: s
 
 def test_controls_compare_what_judges_say(study: str) -> None:
     done, store = swept(study)
-    found = ablations.measure_ablations(
-        done.plan.trials[0], done.plan, store, {"mode": "inline"}, lambda plan: nullcontext(lambda *_: None)
-    )
+    trial, quiet = done.plan.trials[0], nullcontext(lambda *_: None)
+    found = ablations.measure_ablations(trial, done.plan, store, {"mode": "inline"}, lambda plan: quiet)
     columns = {row.column for row in found.results}
     assert {"faithfulness", "answer_relevance", "context_relevance", "citation_support"} <= columns
     own, shuffled = (next(r for r in found.results if (r.column, r.name) == ("context_relevance", name)) for name in NAMES)
@@ -185,9 +198,7 @@ def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> 
     assert judge.lost in " ".join(told.out.split())
     row = done.board.rows[0]
     assert row.metrics["faithfulness"]["n"] == 0
-    asked = (
-        2 * row.measured["judge_failures"]
-    )  # every claim is asked about twice, here in as many requests as there are answers
+    asked = 2 * row.measured["judge_failures"]  # two requests for every claim, and every answer is one claim
     assert 0 < row.measured["judge_tokens"] / 7 <= asked
     assert row.measured["judge_cost_usd"] == pytest.approx(row.measured["judge_tokens"] / 7 * 0.001)
     assert row.measured["cost_usd"] == 0
@@ -244,7 +255,6 @@ def test_an_empty_store_has_no_cards(here: Path) -> None:
 
 
 def test_trials_are_compared_by_what_judges_say(study: str, rag: Verb) -> None:
-    assert rag("sweep", study, "--no-track").code == 0
     ids = [trial["trial"] for trial in json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]]
     told = rag("compare", *ids)
     assert told.code == 0

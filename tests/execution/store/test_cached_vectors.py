@@ -1,5 +1,6 @@
 """Every item is computed once, by whoever needs it first, and what is stored is what would have been computed."""
 
+import os
 import random
 import subprocess
 import sys
@@ -224,7 +225,7 @@ for _ in range(8):
 
 
 def test_processes_that_add_at_once_lose_nothing(store: Store) -> None:
-    where = {"PYTHONPATH": str(Path(__file__).parent)}
+    where = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])}
     command = [sys.executable, "-c", PROCESS, store.root]
     running = [subprocess.Popen([*command, str(seed)], env=where, stderr=subprocess.PIPE) for seed in range(3)]
     told = [process.communicate(timeout=100)[1] for process in running]

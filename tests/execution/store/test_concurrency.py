@@ -12,7 +12,7 @@ from typing import Any
 from support.small_set import write_experiment, write_golden
 
 PROCESSES = 8
-REPEATS = int(os.environ.get("RAG_REPEATS", "2"))
+REPEATS = int(os.environ.get("RAG_REPEATS", "1"))
 AXES = """\
   chunker: [chunker=whole, "chunker=fixed chunker.size=60"]
   search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single"]"""

@@ -47,7 +47,7 @@ def test_a_miss_says_which_question_has_no_reply(here: Path, store: Store, scrip
     assert script.asked == []
     (row,) = done.board.rows
     assert row.status == "failed"
-    assert "replay: allows stored replies alone" in row.error
+    assert "replay: allows stored replies only" in row.error
     assert "of 6 requests to tiny@127.0.0.1" in row.error
     assert "'When does the ferry to Holm leave?'" in row.error
     assert "replay=use" in row.error

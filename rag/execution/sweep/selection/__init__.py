@@ -1,4 +1,4 @@
-"""Which trial of a sweep to take, by a stated rule; and the set of trials that cannot be told from the best."""
+"""The recommended trial of a sweep, by a declared rule, and the trials that are not shown to be worse than the best."""
 
 from rag.execution.sweep.selection import rule
 from rag.execution.sweep.selection.candidates import Candidates, scores_of

@@ -49,7 +49,7 @@ def test_an_exchange_rate_is_a_price_of_each_unit() -> None:
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ({"margins": 0.1}, "recommend.margins: is no setting of a recommendation"),
+        ({"margins": 0.1}, "recommend.margins: is not a setting of a recommendation"),
         ({"margin": 0.1, "exchange": "0.01 ndcg@10 = 50 ms"}, "has a margin and an exchange rate"),
         ({"margin": -0.1}, "a number from 0 to below 1"),
         ({"margin": 1}, "a number from 0 to below 1"),
