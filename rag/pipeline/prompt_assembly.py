@@ -68,7 +68,7 @@ class Reading:
         rows = zip(queries, screened, recalled, known, strict=True)
         return [self._prepare(query, seen, memory, corpus, gold) for query, seen, memory, gold in rows]
 
-    def _prepared(
+    def _prepare(
         self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]
     ) -> Prepared:
         if recalled.note:
