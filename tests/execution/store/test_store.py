@@ -588,6 +588,20 @@ def test_statistics_count_entries_and_bytes(store: Store) -> None:
     json.dumps(found, allow_nan=False)
 
 
+def test_results_of_other_code_are_counted_and_removed_on_request_only(store: Store) -> None:
+    for number, code in enumerate(("today", "before", "")):
+        store.write(f"stages/{number:064x}", Entry(meta={"cost": {"name": "chunk"} | ({"code": code} if code else {})}))
+    store.write("vectors/abc-d/0123", example())
+    old = sum(store.size(f"stages/{number:064x}") for number in (1, 2))
+    assert maintenance.stats(store, "today")["old"] == {"entries": 2, "bytes": old}
+    assert "old" not in maintenance.stats(store)
+    assert maintenance.collect(store, 1)["removed"] == 0
+    removed = maintenance.collect(store, 1, "today")
+    assert (removed["removed"], removed["bytes"]) == (2, old)
+    assert store.keys("stages") == [f"stages/{0:064x}"]
+    assert store.keys("vectors")
+
+
 def test_verification_finds_all_that_is_damaged_and_removes_it(store: Store) -> None:
     keys = [f"{space}/{number:064x}" for space in ("stages", "replies") for number in range(5)]
     for key in keys:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.command_line import verb
-from support.small_set import write_experiment
+from support.small_set import write_experiment, write_golden
 
 from rag.config.experiment import ad_hoc, load
 from rag.config.validation import OF_READING
@@ -41,6 +42,25 @@ def prepare(here: Path, golden: Path) -> Callable[..., sweep.Prepared]:
     return made
 
 
+@pytest.fixture(scope="module")
+def swept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the store of a trial with answers; its controls did not run."""
+    folder = tmp_path_factory.mktemp("swept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        golden = write_golden(folder / "golden")
+        ready = sweep.prepare(ad_hoc([*FIXED, f"dataset.path={golden}", "generator=extractive"]))
+        sweep.run(ready.plan, ready.store, ready.settings, quiet)
+    return folder
+
+
+@pytest.fixture
+def extractive(here: Path, prepare: Any, swept_folder: Path) -> tuple[Plan, Store, Any]:
+    """The plan of that trial, and a copy of its store."""
+    shutil.copytree(swept_folder / ".rag", here / ".rag")
+    return run(prepare("generator=extractive"))
+
+
 def quiet(key: str, outcome: Outcome | None) -> None:
     """Ignore what runs."""
 
@@ -55,8 +75,8 @@ def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
     return ready.plan, ready.store, ready.settings
 
 
-def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
-    made, store, settings = run(prepare("generator=extractive"))
+def test_controls_say_what_the_contexts_are_worth(extractive: Any) -> None:
+    made, store, settings = extractive
     found = ablations.measure_ablations(made.trials[0], made, store, settings, watching()).results
     f1 = {row.name: row for row in found if row.column == "token_f1"}
     assert list(f1) == [RETRIEVED, *OF_READING]
@@ -72,8 +92,8 @@ def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
     assert {row.column for row in found} == {"exact_match", "token_f1"}
 
 
-def test_the_second_time_nothing_runs(prepare: Any) -> None:
-    made, store, settings = run(prepare("generator=extractive"))
+def test_the_second_time_nothing_runs(extractive: Any) -> None:
+    made, store, settings = extractive
     heard: list[str] = []
     note = lambda key, outcome: heard.append(key)  # noqa: E731
     first = ablations.measure_ablations(made.trials[0], made, store, settings, watching(note))
@@ -108,10 +128,10 @@ def test_a_trial_that_did_not_run_has_no_controls(prepare: Any) -> None:
         ablations.measure_ablations(ready.plan.trials[0], ready.plan, ready.store, ready.settings, watching())
 
 
-def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_control_that_fails_says_so(extractive: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     from rag.execution.graph import ablation_inputs
 
-    made, store, settings = run(prepare("generator=extractive"))
+    made, store, settings = extractive
     monkeypatch.setattr(ablation_inputs, "gold_contexts", lambda *given: 1 / 0)
     found = ablations.measure_ablations(made.trials[0], made, store, settings, watching()).results
     failed = [row for row in found if row.error]
@@ -167,8 +187,8 @@ def test_what_people_see(capsys: Any) -> None:
 # Beside a sweep
 
 
-def test_without_anybody_watching_nothing_runs(prepare: Any) -> None:
-    made, store, settings = run(prepare("generator=extractive"))
+def test_without_anybody_watching_nothing_runs(extractive: Any) -> None:
+    made, store, settings = extractive
     (trial,) = made.trials
     assert ablations.measure_ablations(trial, made, store, settings, None) == Controlled()
     ran = ablations.measure_ablations(trial, made, store, settings, watching())
@@ -180,8 +200,8 @@ def test_without_anybody_watching_nothing_runs(prepare: Any) -> None:
     ("raised", "left"),
     [(KeyboardInterrupt(), Controlled(interrupted=True)), (error := StoreError("a", "b", "c"), Controlled(stopped=error))],
 )
-def test_what_ends_them_is_told(prepare: Any, raised: BaseException, left: Controlled) -> None:
-    made, store, settings = run(prepare("generator=extractive"))
+def test_what_ends_them_is_told(extractive: Any, raised: BaseException, left: Controlled) -> None:
+    made, store, settings = extractive
 
     def listen(key: str, outcome: Outcome | None) -> None:
         raise raised
