@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
-from rag.core.numbers import unit_rows
 from rag.core.rankings import DIGITS, NOTHING, Rankings, merged
 from rag.core.records import Document, Query, Sought, Span, Vectors
 from rag.core.roles import Chunker, Embedder, Fusion, Reranker, Rewriter, Selector, changes_nothing
@@ -51,7 +50,9 @@ def _normalised(vectors: Vectors, expected: int) -> Vectors:
         raise ConfigError("embedder", f"gave shape {vectors.shape} for {expected} texts", "one row per text is needed")
     if not np.isfinite(vectors).all():
         raise ConfigError("embedder", "gave NaN or infinity", "check the model behind it")
-    return unit_rows(vectors).astype(np.float32)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
+    return unit
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[Query]) -> list[Sought]:
