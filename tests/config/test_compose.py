@@ -214,12 +214,12 @@ def test_a_misspelt_key_says_where_and_names_the_closest(here: Path, override: s
     assert error.where == override.lstrip("~").split("=")[0]
 
 
-def test_a_key_below_a_value_is_said(here: Path) -> None:
+def test_a_key_below_a_value_is_reported(here: Path) -> None:
     error = refused("chunker.size.most=5")
     assert error.what == "chunker.size is 800 and holds no keys"
 
 
-def test_a_group_that_is_a_key_is_said(here: Path) -> None:
+def test_a_group_that_is_a_key_is_reported(here: Path) -> None:
     assert refused("k=3", "chunker/size=fixed").where == "chunker/size"
 
 
@@ -246,7 +246,7 @@ def test_two_misspelt_keys_say_one_of_them(here: Path) -> None:
         *("hydra=5", "hydra/launcher=x", "hydra.run.dir=x", "k=range(1,4)", "chunker=glob(*)", "chunker=fixed,recursive"),
     ],
 )
-def test_what_is_no_override_is_said(here: Path, override: str) -> None:
+def test_what_is_not_an_override_is_reported(here: Path, override: str) -> None:
     assert len(str(refused("depth=20", override))) < 300
 
 
@@ -278,7 +278,7 @@ def test_a_missing_environment_variable_is_named(conf: Conf, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("value", ["${nope}", "${nope.x}", "${nope:1}", "${chunker.siz}", "${k}"])
-def test_an_interpolation_that_leads_nowhere_is_said(here: Path, value: str) -> None:
+def test_an_interpolation_that_leads_nowhere_is_reported(here: Path, value: str) -> None:
     error = refused(f"k={value}")
     assert error.where == "k"
 
@@ -287,7 +287,7 @@ def test_an_interpolation_that_leads_nowhere_is_said(here: Path, value: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("{a: [", "1"),
         ("a: 1\n b: 2", "2"),
@@ -297,10 +297,10 @@ def test_an_interpolation_that_leads_nowhere_is_said(here: Path, value: str) -> 
         ("a: !!python/object:os.system x", "1"),
     ],
 )
-def test_a_file_that_is_no_yaml_is_named_with_its_line(conf: Conf, text: str, said: str) -> None:
+def test_a_file_that_is_no_yaml_is_named_with_its_line(conf: Conf, text: str, output: str) -> None:
     path = conf("chunker/mine.yaml", text)
     error = refused("chunker=mine")
-    assert error.where == f"{path}:{said}"
+    assert error.where == f"{path}:{output}"
     assert "is not valid YAML" in error.what
 
 
@@ -311,7 +311,7 @@ def test_a_file_that_is_no_text_is_named(conf: Conf) -> None:
 
 
 @pytest.mark.parametrize("text", ["- a\n- b", "just text", "", "5", "null", "[]", "a: 1"])
-def test_a_file_that_is_no_component_is_said(conf: Conf, text: str) -> None:
+def test_a_file_that_is_no_component_is_reported(conf: Conf, text: str) -> None:
     from rag.config.build import Components
 
     conf("chunker/mine.yaml", text)
@@ -322,13 +322,13 @@ def test_a_file_that_is_no_component_is_said(conf: Conf, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["- a", "text", "", "defaults: 5", "defaults: [5]", "defaults: [chunker: fixed, chunker: fixed]"]
 )
-def test_a_wiring_that_is_none_is_said(conf: Conf, text: str) -> None:
+def test_a_wiring_that_is_none_is_reported(conf: Conf, text: str) -> None:
     conf("config.yaml", text)
     refused("k=5")
 
 
 @pytest.mark.parametrize("text", ["size: ${k", "size: ${{}", "defaults: [nope]", "defaults: {a: b}", "defaults: [/nope: x]"])
-def test_a_file_that_hydra_cannot_read_is_said(conf: Conf, text: str) -> None:
+def test_a_file_that_hydra_cannot_read_is_reported(conf: Conf, text: str) -> None:
     conf("chunker/mine.yaml", f"{text}\n_target_: x\n")
     assert len(str(refused("chunker=mine"))) < 400
 

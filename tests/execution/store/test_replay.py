@@ -12,11 +12,6 @@ from rag.execution.store.store import Store
 
 
 @pytest.fixture
-def store(here: Path) -> Store:
-    return Store(str(here / "store"))
-
-
-@pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     with serving(answer(lambda question: f"It is {len(question)} [1].")) as server:
         ask_of(server, monkeypatch)
@@ -29,7 +24,7 @@ def forget(store: Store) -> None:
         store.remove(key)
 
 
-def test_a_replay_asks_nobody_and_says_the_same_to_the_last_bit(here: Path, store: Store, script: Script) -> None:
+def test_a_replay_asks_no_model_and_says_the_same_to_the_last_bit(here: Path, store: Store, script: Script) -> None:
     study = write_study(here)
     first = swept(planned(study, store), store)
     asked = len(script.asked)

@@ -139,9 +139,9 @@ def test_a_control_that_fails_says_so(extractive: Any, monkeypatch: pytest.Monke
     assert failed[0].error == "ZeroDivisionError: division by zero"
     assert failed[0].mean != failed[0].mean
     terminal.controls(found)
-    said = capsys.readouterr()
-    assert "failed" in said.out
-    assert "gold: ZeroDivisionError" in said.err
+    output = capsys.readouterr()
+    assert "failed" in output.out
+    assert "gold: ZeroDivisionError" in output.err
 
 
 def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> None:
@@ -179,12 +179,12 @@ def test_a_trial_that_could_not_be_judged_says_why() -> None:
 def test_what_people_see(capsys: Any) -> None:
     rows = (ControlResult(RETRIEVED, "f", 0.5, n=9), ControlResult("closed_book", "f", 0.25, -0.25, -0.5, -0.125, 0.01, 9))
     terminal.controls(rows)
-    said = capsys.readouterr().out
-    assert "none" in said
-    assert "-.250 [-.500, -.125]" in said
+    output = capsys.readouterr().out
+    assert "none" in output
+    assert "-.250 [-.500, -.125]" in output
 
 
-# Beside a sweep
+# In a sweep
 
 
 def test_without_anybody_watching_nothing_runs(extractive: Any) -> None:
@@ -200,15 +200,15 @@ def test_without_anybody_watching_nothing_runs(extractive: Any) -> None:
     ("raised", "left"),
     [(KeyboardInterrupt(), Controlled(interrupted=True)), (error := StoreError("a", "b", "c"), Controlled(stopped=error))],
 )
-def test_what_ends_them_is_told(extractive: Any, raised: BaseException, left: Controlled) -> None:
+def test_what_ends_them_is_reported(extractive: Any, raised: BaseException, left: Controlled) -> None:
     made, store, settings = extractive
 
     def listen(key: str, outcome: Outcome | None) -> None:
         raise raised
 
     assert ablations.measure_ablations(made.trials[0], made, store, settings, watching(listen)) == left
-    told = Conclusion(controls=left)
-    assert (told.interrupted, told.stopped) == (left.interrupted, left.stopped)
+    result = Conclusion(controls=left)
+    assert (result.interrupted, result.stopped) == (left.interrupted, left.stopped)
 
 
 @pytest.fixture
@@ -227,16 +227,16 @@ def test_a_sweep_shows_the_controls_of_its_recommendation(
     rag = verb(capsys, monkeypatch)
     path = study("told")
     assert "answers three times more" in " ".join(rag("plan", path).out.split())
-    said = rag("sweep", path, "--no-track", "--json").json
-    found = {(row["name"], row["column"]): row for row in said["controls"]}
+    output = rag("sweep", path, "--no-track", "--json").json
+    found = {(row["name"], row["column"]): row for row in output["controls"]}
     assert found["closed_book", "token_f1"]["mean"] == 0
-    recommended = next(row for row in said["trials"] if row["trial"] == said["winner"]["recommended"])
+    recommended = next(row for row in output["trials"] if row["trial"] == output["winner"]["recommended"])
     assert found[RETRIEVED, "token_f1"]["mean"] == pytest.approx(recommended["metrics"]["token_f1"]["mean"])
     shown = rag("sweep", path, "--no-track").out
     assert "what they owe to the contexts" in shown
     assert "another question's" in shown
     verdict = json.loads(Path("reports/told/verdict.json").read_text("utf-8"))
-    assert verdict["controls"] == said["controls"]
+    assert verdict["controls"] == output["controls"]
 
 
 @pytest.mark.parametrize(("more", "generator"), [("controls: false\n", "extractive"), ("", "none")])
@@ -254,8 +254,8 @@ def test_one_run_by_itself_has_no_controls(
     here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rag = verb(capsys, monkeypatch)
-    said = rag("run", *FIXED, f"dataset.path={golden}", "generator=extractive", "--no-track", "--json")
-    assert said.json["controls"] == []
+    output = rag("run", *FIXED, f"dataset.path={golden}", "generator=extractive", "--no-track", "--json")
+    assert output.json["controls"] == []
 
 
 @pytest.mark.parametrize("value", ["often", "0", "[closed_book]"])

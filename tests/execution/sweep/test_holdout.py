@@ -111,7 +111,7 @@ def test_a_sweep_of_the_holdout_itself_is_a_look(tmp_path: Path) -> None:
     assert holdout_log.count(store, done.plan.trials[0].golden.golden_digest) == 1
 
 
-def test_how_many_are_measured_again_is_said(tmp_path: Path) -> None:
+def test_how_many_are_measured_again_is_reported(tmp_path: Path) -> None:
     _, concluded = run(study(tmp_path, SEARCHES, "holdout: 0\n"))
     assert concluded.again is None
     assert "holdout: 0" in concluded.notes[0]
@@ -164,7 +164,7 @@ def test_without_a_trial_that_keeps_the_bounds_there_is_no_winner_and_no_error(r
     assert "Recommended" not in printed
 
 
-def test_a_bound_that_the_holdout_breaks_is_said(tmp_path: Path) -> None:
+def test_a_bound_that_the_holdout_breaks_is_reported(tmp_path: Path) -> None:
     done, concluded = run(study(tmp_path, "  k: k=3", "objective: [ndcg@10, precision@5 >= 0.25]\n", ", chunker=whole"))
     row = done.board.rows[0]
     again, _ = run(study(tmp_path, "  k: k=3", "", ", chunker=whole"), "split=holdout")
@@ -228,7 +228,7 @@ def test_a_trial_that_fails_does_not_compete(tmp_path: Path, monkeypatch: pytest
     assert [one.admitted for one in concluded.winner.standings] == [True, True, False]
 
 
-def test_what_fails_on_the_holdout_is_told_and_the_rest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_on_the_holdout_is_reported_and_the_rest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = study(tmp_path, SEARCHES)
     calls: list[int] = []
 
@@ -348,7 +348,7 @@ def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(r
         selection.read("study")
 
 
-def test_where_trials_stand_is_told_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standings_is_reported_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """P(best) and the recommendation: in the terminal, as JSON, in the report, and as tags in MLflow."""
     path = study(tmp_path, SEARCHES)
     done, concluded = run(path, "split=all")

@@ -107,7 +107,7 @@ def test_bounds_hold_up_to_the_limit_and_never_for_what_is_unknown() -> None:
         Bound.parse("x is small")
 
 
-def test_a_trial_is_told_the_bounds_that_it_breaks() -> None:
+def test_a_trial_is_given_the_bounds_that_it_breaks() -> None:
     found = read("ndcg@10", "latency_p95_ms <= 200", "recall@5 >= 0.5")
     assert found.admits(Row(**{"latency_p95_ms": 200, "recall@5": 0.5})) == []
     assert [bound.text for bound in found.admits(Row(**{"latency_p95_ms": 201}))] == [

@@ -47,13 +47,13 @@ def leave_asked(folder: Path, question: str, *overrides: str) -> Any:
 
 
 def test_a_cited_passage_shows_the_words_and_their_section(here: Path) -> None:
-    said = leave_asked(here / "leave", "How many unused days may I carry?")
-    (passage,) = said["passages"]
+    output = leave_asked(here / "leave", "How many unused days may I carry?")
+    (passage,) = output["passages"]
     (quoted,) = passage["quoted"]
     assert passage["number"] == 1
     assert passage["text"][quoted["start"] : quoted["end"]] == "You may carry up to four unused days into the next year."
     assert passage["section"] == "Leave > Carrying over"
-    assert {one["section"] for one in said["cited"]} == {"Leave > Carrying over"}
+    assert {one["section"] for one in output["cited"]} == {"Leave > Carrying over"}
     assert "»You may carry up to four unused days into the next year.«" in excerpt(passage)
 
 
