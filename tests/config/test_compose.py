@@ -230,19 +230,8 @@ def test_two_misspelt_keys_say_one_of_them(here: Path) -> None:
 @pytest.mark.parametrize(
     "override",
     [
-        "",
-        "k",
-        "=5",
-        "k=5=6",
-        "k=[1",
-        "k='a",
-        "k={a",
-        "k=a b=c d",
-        "+k=5",
-        "+chunker=fixed",
-        "++chunker=fixed",
-        "k=1,2",
-        "k=choice(1,2)",
+        *("", "k", "=5", "k=5=6", "k=[1", "k='a", "k={a", "k=a b=c d", "+k=5", "+chunker=fixed", "++chunker=fixed"),
+        *("k=1,2", "k=choice(1,2)"),
         *("hydra=5", "hydra/launcher=x", "hydra.run.dir=x", "k=range(1,4)", "chunker=glob(*)", "chunker=fixed,recursive"),
     ],
 )

@@ -188,8 +188,11 @@ def test_nasty_experiments_compose_as_if_each_trial_were_alone(here: Path, name:
     assert_equals_one_by_one(NASTY[name])
 
 
-OVERRIDES = ["k=2", "k=5", "depth=7", "chunker=whole", "chunker=recursive", "chunker.size=9", "chunker.size=${k}", "loader=beir", "dataset=native"]
-OVERRIDES += ["dataset=beir", "dataset.path=${..split}", "split=tune", "+own=${depth}", "embedder=hashing", "reranker=mmr"]
+OVERRIDES = [
+    *("k=2", "k=5", "depth=7", "chunker=whole", "chunker=recursive", "chunker.size=9", "chunker.size=${k}", "loader=beir"),
+    *("dataset=native", "dataset=beir", "dataset.path=${..split}", "split=tune", "+own=${depth}", "embedder=hashing"),
+    "reranker=mmr",
+]
 bundles = st.lists(st.sampled_from(OVERRIDES), min_size=1, max_size=2).map(tuple)
 
 
