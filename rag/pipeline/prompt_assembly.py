@@ -68,9 +68,7 @@ class Reading:
         rows = zip(queries, screened, recalled, known, strict=True)
         return [self._prepare(query, seen, memory, corpus, gold) for query, seen, memory, gold in rows]
 
-    def _prepare(
-        self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]
-    ) -> Prepared:
+    def _prepare(self, query: Query, screened: Screened, recalled: Recalled, corpus: Corpus, gold: tuple[str, ...]) -> Prepared:
         if recalled.note:
             screened = replace(screened, findings=(*screened.findings, Finding("memory", recalled.note)))
         packed = pack(screened.kept, corpus, self.context_tokens, screened.ranks)

@@ -62,8 +62,7 @@ def remark(shares: Mapping[str, float | None], recommended: str = "") -> str:
     if not cut:
         return ""
     most = max(cut, key=lambda name: cut[name])
-    start = (
-        f"In {len(cut)} of {len(shares)} trials chunks are longer than a model's window: up to {percent(cut[most])} of their"
-    )
     own = f", {percent(known[recommended])} in the recommended trial" if recommended in known else ""
-    return f"{text} characters are not read ({most}){own}. embedder=minilm_windows reads them, and so do shorter chunks."
+    count = f"In {len(cut)} of {len(shares)} trials chunks are longer than a model's window"
+    lost = f"up to {percent(cut[most])} of their characters are not read ({most}){own}"
+    return f"{count}: {lost}. embedder=minilm_windows reads them, and so do shorter chunks."

@@ -70,7 +70,8 @@ class StoredGenerator:
             with self.ledger.entered(expected) as (count, settle):
                 numbers, missing = missing[:count], missing[count:]
                 replies = self._asked([requests[number] for number in numbers])
-                answered = [pair for pair in zip(numbers, replies, strict=True) if isinstance(pair[1], Reply)]
+                pairs = zip(numbers, replies, strict=True)
+                answered = [(number, reply) for number, reply in pairs if isinstance(reply, Reply)]
                 settle(sum((_took(requests[number], reply) for number, reply in answered), Spent()))
             for number, reply in answered:
                 known[keys[number]] = reply
