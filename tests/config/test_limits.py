@@ -48,7 +48,7 @@ def little_memory(most: int = 30_000_000) -> Iterator[None]:
         ("k=range(10000000000,0,-1)", "names 10,000,000,000 values"),
         ("k=range(1,5,0)", "is not a valid range"),
         ("k=range(1.0,inf)", "is not a valid range"),
-        ("k=" + "9" * 5000, "is not valid"),
+        ("k=" + "9" * 5000, "is not a valid override"),
         ("k=" + "9," * 150_000 + "9", "characters"),
     ],
 )

@@ -139,5 +139,5 @@ def test_one_question_has_no_other(here: Path, golden: Path) -> None:
 @pytest.mark.parametrize("control", CONTROLS[1:])
 def test_a_typed_question_has_no_gold(here: Path, golden: Path, control: str) -> None:
     trial = ad_hoc(["dataset=native", f"dataset.path={golden}", f"control={control}", *GENERATING]).trials()[0]
-    with pytest.raises(UserError, match="typed one it is not known"):
+    with pytest.raises(UserError, match="a typed question has none"):
         open_config(trial.config)

@@ -77,7 +77,7 @@ def test_what_cannot_be_meant_is_refused(raw: dict[str, object], output: str) ->
 
 def test_a_clock_as_objective_takes_no_rule() -> None:
     assert parsed({}, objective="minimize latency_p95_ms").margin == MARGIN
-    with pytest.raises(ConfigError, match="no score of questions"):
+    with pytest.raises(ConfigError, match="not a score of questions"):
         parsed({"margin": 0.1}, objective="minimize latency_p95_ms")
 
 
