@@ -214,7 +214,7 @@ def test_a_selection_and_a_section_must_both_hold(sectioned: Pipeline) -> None:
 
 @pytest.mark.parametrize("span", [("guide.md", 5, 5), ("guide.md", 7, 3), ("guide.md", 0, 10_000), ("guide.md", -1, 3)])
 def test_characters_that_are_not_there_are_refused(sectioned: Pipeline, span: tuple[str, int, int]) -> None:
-    with pytest.raises(UserError, match=r"are no characters of 'guide\.md'"):
+    with pytest.raises(UserError, match=r"is not a range of 'guide\.md'"):
         narrowed(sectioned, Scope(range=Span(*span)))
     with pytest.raises(UserError, match="no document 'x'"):
         narrowed(sectioned, Scope(range=Span("x", 0, 1)))

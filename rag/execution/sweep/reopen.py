@@ -33,6 +33,8 @@ def stored_trial(prefix: str, folder: Path = REPORTS) -> StoredTrial:
         known |= _trials_of(path, path.stat().st_mtime_ns)
     matching = [name for name in known if name.startswith(prefix)] if prefix else []
     if len(matching) == 1:
+        if "store" not in known[matching[0]].trial.config:
+            raise DataError(f"trial {matching[0]}", "was written down before configs had 'store'", AGAIN)
         return known[matching[0]]
     if matching:
         remedy = f"write more of it: {', '.join(sorted(matching))}"
