@@ -28,7 +28,7 @@ from rag.config.catalog import choice as choice
 from rag.config.catalog import choices as choices
 from rag.config.catalog import plugins as plugins
 from rag.config.catalog import search_folders as search_folders
-from rag.config.limits import check_axis, check_length, check_size
+from rag.config.limits import check_axis, check_length, check_mapping, check_size
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped as shipped
 
@@ -125,21 +125,7 @@ def check_override(override: Override) -> None:
             own = key == "dataset" and name not in ("", None) and Path(str(name)).is_dir()
             remedy = f"for a folder of your own: native dataset.path={name}" if own else closest(str(name), choices(key))
             raise ConfigError(key, f"there is no choice {name!r}", remedy)
-        _check_mapping(files[0], files[0].stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=512)
-def _check_mapping(path: Path, changed: int) -> None:
-    """Raise ConfigError, naming file and line, for a choice that is text, a list or empty; invalid YAML is found later."""
-    try:
-        node = yaml.compose(path.read_text("utf-8"), yaml.SafeLoader)
-    except (YAMLError, ValueError):
-        return
-    if not isinstance(node, yaml.MappingNode):
-        held = "a list" if isinstance(node, yaml.SequenceNode) else "text" if node else "nothing"
-        line = node.start_mark.line + 1 if node else 1
-        remedy = "write `key: value` lines, beginning with _target_: <class>"
-        raise ConfigError(f"{path}:{line}", f"holds {held}, not a mapping", remedy)
+        check_mapping(files[0])
 
 
 def _explained(error: Exception, overrides: Sequence[str]) -> ConfigError:

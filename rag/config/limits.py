@@ -52,6 +52,24 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
     return known[id(node)]
 
 
+def check_mapping(path: Path) -> None:
+    """Raise ConfigError, naming file and line, for a choice that is text, a list or empty; invalid YAML passes."""
+    _check_mapping(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=512)
+def _check_mapping(path: Path, changed: int) -> None:
+    try:
+        node = yaml.compose(path.read_text("utf-8"), yaml.SafeLoader)
+    except (YAMLError, ValueError):
+        return
+    if not isinstance(node, yaml.MappingNode):
+        held = "a list" if isinstance(node, yaml.SequenceNode) else "text" if node else "nothing"
+        line = node.start_mark.line + 1 if node else 1
+        remedy = "write `key: value` lines, beginning with _target_: <class>"
+        raise ConfigError(f"{path}:{line}", f"holds {held}, not a mapping", remedy)
+
+
 def check_length(override: str) -> None:
     """Raise ConfigError for an override of more than LONGEST characters."""
     if len(override) > LONGEST:
