@@ -2,22 +2,19 @@
 
 import importlib
 import inspect
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import typer
-import yaml
 
 from rag.cli import app
+from rag.config import catalog, listing
+from rag.config.parameters import yaml_text
 
 ROOT = Path(__file__).parent.parent
-CONF = ROOT / "conf"
 NOTE = "<!-- Written by docs/generate.py; do not edit. -->\n"
-KEY = re.compile(r"^(?P<indent> *)(?P<key>[\w.]+):(?P<rest>.*)$")
-COMMENT = re.compile(r"\s+# (?P<text>.*)$|^# (?P<alone>.*)$")
 
 
 def pages() -> dict[str, str]:
@@ -33,12 +30,14 @@ def configuration() -> str:
         "`chunker.size=400` sets a parameter. A `conf/` in the folder where you run is found first.",
         "## Values of the wiring",
         "Defaults stand in `conf/config.yaml`.",
-        _values(CONF / "config.yaml"),
+        _values(listing.values()),
     ]
-    for group in sorted(path for path in CONF.iterdir() if path.is_dir() and path.name != "metric"):
-        parts.append(f"## {group.name}")
-        for choice in sorted(group.glob("*.yaml")):
-            parts += [f"### {group.name}={choice.stem}", _summary(choice), *map(_described, _targets(choice)), _values(choice)]
+    for group in sorted(catalog.groups()):
+        if group != "metric":
+            parts += [
+                f"## {group}",
+                *(part for name in catalog.choices(group) for part in _choice(group, name, f"### {group}={name}")),
+            ]
     parts += ["## metric", "See [metrics](metrics.md)."]
     return _page(parts)
 
@@ -51,9 +50,20 @@ def metrics() -> str:
         "characters that are read). Answer metrics take none. A metric that does not apply to a question has no value there\n"
         "and leaves its mean. A question that failed scores 0.",
     ]
-    for choice in sorted((CONF / "metric").glob("*.yaml")):
-        parts += [f"## {choice.stem}", _summary(choice), *map(_described, _targets(choice)), _values(choice)]
-    return _page(parts)
+    return _page([*parts, *(part for name in catalog.choices("metric") for part in _choice("metric", name, f"## {name}"))])
+
+
+def _choice(group: str, name: str, title: str) -> Iterator[str]:
+    """A choice: its description, the docstring of its class, and its parameters."""
+    chosen = listing.choice(group, name)
+    module, _, class_name = chosen.target.rpartition(".")
+    docstring = inspect.cleandoc(getattr(importlib.import_module(module), class_name).__doc__ or "") if module else ""
+    yield title
+    if chosen.about != " ".join(docstring.split()):
+        yield _escaped(chosen.about)
+    if module:
+        yield f"`{chosen.target}`: {_escaped(docstring)}"
+    yield _values(listing.parameters(chosen))
 
 
 def commands() -> str:
@@ -91,72 +101,20 @@ def _parameters(command: Any) -> str:
     return _table(("argument or option", "meaning", "unless given"), rows) if rows else ""
 
 
-def _targets(path: Path) -> list[str]:
-    """The class of a choice; none for a choice of nothing."""
-    content = yaml.safe_load(path.read_text("utf-8")) or {}
-    nodes = [content, *(node for node in content.values() if isinstance(node, dict))]
-    return [node["_target_"] for node in nodes if "_target_" in node][:1]
-
-
-def _summary(path: Path) -> str:
-    """The comment at the head of a YAML file."""
-    lines = []
-    for line in path.read_text("utf-8").splitlines():
-        if not line.startswith("#"):
-            break
-        lines.append(line.lstrip("# "))
-    return _escaped(" ".join(lines))
-
-
-def _described(target: str) -> str:
-    """The docstring of a class, behind its name."""
-    module, _, name = target.rpartition(".")
-    return f"`{target}`: " + _escaped(inspect.cleandoc(getattr(importlib.import_module(module), name).__doc__ or ""))
-
-
 def _escaped(text: str) -> str:
     return text.replace("<", "&lt;")
 
 
-def _values(path: Path) -> str:
-    """Keys of a YAML file with their values and comments; nested keys are dotted, long values are cut."""
-    rows: list[list[str]] = []
-    open_keys: list[tuple[int, str]] = []
-    is_folded = False
-    for line in _body(path):
-        found = KEY.match(line)
-        if is_folded and (not found or len(found["indent"]) > open_keys[-1][0]):
-            continue
-        if not found:
-            comment = COMMENT.search(line)
-            if comment and rows:
-                rows[-1][2] += f" {comment['text'] or comment['alone']}"
-            continue
-        depth = len(found["indent"])
-        open_keys = [*(one for one in open_keys if one[0] < depth), (depth, found["key"])]
-        value, said = _parted(found["rest"])
-        is_folded = value[:1] in ("|", ">")
-        rows.append([".".join(key for _, key in open_keys), "…" if is_folded else value, said])
-    kept = [row for row in rows if not row[0].endswith("_target_") and (row[1] or row[2])]
-    shown = [(f"`{key}`", f"`{value}`" if value else "", _escaped(said)) for key, value, said in kept]
-    return _table(("key", "value", "meaning"), shown) if shown else ""
+def _values(parameters: list[listing.Parameter]) -> str:
+    """Parameters with their values and meanings."""
+    rows = [(f"`{each.key}`", f"`{_value(each.value)}`", _escaped(each.meaning)) for each in parameters]
+    return _table(("key", "value", "meaning"), rows) if rows else ""
 
 
-def _body(path: Path) -> Iterator[str]:
-    """The lines of a YAML file without its head and its list of defaults."""
-    in_head, in_defaults = True, False
-    for line in path.read_text("utf-8").splitlines():
-        in_head = in_head and line.startswith("#")
-        in_defaults = line.startswith("defaults:") or (in_defaults and line.startswith(" "))
-        if not in_head and not in_defaults and line.strip():
-            yield line
-
-
-def _parted(rest: str) -> tuple[str, str]:
-    """Value and comment of a line."""
-    comment = COMMENT.search(rest)
-    value = (rest[: comment.start()] if comment else rest).strip()
-    return (value if len(value) <= 60 else f"{value[:57]} …"), (comment["text"] or "") if comment else ""
+def _value(value: Any) -> str:
+    """A value as it is typed in an override; texts without quotes."""
+    text = yaml_text(value)
+    return text[1:].removesuffix(text[0]) if isinstance(value, str) and value else text
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -14,7 +14,7 @@ from rag.pipeline.answer_json import found_passages
 from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
 
-Said = Sequence[tuple[str, str]]
+Turns = Sequence[tuple[str, str]]
 """Earlier turns of a conversation: pairs of question and answer."""
 
 
@@ -28,7 +28,7 @@ class PipelineAnswer:
 
     @property
     def text(self) -> str:
-        """What the generator says, after checks."""
+        """The reply of the generator after checks."""
         return self.answer.reply.text
 
     @property
@@ -56,13 +56,13 @@ class OpenPipeline:
     name: str
     pipeline: Pipeline = field(repr=False)
 
-    def ask(self, question: str, history: Said = ()) -> PipelineAnswer:
+    def ask(self, question: str, history: Turns = ()) -> PipelineAnswer:
         """Answer a question; UserError for an empty one."""
         query = _query(question, history)
         trace = self.pipeline.trace(query)
         return PipelineAnswer(self.pipeline, trace, self.pipeline.answer_from(query, trace))
 
-    def search(self, question: str, history: Said = ()) -> Table:
+    def search(self, question: str, history: Turns = ()) -> Table:
         """Find passages: one row each, with chunk, document, offsets, section, text, score, and its rank after each step."""
         trace = self.pipeline.trace(_query(question, history))
         return Table.of(found_passages(self.pipeline.corpus, trace, self.pipeline.k))
@@ -73,8 +73,8 @@ def open_pipeline(*overrides: str) -> OpenPipeline:
 
     Chunks and indexes come from the store, or are built into it. UserError for a config that cannot run.
     """
-    named = [one if "=" in one or one.startswith("~") else f"trial={one}" for one in overrides]
-    return OpenPipeline(" ".join(named), open_config.open_config(open_config.config_of(named)))
+    overrides = tuple(each if "=" in each or each.startswith("~") else f"trial={each}" for each in overrides)
+    return OpenPipeline(" ".join(overrides), open_config.open_config(open_config.config_of(overrides)))
 
 
 def open_bundle(path: str | Path) -> OpenPipeline:
@@ -83,7 +83,7 @@ def open_bundle(path: str | Path) -> OpenPipeline:
     return OpenPipeline(bundle.name, bundle.pipeline)
 
 
-def _query(question: str, history: Said) -> Query:
+def _query(question: str, history: Turns) -> Query:
     open_config.required_question(question)
-    turns = (turn for asked, said in history for turn in (Turn("user", asked), Turn("assistant", said)))
+    turns = (turn for asked, reply in history for turn in (Turn("user", asked), Turn("assistant", reply)))
     return Query("ask", question, tuple(turns))

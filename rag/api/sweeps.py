@@ -13,11 +13,12 @@ from rag.api.tables import Table
 from rag.config import experiment
 from rag.config.experiment import Experiment
 from rag.core.errors import DataError, ServiceError
+from rag.execution.graph.executors import Watch
 from rag.execution.graph.plan import ends_of
+from rag.execution.graph.unread_trials import unread_shares
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, trial_scores
 from rag.execution.sweep import sweep as sweeps
-from rag.execution.sweep.ablations import Watch
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.sweep import Prepared, Sweep
@@ -61,6 +62,15 @@ class SweepResult:
                 ]
         return Table(("trial", "name", "question", "metric", "score"), tuple(rows))
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it early."""
+        return self.sweep.interrupted or self.conclusion.interrupted
+
+    def send(self, again: str) -> str:
+        """Send the trials to MLflow; why the questions could not be sent, or empty. ServiceError names the command `again`."""
+        return sweep_runs.send(self.sweep, self.store, again, self.conclusion.controls, self.conclusion.winner)[1]
+
     def to_json(self) -> dict[str, Any]:
         """Leaderboard, stages, costs and conclusion as JSON values."""
         return self.sweep.to_json() | self.conclusion.to_json()
@@ -71,7 +81,7 @@ class SweepResult:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """What a sweep would run, reuse and take. Nothing was computed."""
+    """The stages that a sweep would run or reuse, and estimates. Nothing was computed."""
 
     prepared: Prepared = field(repr=False)
 
@@ -90,6 +100,11 @@ class PlanResult:
             tuple((one.name, one.label, users[key], key in to_run, seconds.get(key)) for key, one in made.stages.items()),
         )
 
+    @cached_property
+    def unread(self) -> dict[str, float | None]:
+        """By trial id: the share of its chunks that the embedder does not read; None where it is not known."""
+        return unread_shares(self.prepared.plan, self.prepared.store)
+
     def to_json(self) -> dict[str, Any]:
         """Counts of trials and stages, expected seconds, tokens and cost as JSON values."""
         return self.prepared.plan.to_json()
@@ -99,7 +114,7 @@ class PlanResult:
 
 
 def load_experiment(name: str, overrides: Sequence[str] = ()) -> Experiment:
-    """Read an experiment by name or path; ConfigError where it cannot be read. `overrides` join what it holds fixed."""
+    """Read an experiment by name or path; ConfigError where it cannot be read. `overrides` are added to its fixed ones."""
     return experiment.load(name, overrides)
 
 
@@ -114,32 +129,35 @@ def sweep(name: str, overrides: Sequence[str] = (), track: bool = True) -> Sweep
     Ctrl-C raises KeyboardInterrupt; what ran is stored, and the same call goes on. A failure to reach MLflow is a warning, and
     `rag track` sends the trials later. A trial that failed has the status `failed` in the leaderboard.
     """
-    ready = sweeps.prepare(experiment.load(name, overrides))
-    done, concluded = conduct(ready, progress)
-    if done.interrupted or concluded.interrupted:
+    result = conduct(sweeps.prepare(experiment.load(name, overrides)), progress)
+    if result.interrupted:
         raise KeyboardInterrupt
     if track:
         try:
-            sweep_runs.send(
-                done, ready.store, shlex.join(["rag", "track", name, *overrides]), concluded.controls, concluded.winner
-            )
+            result.send(shlex.join(["rag", "track", name, *overrides]))
         except ServiceError as error:
             warnings.warn(str(error), stacklevel=2)
-    return SweepResult(done, concluded, ready.store)
+    return result
 
 
 def open_sweep(name: str, overrides: Sequence[str] = ()) -> SweepResult:
     """Open a finished experiment from the store; DataError where a trial has not run. Nothing is computed."""
+    result = recall(name, overrides)
+    rows = result.sweep.board.rows
+    if missing := [row.name for row in rows if row.status == "not run"]:
+        what = f"{len(missing)} of {len(rows)} trials have not run, the first is {missing[0]}"
+        raise DataError(f"experiment {name}", what, f"run it first: rag sweep {name}")
+    return result
+
+
+def recall(name: str, overrides: Sequence[str] = ()) -> SweepResult:
+    """Open an experiment from the store as far as it ran. Nothing is computed."""
     ready = sweeps.prepare(experiment.load(name, overrides))
     done = sweep_runs.recall(ready.plan, ready.store)
-    missing = [row.name for row in done.board.rows if row.status == "not run"]
-    if missing:
-        what = f"{len(missing)} of {len(done.board.rows)} trials have not run, the first is {missing[0]}"
-        raise DataError(f"experiment {name}", what, f"run it first: rag sweep {name}")
     return SweepResult(done, holdout.reach(done, ready.store, ready.settings, None), ready.store)
 
 
-def conduct(ready: Prepared, watch: Watch, show: Show | None = None) -> tuple[Sweep, Conclusion]:
+def conduct(ready: Prepared, watch: Watch, show: Show | None = None) -> SweepResult:
     """Run a planned experiment, conclude, show, and write its files; StoreError where store or reports cannot be used.
 
     `show` gets the results before they are written, so that a full disk does not lose them.
@@ -154,7 +172,7 @@ def conduct(ready: Prepared, watch: Watch, show: Show | None = None) -> tuple[Sw
         raise stopped
     sweeps.write(done)
     holdout.write(done, concluded)
-    return done, concluded
+    return SweepResult(done, concluded, ready.store)
 
 
 def _record(row: Row) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Compare trials, and hold a change against a baseline."""
+"""Compare trials, and compare a change with a baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,18 +18,18 @@ from rag.config import experiment
 
 @dataclass(frozen=True)
 class Comparison:
-    """Trials beside a base trial, question by question."""
+    """Trials compared with a base trial, question by question."""
 
-    found: Compared = field(repr=False)
+    compared: Compared = field(repr=False)
 
     @cached_property
     def rows(self) -> Table:
         """One row per trial, metric and slice: means, difference, intervals, p, wins, ties, losses."""
-        return Table.of(self.found.table.to_json()["rows"])
+        return Table.of(self.compared.table.to_json()["rows"])
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag compare --json` prints."""
-        return self.found.to_json()
+        """The output of `rag compare --json`."""
+        return self.compared.to_json()
 
     def _repr_html_(self) -> str:
         return self.rows._repr_html_()
@@ -57,7 +57,7 @@ class GateResult:
 
     @property
     def exit_code(self) -> int:
-        """0 not worse, 1 worse, 3 cannot be told, 70 no candidate ran."""
+        """0 not worse, 1 worse, 3 inconclusive, 70 no candidate ran."""
         return self.told.exit_code
 
     @cached_property
@@ -66,7 +66,7 @@ class GateResult:
         return Table.of(self.told.to_json()["rows"])
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag gate --json` prints."""
+        """The output of `rag gate --json`."""
         return self.told.to_json()
 
     def _repr_html_(self) -> str:
@@ -98,8 +98,8 @@ def gate(
 ) -> GateResult:
     """Compare today's configuration, or a change of it, with the baseline of an experiment, as `rag gate` does.
 
-    What is not stored is computed. `path` is a baseline elsewhere than in `reports/baselines/`, `bridges` name what may
-    differ, `inconclusive` is warn, fail or pass, `previous` is the baseline of the target branch of a pull request.
+    Missing results are computed. `path` is a baseline outside of `reports/baselines/`, `bridges` name what may differ,
+    `inconclusive` is warn, fail or pass, `previous` is the baseline of the target branch of a pull request.
     """
     declared = experiment.load(name)
     if inconclusive:

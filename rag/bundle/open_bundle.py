@@ -21,9 +21,8 @@ from rag.config.build import Components
 from rag.config.compose import plugins
 from rag.core.corpus import Corpus
 from rag.core.errors import MissingExtraError, UserError
-from rag.execution.graph.open_pipeline import open_pipeline
+from rag.execution.graph.open_pipeline import TrialParts, open_pipeline
 from rag.execution.store.entry_format import Entry
-from rag.execution.sweep.open_config import nodes_of, values_of
 from rag.pipeline.pipeline import Pipeline
 
 NONE: Mapping[str, Path] = MappingProxyType({})
@@ -80,7 +79,8 @@ def open_bundle(
         check_fingerprints(config, components, contents.manifest.models, where)
     corpus, indexes = _tables(contents, config, where)
     with _refusing(where):
-        pipeline = open_pipeline(nodes_of(config, components), values_of(config), corpus, indexes, components)
+        parts = TrialParts(config, components)
+        pipeline = open_pipeline(parts.nodes, parts.values, corpus, indexes, components)
         check_weights(config, components, contents.manifest.models, where)
     return Bundle(path, contents.digest, contents.manifest, config, pipeline, contents.files, contents.held)
 

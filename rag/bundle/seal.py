@@ -27,8 +27,9 @@ from rag.config.validation import check_typed
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, StoreError
 from rag.core.models.pinned import sha256
+from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.store.entry_format import Entry
-from rag.execution.sweep.open_config import materials, values_of
+from rag.execution.sweep.open_config import materials
 
 QUERIES = 32
 """Golden questions of a bundle by default: enough to notice a change, few enough for every start of a server."""
@@ -125,7 +126,7 @@ def _pipeline(
 ) -> Content:
     """The files that answer questions, and a manifest with what they say about themselves."""
     # Configs of older trials lack keys that are newer.
-    known = {name: config.get(name) or {} for name in KEPT} | values_of(config)
+    known = {name: config.get(name) or {} for name in KEPT} | TrialParts(config, components).values
     found = referenced(known, components, with_models)
     kept = without_runtime(found.config)
     leaks.check_config(kept)

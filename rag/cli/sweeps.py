@@ -17,14 +17,12 @@ from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overri
 @app.command()
 def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
     """Show what a sweep would run and reuse, and what it would take. Nothing is computed."""
-    from rag.config.experiment import load
-    from rag.execution.graph import unread_trials
-    from rag.execution.sweep import sweep
+    from rag.api import sweeps
     from rag.reporting import terminal
 
-    ready = sweep.prepare(load(experiment, overrides or ()))
-    shares = unread_trials.unread_shares(ready.plan, ready.store)
-    terminal.print_json(ready.plan.to_json() | {"unread": shares}) if as_json else terminal.planned(ready.plan, shares)
+    made = sweeps.plan(experiment, overrides or ())
+    shares = made.unread
+    terminal.print_json(made.to_json() | {"unread": shares}) if as_json else terminal.planned(made.prepared.plan, shares)
 
 
 @app.command(name="sweep")
@@ -61,17 +59,16 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
     from rag.api.sweeps import conduct
     from rag.execution.sweep import sweep
     from rag.reporting.terminal import progress
-    from rag.tracking import sweep_runs
 
     ready = sweep.prepare(declared)
-    done, told = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
-    if done.interrupted or told.interrupted:
+    result = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
+    done, told = result.sweep, result.conclusion
+    if result.interrupted:
         # The end of the process ends workers and models.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        _, missing = sweep_runs.send(done, ready.store, shlex.join(["rag", *again]), told.controls, told.winner)
-        _say_untraced(missing)
+        _say_untraced(result.send(shlex.join(["rag", *again])))
     if done.exhausted or told.exhausted:
         raise typer.Exit(SPENT)
     if told.failed or any(row.status == "failed" for row in done.board.rows):
@@ -102,18 +99,12 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
 @app.command()
 def track(experiment: Experiment, overrides: Overrides = None) -> None:
     """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
-    from rag.config.experiment import load
-    from rag.execution.sweep import holdout, sweep
+    from rag.api import sweeps
     from rag.reporting import terminal
-    from rag.tracking import sweep_runs
 
-    ready = sweep.prepare(load(experiment, overrides or ()))
-    done = sweep_runs.recall(ready.plan, ready.store)
-    told = holdout.reach(done, ready.store, ready.settings, None)
-    later = shlex.join(["rag", "track", experiment, *(overrides or ())])
-    _, missing = sweep_runs.send(done, ready.store, later, told.controls, told.winner)
-    _say_untraced(missing)
-    count = sum(row.status == "done" for row in done.board.rows)
+    result = sweeps.recall(experiment, overrides or ())
+    _say_untraced(result.send(shlex.join(["rag", "track", experiment, *(overrides or ())])))
+    count = sum(row.status == "done" for row in result.sweep.board.rows)
     terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
 
 

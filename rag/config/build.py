@@ -1,23 +1,18 @@
-"""Config → objects: the only door between YAML and Python, and the place where trust is checked."""
+"""Config → objects: the only place where YAML becomes Python, and where trust is checked."""
 
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rag.config.catalog import ROOMS as ROOMS
 from rag.config.identity import code_identity, digest
 from rag.config.moved import new_name
 from rag.config.parameters import Promised, check, yaml_text
 from rag.core.errors import ConfigError, UserError, closest
+from rag.core.memo import Once
 from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
 
-ROOMS: Mapping[str, str] = {
-    "loader": "loaders", "dataset": "loaders", "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
-    "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries", "memory": "memories",
-    "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks", "metric": "metrics",
-    "judge": "judges",
-}  # fmt: skip
-"""Role → the folder of `rag.components` that holds its components. Configs can name classes of these and of plug-ins."""
 TARGET, RUNTIME = "_target_", "runtime"
 Inner = Callable[[Any, str], Any]
 FORBIDDEN = ("_args_", "_partial_", "_recursive_", "_convert_")
@@ -33,8 +28,8 @@ def folder_of(module: str) -> str:
 class Components:
     """Builds every distinct component once, and knows its identity.
 
-    `trusted` are the top-level packages whose classes a config may name; `rag` is always among them. `inner`, where given,
-    wraps each component that is handed to another one, so that what is stored for the first is not computed by the second.
+    `trusted` are the top-level packages whose classes a config may name, besides `rag`. `inner` wraps each component that is a
+    parameter of another one, so that its stored results are used there too.
     """
 
     def __init__(self, trusted: tuple[str, ...] = (), inner: Inner | None = None) -> None:
@@ -42,23 +37,24 @@ class Components:
         self.inner = inner
         self._built: dict[str, Any] = {}
         self._identities: dict[str, str] = {}
+        self._once = Once()  # Thousands of trials share nodes: a node that was seen is not digested again.
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process builds its own components: models do not travel.
-        return {**self.__dict__, "_built": {}}
+        # Models stay in their process: another process builds its own components.
+        return {**self.__dict__, "_built": {}, "_once": Once()}
 
     @property
     def without_inner(self) -> "Components":
-        """The same builder without `inner`, for what is timed or answers people: nothing in it reads what was stored.
+        """The same builder without `inner`, for pipelines that are timed or served: they use no stored results.
 
-        Components that hold no other one are the same objects in both, so that no model is loaded twice.
+        Components without inner components are the same objects in both, so that no model is loaded twice.
         """
         twin = Components(self.trusted[1:])
         twin._built, twin._identities = self._built, self._identities
         return twin
 
     def build(self, node: Any, where: str) -> Any:
-        """The component that a config node describes; ConfigError naming `where` when it describes none.
+        """The component that a config node describes; ConfigError naming `where` if it does not describe one.
 
         Classes and parameters are checked at every depth before the first component is built.
         """
@@ -70,19 +66,24 @@ class Components:
         return self._built[key]
 
     def role(self, role: str, node: Any, where: str = "") -> Any:
-        """A component that must fit the Protocol of `role`: its class is looked at before it is built."""
-        where, fitting = where or role, protocols(role)
-        found = self._class(node, where)
-        component = self.build(node, where) if any(has_methods(found, protocol) for protocol in fitting) else None
+        """A component that must fit the Protocol of `role`; a class without its methods is refused before it is built."""
+        return self._once(node, lambda: self._fitting(role, node, where or role), "role", role)
+
+    def _fitting(self, role: str, node: Any, where: str) -> Any:
+        target, fitting = self._class(node, where), protocols(role)
+        component = self.build(node, where) if any(has_methods(target, protocol) for protocol in fitting) else None
         if not isinstance(component, fitting):
             names = " or ".join(protocol.__name__ for protocol in fitting)
             raise ConfigError(
-                where, f"{node[TARGET]} is no {names}", f"name a class with the methods of rag.core.roles.{names}"
+                where, f"{node[TARGET]} does not fit {names}", f"name a class with the methods of rag.core.roles.{names}"
             )
         return component
 
     def identity(self, node: Any, where: str) -> str:
-        """sha256 of everything about a component that can change a result; what it declares as `runtime` cannot."""
+        """sha256 of everything about a component that can change a result; its `runtime` parameters cannot."""
+        return self._once(node, lambda: self._identity(node, where), "identity")
+
+    def _identity(self, node: Any, where: str) -> str:
         key = digest(node)
         if key not in self._identities:
             component = self.build(node, where)
@@ -99,19 +100,19 @@ class Components:
         return [self._part(part, where) for part in value] if isinstance(value, list | tuple) else value
 
     def _check(self, node: Mapping[str, Any], where: str) -> type:
-        """The class of a node; ConfigError for a class or a parameter, at any depth, that does not fit. It builds nothing."""
+        """The class of a node; ConfigError for a class or a parameter that does not fit, at any depth. Nothing is built."""
         for name in FORBIDDEN:
             if name in node:
                 raise ConfigError(f"{where}.{name}", "is not supported", "name a class and its parameters, nothing else")
-        found = self._class(node, where)
-        self._parameters(node, found, where, lambda inner, place: Promised(self._check(inner, place)))
-        return found
+        target = self._class(node, where)
+        self._parameters(node, target, where, lambda inner, place: Promised(self._check(inner, place)))
+        return target
 
     def _construct(self, node: Mapping[str, Any], where: str) -> Any:
-        found = self._class(node, where)
-        parameters = self._parameters(node, found, where, self.handed)
+        target = self._class(node, where)
+        parameters = self._parameters(node, target, where, self.handed)
         try:
-            return found(**parameters)
+            return target(**parameters)
         except UserError:
             raise
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -119,14 +120,14 @@ class Components:
                 where, f"{node[TARGET]} does not take these parameters: {error}", "check their types and values"
             ) from error
 
-    def _parameters(self, node: Mapping[str, Any], found: type, where: str, inner: Inner) -> dict[str, Any]:
-        """The parameters of a node, checked; `inner` makes something of each component among them."""
-        runtime = _runtime(node, found, where)
+    def _parameters(self, node: Mapping[str, Any], target: type, where: str, inner: Inner) -> dict[str, Any]:
+        """The checked parameters of a node; `inner` is called for each node of a component among them."""
+        runtime = _runtime(node, target, where)
         places = {name: f"{where}.{name}" for name in node if name not in (TARGET, RUNTIME)}
         given = {name: node[name] for name in places} | dict(runtime)
         places |= {name: f"{where}.{RUNTIME}.{name}" for name in runtime}
         parameters = {name: _parameter(value, places[name], inner) for name, value in given.items()}
-        check(found, parameters, node[TARGET], where, places)
+        check(target, parameters, node[TARGET], where, places)
         return parameters
 
     def _class(self, node: Any, where: str) -> type:
@@ -137,12 +138,12 @@ class Components:
         return self.resolve(node[TARGET], where)
 
     def handed(self, node: Any, where: str) -> Any:
-        """A component as another one is given it: wrapped by `inner`, so that what it computes is kept."""
+        """A component as the parameter of another one: wrapped by `inner`, so that its results are stored."""
         component = self.build(node, where)
         return self.inner(component, self.identity(node, where)) if self.inner else component
 
     def resolve(self, target: Any, where: str) -> type:
-        """The class behind a dotted name, if it and the module it was defined in belong to a trusted package."""
+        """The class with a dotted name; ConfigError unless its module is trusted and the class was defined in a trusted one."""
         plugins = ", ".join(self.trusted[1:]) or "none yet"
         known = (
             f"rag.components.<folder>.<file>.<Class>, or one of a package with the entry point group rag.plugins ({plugins})"
@@ -154,7 +155,7 @@ class Components:
                 raise ConfigError(where, f"{target!r} is the name of an older version", f"name it {name_now}")
             raise ConfigError(where, f"{yaml_text(target)} is outside the trusted packages", known)
         try:
-            found = getattr(importlib.import_module(module), name)
+            target_class = getattr(importlib.import_module(module), name)
         except ImportError as error:
             if problem := _not_found(error, module, where):
                 raise problem from error
@@ -163,9 +164,9 @@ class Components:
             classes = inspect.getmembers(importlib.import_module(module), inspect.isclass)
             own = [name for name, value in classes if value.__module__ == module]
             raise ConfigError(where, f"{module} has no class {name!r}", closest(name, own)) from error
-        if not inspect.isclass(found) or not self._is_trusted(found.__module__):
+        if not inspect.isclass(target_class) or not self._is_trusted(target_class.__module__):
             raise ConfigError(where, f"{target!r} is not a class of a trusted package", known)
-        return found
+        return target_class
 
     def _is_trusted(self, module: str) -> bool:
         """Whether a module may hold components: a file in a folder of ROOMS, or one of a plug-in that the caller trusts.
@@ -178,7 +179,7 @@ class Components:
 
 
 def _not_found(error: ImportError, module: str, where: str) -> ConfigError | None:
-    """What is wrong with a config whose module cannot be imported; None where the module itself fails."""
+    """The error for a module that cannot be imported; None where the module exists and fails itself."""
     missing = ".".join(filter(None, [error.name, getattr(error, "name_from", None)]))
     if name_now := new_name(missing):
         return ConfigError(where, f"{module} imports {missing!r}, which is now {name_now!r}", "change the import")
@@ -207,7 +208,7 @@ def _holds(value: Any) -> bool:
 
 
 def _runtime(node: Mapping[str, Any], target: type, where: str) -> Mapping[str, Any]:
-    """The `runtime` block of a node; ConfigError for a parameter that its class does not declare: no key would hold it."""
+    """The `runtime` block of a node; ConfigError for a parameter that its class does not declare, because no key holds it."""
     runtime = node.get(RUNTIME) or {}
     if not isinstance(runtime, Mapping):
         raise ConfigError(f"{where}.{RUNTIME}", f"is {yaml_text(runtime)}", "a mapping of parameters that change no result")

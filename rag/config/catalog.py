@@ -1,7 +1,8 @@
-"""What a command line can name: experiments, and the choices of config groups. Names and folders only."""
+"""Names that a command line can give: experiments, and the choices of config groups."""
 
 import importlib.metadata
 import importlib.util
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,15 @@ LISTS = ("index", "metric", "selector", "check", "guard")
 """Groups of which several choices may be made at once; the others take one."""
 
 
+ROOMS: Mapping[str, str] = {
+    "loader": "loaders", "dataset": "loaders", "chunker": "chunkers", "embedder": "embedders", "index": "indexes",
+    "fusion": "fusion", "reranker": "rerankers", "selector": "selectors", "queries": "queries", "memory": "memories",
+    "guard": "guards", "prompt": "prompts", "generator": "generators", "check": "checks", "metric": "metrics",
+    "judge": "judges",
+}  # fmt: skip
+"""Role → the folder of `rag.components` that holds its components. Configs can name classes of these and of plug-ins."""
+
+
 @lru_cache(maxsize=1)
 def plugins() -> tuple[str, ...]:
     """Top-level packages that declare the entry point group `rag.plugins`; installing one is trusting it."""
@@ -23,7 +33,7 @@ def plugins() -> tuple[str, ...]:
 
 
 def search_folders() -> list[Path]:
-    """Where choices are looked for, first found first used."""
+    """The folders of choices, in the order of their precedence."""
     folders = [Path.cwd() / "conf", shipped("conf")]
     for package in plugins():
         spec = importlib.util.find_spec(package)
@@ -37,18 +47,18 @@ def choices(group: str) -> list[str]:
 
 
 def choice(group: str, name: str) -> dict[str, Any]:
-    """What the file of a choice says, interpolations still open."""
+    """The content of the file of a choice, interpolations not resolved."""
     path = first(f"{group}/{name}")
     return dict(yaml.safe_load(path.read_text("utf-8"))) if path else {}
 
 
 def first(name: str) -> Path | None:
-    """The file of `conf/` that a name such as `chunker/fixed` stands for; None where there is none."""
+    """The file in `conf/` with a name such as `chunker/fixed`; None where there is none."""
     return next((path for folder in search_folders() if (path := folder / f"{name}.yaml").is_file()), None)
 
 
 def defaults() -> dict[str, Any]:
-    """The choice, or the list of choices, that each group has where nothing is said; in the order of the wiring."""
+    """The default choice, or list of choices, of each group, in the order of the wiring."""
     path = first("config") or shipped("conf") / "config.yaml"
     return _defaults(path, path.stat().st_mtime_ns)
 
@@ -68,8 +78,8 @@ def groups() -> list[str]:
 def experiments() -> dict[str, Path]:
     """The files of declared experiments by name: those of `experiments/` here first, then those of the installation."""
     folders = (Path.cwd() / "experiments", shipped("experiments"))
-    found = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.yaml")}
-    return dict(sorted(found.items()))
+    paths = {path.stem: path for folder in reversed(folders) for path in folder.glob("*.yaml")}
+    return dict(sorted(paths.items()))
 
 
 def locate(name: str) -> Path:

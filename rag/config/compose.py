@@ -23,13 +23,13 @@ from rag.config.catalog import search_folders as search_folders
 from rag.config.hydra_session import compose_overrides
 from rag.config.hydra_session import hydra_ready as hydra_ready
 from rag.config.hydra_session import is_group as is_group
-from rag.config.limits import check_axis, check_length
+from rag.config.limits import check_axis, check_length, check_mapping
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped as shipped
 
 
 def compose(overrides: Sequence[str]) -> DictConfig:
-    """The wiring under some overrides, interpolations still open; call it within `hydra_ready`."""
+    """The wiring with some overrides, interpolations not resolved; call it within `hydra_ready`."""
     settings = parsed(overrides)
     for override in settings:
         check_override(override)
@@ -46,12 +46,12 @@ def compose(overrides: Sequence[str]) -> DictConfig:
             raise ConfigError(key, what, remedy)
     if config.data is None:
         with open_dict(config):
-            del config["data"]  # what needs it is then an error of its own, and not the path `None/…`
+            del config["data"]  # else a path would become `None/…` instead of an error
     return config
 
 
 def no_data(where: str) -> ConfigError:
-    """The error for what needs a public data set where no folder of them is named."""
+    """The error for a public data set where RAG_DATA is not set."""
     listed = f"{shipped('datasets') / 'README.md'} lists them, with their sources"
     return ConfigError(where, "needs a public data set", f"export RAG_DATA=<the folder with the data sets>; {listed}")
 
@@ -65,7 +65,7 @@ def _wiring() -> tuple[str, ...]:
 
 
 def check_override(override: Override) -> None:
-    """Raise ConfigError for what Hydra would refuse in its own words, or take for something else than was meant."""
+    """Raise ConfigError for overrides that Hydra would refuse with a worse message, or misunderstand."""
     line, key, value = override.input_line, override.key_or_group, override.value()
     if not key or key.split(".")[0].split("/")[0] == "hydra":
         raise ConfigError(line or "override", "names no key of the wiring", "see conf/config.yaml for what can be set")
@@ -79,38 +79,24 @@ def check_override(override: Override) -> None:
             own = key == "dataset" and name not in ("", None) and Path(str(name)).is_dir()
             remedy = f"for a folder of your own: native dataset.path={name}" if own else closest(str(name), choices(key))
             raise ConfigError(key, f"there is no choice {name!r}", remedy)
-        _check_mapping(files[0], files[0].stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=512)
-def _check_mapping(path: Path, changed: int) -> None:
-    """Raise ConfigError, naming file and line, for a choice that is text, a list or nothing; what is no YAML is found later."""
-    try:
-        node = yaml.compose(path.read_text("utf-8"), yaml.SafeLoader)
-    except (YAMLError, ValueError):
-        return
-    if not isinstance(node, yaml.MappingNode):
-        held = "a list" if isinstance(node, yaml.SequenceNode) else "text" if node else "nothing"
-        line = node.start_mark.line + 1 if node else 1
-        remedy = "write `key: value` lines, beginning with _target_: <class>"
-        raise ConfigError(f"{path}:{line}", f"holds {held}, not a mapping", remedy)
+        check_mapping(files[0])
 
 
 def _explained(error: Exception, overrides: Sequence[str]) -> ConfigError:
-    said = " ".join(str(error if str(error) else error.__cause__).split("Config search path")[0].split())
-    shown = " ".join(overrides) or "conf/config.yaml"
-    if match := re.search(r"Could not (?:find|load) '([^']+)'", said):
+    reason = " ".join(str(error if str(error) else error.__cause__).split("Config search path")[0].split())
+    command = " ".join(overrides) or "conf/config.yaml"
+    if match := re.search(r"Could not (?:find|load) '([^']+)'", reason):
         group, _, choice = match[1].rpartition("/")
-        return ConfigError(group or shown, f"there is no choice {choice!r}", closest(choice, choices(group)))
-    if match := re.search(r"Could not (?:override|append to|delete from)\b.*?'([^']+)'", said):
-        return _misspelt(match[1], overrides) or ConfigError(match[1], said, "with ++ in front it is set, there or not")
+        return ConfigError(group or command, f"there is no choice {choice!r}", closest(choice, choices(group)))
+    if match := re.search(r"Could not (?:override|append to|delete from)\b.*?'([^']+)'", reason):
+        return _misspelt(match[1], overrides) or ConfigError(match[1], reason, "with ++ in front it is set, there or not")
     if isinstance(error, YAMLError | UnicodeDecodeError):
-        return ConfigError(_unreadable(error), f"is no YAML ({getattr(error, 'problem', said)})", "mend it there")
-    return ConfigError(shown, said, "see conf/config.yaml for what can be set; a new key takes a + in front")
+        return ConfigError(_unreadable(error), f"is not valid YAML ({getattr(error, 'problem', reason)})", "fix it there")
+    return ConfigError(command, reason, "see conf/config.yaml for what can be set; a new key takes a + in front")
 
 
 def _misspelt(key: str, overrides: Sequence[str]) -> ConfigError | None:
-    """What is wrong with a key that is not there: the first part of it that is not, and what comes close."""
+    """The error for a key that does not exist, with its first part that does not, and the closest names."""
     others = [override for override in overrides if override.lstrip("+~").split("=")[0] != key]
     try:
         node: Any = compose_overrides(parsed(others))
@@ -119,9 +105,7 @@ def _misspelt(key: str, overrides: Sequence[str]) -> ConfigError | None:
     path = re.split(r"[./]", key)
     for number, part in enumerate(path):
         if not isinstance(node, DictConfig):
-            return ConfigError(
-                key, f"{'.'.join(path[:number])} is {node!r} and holds no keys", "leave out what stands behind it"
-            )
+            return ConfigError(key, f"{'.'.join(path[:number])} is {node!r} and holds no keys", "leave out the rest of the key")
         if part not in node:
             known = [str(name) for name in node if not str(name).startswith("_")]
             where = ".".join(path[:number]) or "the wiring"
@@ -143,7 +127,7 @@ def _unreadable(error: Exception) -> str:
 
 
 def resolve(config: DictConfig) -> dict[str, Any]:
-    """Plain values: interpolations filled in, nothing missing."""
+    """Plain values with all interpolations resolved; ConfigError for a missing value."""
     try:
         plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
@@ -160,7 +144,7 @@ def _unresolved(error: Exception) -> ConfigError:
     if isinstance(error, InterpolationToMissingValueError) and (match := re.search(r"Missing mandatory value: (\S+)", said)):
         key = match[1]
     elif not isinstance(error, MissingMandatoryValue):
-        return ConfigError(key, said, f"mend the ${{...}} in it, or give {key}=<value>")
+        return ConfigError(key, said, f"fix the ${{...}} in it, or give {key}=<value>")
     return ConfigError(key, "has no value yet", f"give it: {key}=<value>")
 
 
@@ -175,37 +159,39 @@ def _parsed(override: str) -> Override:
     try:
         return OverridesParser.create().parse_override(override)
     except ValueError as error:
-        raise ConfigError(override[:60], f"is no override: {str(error).split(';')[0]}", "write a shorter number") from error
+        raise ConfigError(
+            override[:60], f"is not a valid override: {str(error).split(';')[0]}", "write a shorter number"
+        ) from error
     except HydraException as error:
         bare = bool(override.strip("~")) and "=" not in override
-        said = "has no '='" if bare else f"is no override: {_grammar(error)}"
+        reason = "has no '='" if bare else f"is not a valid override: {_grammar(error)}"
         remedy = f"write key=value, or key=a,b,c for several{'; put a question in quotes' if bare else ''}"
-        if "token recognition error" in said:
+        if "token recognition error" in reason:
             remedy = f"put the value in quotes of its own: {shlex.quote(written(*override.split('=', 1)))}"
-        raise ConfigError(override or "override", said, remedy) from error
+        raise ConfigError(override or "override", reason, remedy) from error
 
 
 def written(key: str, value: Any) -> str:
-    """An override in Hydra's grammar; its value in quotes where it is text that this grammar does not take as it is."""
+    """An override in Hydra's grammar; its value is quoted where the grammar needs that."""
     text = str(value)
     plain = re.fullmatch(r"[\w./:~+-]*", text, re.ASCII) or not isinstance(value, str)
     return f"{key}={text}" if plain else f'{key}="{text.replace(chr(34), chr(92) + chr(34))}"'
 
 
 def _grammar(error: Exception) -> str:
-    """What a parser says, without the list of everything that could have stood there."""
+    """The message of the parser without its list of expected tokens."""
     return str(error).splitlines()[0].split(" expecting {")[0]
 
 
 def expanded(override: str) -> list[str]:
-    """The single overrides that one in sweep syntax stands for; itself when it is no sweep."""
+    """The single overrides of one in sweep syntax; the override itself if it is not a sweep."""
     (single,) = parsed([override])
     if not single.is_sweep_override():
         return [override]
     key, values = single.get_key_element(), single.value()
     check_axis(override, values)
-    # Patterns are matched here: Hydra would, within a run of its own.
-    found = values.filter(choices(single.key_or_group)) if isinstance(values, Glob) else single.sweep_string_iterator()
-    if not (singles := [f"{key}={value}" for value in found]):
-        raise ConfigError(override, "fits no choice", f"there is: {', '.join(choices(single.key_or_group)) or 'nothing'}")
+    # Hydra matches patterns only in a multirun of its own.
+    matching = values.filter(choices(single.key_or_group)) if isinstance(values, Glob) else single.sweep_string_iterator()
+    if not (singles := [f"{key}={value}" for value in matching]):
+        raise ConfigError(override, "matches no choice", f"there is: {', '.join(choices(single.key_or_group)) or 'nothing'}")
     return singles

@@ -1,4 +1,4 @@
-"""A declared study → its trials. Axes speak Hydra's override grammar; every trial is an ordinary resolved config."""
+"""A declared experiment → its trials. Axes use Hydra's override grammar; every trial is an ordinary resolved config."""
 
 import math
 import shlex
@@ -48,17 +48,17 @@ CALLED: Mapping[Any, str] = {
 }
 MOST_TRIALS = 100_000
 REMEASURED = 5
-"""How many of the best trials of a declared experiment are measured again on the holdout, unless it says."""
+"""The default number of best trials that are measured again on the holdout."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question, and the trials that answer it; `holdout` of the best are measured again on questions that chose nothing.
+    """A question, and the trials that answer it. `holdout` is how many of the best are measured again on the holdout.
 
-    `controls` says that the recommended trial, where it generates answers, is also run without contexts, with those of other
-    questions, and with the gold. `answers` are metrics of answers that are measured of the recommended trial and its controls,
-    beside those that all trials are measured by: what a judge costs is then paid once, and not for every trial. `recommend`
-    says how a trial is chosen (`rag.execution.sweep.selection.rule`).
+    With `controls` the recommended trial, if it generates answers, also runs without contexts, with the contexts of other
+    questions, and with the gold. `answers` are further metrics of answers for the recommended trial and its controls only, so
+    that a judge is paid once and not for every trial. `recommend` is the rule of the choice
+    (`rag.execution.sweep.selection.rule`).
     """
 
     name: str
@@ -79,21 +79,21 @@ class Experiment:
             raise ConfigError(f"{self.name}.axes", f"span {count:,} trials", f"at most {MOST_TRIALS:,}: leave some choices out")
         space = Space(self.fixed, tuple(self.axes.items()))
         with hydra_ready():
-            found = space.trials()
+            trials = space.trials()
         if space.problems:
             raise ProblemsError(space.problems.values())
         distinct: dict[tuple[tuple[str, ...], ...], Trial] = {}
         known = Digests()
-        for trial in found:
-            # Indexes are fused in their order, which sorted keys do not tell.
+        for trial in trials:
+            # Digests sort keys, and indexes are fused in their order.
             distinct.setdefault((known.texts(trial.config), tuple(trial.config["index"])), trial)
         return list(distinct.values())
 
 
 def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
-    """Read an experiment; it asks the questions of `tune` unless it says otherwise.
+    """Read an experiment; its default split is `tune`. ConfigError for anything in it that is not valid.
 
-    `overrides` join what it holds fixed; one of the very key that an axis is called after takes the place of its choices.
+    `overrides` are added to the fixed ones; an override of the key that names an axis replaces the choices of the axis.
     """
     path = locate(name)
     check_name(path.stem, str(path))
@@ -122,8 +122,8 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
     gate = content.get("gate", {})
     answers = tuple(dict.fromkeys(map(str, content.get("answers", []))))
-    kept = (axes, objective, gate, holdout, content.get("controls", True), answers, content.get("recommend", {}))
-    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *kept)
+    rest = (axes, objective, gate, holdout, content.get("controls", True), answers, content.get("recommend", {}))
+    return Experiment(path.stem, content["question"].strip(), (*fixed, *overrides), *rest)
 
 
 def _clauses(where: str, value: str | Sequence[Any]) -> str:
@@ -147,11 +147,13 @@ def _axis_overrides(axes: Mapping[str, tuple[Choice, ...]]) -> Iterator[str]:
 def _read(path: Path) -> Mapping[str, Any]:
     check_size(path)
     try:
-        # As Hydra reads its files: a key that stands there twice is a mistake, not a choice between the two.
+        # OmegaConf refuses a key that is given twice, as Hydra does.
         content = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
     except YAMLError as error:
         mark, what = getattr(error, "problem_mark", None), getattr(error, "problem", error)
-        raise ConfigError(f"{path}:{mark.line + 1}" if mark else str(path), f"is no YAML ({what})", "mend it there") from error
+        raise ConfigError(
+            f"{path}:{mark.line + 1}" if mark else str(path), f"is not valid YAML ({what})", "fix it there"
+        ) from error
     except RecursionError as error:
         raise ConfigError(str(path), "holds something that refers to itself", "write it out") from error
     except (OSError, ValueError, OmegaConfBaseException) as error:
@@ -162,7 +164,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def _check_apart(fixed: Iterable[str], axes: Mapping[str, tuple[Choice, ...]]) -> None:
-    """Raise ConfigError for an override that every trial would overrule."""
+    """Raise ConfigError for an override of a key that an axis varies."""
     asked = {_named_key(override): override for override in fixed}
     for axis, choices in axes.items():
         for override in _axis_overrides({axis: choices}):
@@ -171,7 +173,7 @@ def _check_apart(fixed: Iterable[str], axes: Mapping[str, tuple[Choice, ...]]) -
 
 
 def ad_hoc(overrides: Sequence[str], name: str = "run") -> Experiment:
-    """The experiment behind `rag run`: every override in sweep syntax is an axis."""
+    """The experiment of `rag run`: every override in sweep syntax is an axis."""
     singles = [override for override, read in zip(overrides, parsed(overrides), strict=True) if not read.is_sweep_override()]
     sweeps = [override for override in overrides if override not in singles]
     axes: dict[str, tuple[Choice, ...]] = {}
@@ -185,13 +187,13 @@ def ad_hoc(overrides: Sequence[str], name: str = "run") -> Experiment:
 
 def _choices(where: str, value: Any) -> tuple[Choice, ...]:
     if isinstance(value, str) and value.strip():
-        return _named((single,) for single in expanded(value))
+        return _labelled((single,) for single in expanded(value))
     if isinstance(value, Mapping | list):
         check_axis(where, value)
     if isinstance(value, Mapping) and value:
         return tuple(Choice(str(name), _bundle(where, bundle)) for name, bundle in value.items())
     if isinstance(value, list) and value:
-        return _named(_bundle(where, bundle) for bundle in value)
+        return _labelled(_bundle(where, bundle) for bundle in value)
     form = 'write "key=a,b,c", a list of overrides, or a mapping of names to overrides'
     raise ConfigError(where, f"holds {yaml_text(value)}", form)
 
@@ -207,18 +209,18 @@ def _bundle(where: str, value: Any) -> tuple[str, ...]:
     return bundle
 
 
-def _named(bundles: Iterable[tuple[str, ...]]) -> tuple[Choice, ...]:
-    """Choices under their labels, or under all that they say where two would be called the same."""
-    found = list(dict.fromkeys(bundles))
-    labels = [label(bundle) for bundle in found]
+def _labelled(bundles: Iterable[tuple[str, ...]]) -> tuple[Choice, ...]:
+    """Choices by label; by all of their overrides where two labels are equal."""
+    distinct = list(dict.fromkeys(bundles))
+    labels = [label(bundle) for bundle in distinct]
     counts = Counter(labels)
     return tuple(
-        Choice(name if counts[name] == 1 else " ".join(bundle), bundle) for name, bundle in zip(labels, found, strict=True)
+        Choice(name if counts[name] == 1 else " ".join(bundle), bundle) for name, bundle in zip(labels, distinct, strict=True)
     )
 
 
 def label(overrides: Sequence[str]) -> str:
-    """What a choice is called in a leaderboard: `recursive-512` for chunker=recursive chunker.size=512."""
+    """The label of a choice in a leaderboard: `recursive-512` for chunker=recursive chunker.size=512."""
     shown = ""
     for override in overrides:
         key, _, value = override.lstrip("+").partition("=")

@@ -1,4 +1,4 @@
-"""What a component is: target, parameters, code, libraries, model. Two equal identities must mean equal behaviour."""
+"""The identity of a component: target, parameters, code, libraries, model. Equal identities must mean equal behaviour."""
 
 import ast
 import hashlib
@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib.machinery import ModuleSpec
 from typing import Any
 
@@ -18,19 +18,19 @@ from rag.core.memo import Once
 
 
 def digest(*parts: object) -> str:
-    """A sha256 over a sequence of JSON values, the same on every machine."""
+    """A sha256 of JSON values, the same on every machine; ConfigError for a value that JSON cannot hold."""
     try:
         text = _json(parts)
     except (TypeError, ValueError) as error:
         where, value = next(_odd(parts, ()), ("config", parts))
         raise ConfigError(
-            where, f"is {value!r}, which nothing can be keyed by", "text, finite numbers, lists, mappings"
+            where, f"is {value!r}, which cannot be part of a key", "use text, finite numbers, lists or mappings"
         ) from error
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _odd(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """What in a value is no JSON, and where."""
+    """The parts of a value that JSON cannot hold, with their paths."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield from _odd(part, (*path, str(key))) if isinstance(key, str) else [(".".join(path) or "config", value)]
@@ -42,7 +42,7 @@ def _odd(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 
 
 class Digests:
-    """Digests of many configs that share values: a value is read once, however many configs hold the same object."""
+    """Digests of many configs that share values: an object is read once, however many configs hold it."""
 
     def __init__(self, read: Callable[[Any], Any] = lambda value: value) -> None:
         self._read, self._texts = read, Once()
@@ -75,8 +75,9 @@ def code_identity(module: str, trusted: tuple[str, ...] = ("rag",)) -> str:
 
     Comments, layout and docstrings do not count. ConfigError as `closure`.
     """
-    codes, libraries = _reached(module, trusted)
-    return digest(sorted(codes.items()), sorted((name, library_version(name)) for name in libraries))
+    sources, libraries = _reached(module, trusted)
+    codes = sorted((name, source.code if source else "") for name, source in sources.items())
+    return digest(codes, sorted((name, library_version(name)) for name in libraries))
 
 
 def closure(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
@@ -90,35 +91,31 @@ def closure(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def libraries(module: str, trusted: tuple[str, ...] = ("rag",)) -> frozenset[str]:
-    """The import names of the libraries that the closure of a module names; ConfigError as `closure`. No code is hashed."""
-    return frozenset(_reached(module, trusted, _outline)[1])
+    """The import names of the libraries that the closure of a module imports; ConfigError as `closure`. No code is hashed."""
+    return frozenset(_reached(module, trusted)[1])
 
 
-def _reached(
-    module: str, trusted: tuple[str, ...], read: "Callable[[str], Source | None] | None" = None
-) -> tuple[dict[str, str], set[str]]:
-    """The hash of every module in a closure, empty for one that is absent, and the libraries that they import."""
-    read = read or _source
-    codes: dict[str, str] = {}
+def _reached(module: str, trusted: tuple[str, ...]) -> tuple[dict[str, "Source | None"], set[str]]:
+    """The modules in a closure, None for one that is absent, and the libraries that they import."""
+    sources: dict[str, Source | None] = {}
     libraries: set[str] = set()
     waiting = [("identity", module, False)]
     while waiting:
         importer, name, optional = waiting.pop()
-        if codes.get(name):
+        if sources.get(name):
             continue
-        source = read(name)
+        source = sources[name] = _source(name)
         if source is None and not optional:
             raise ConfigError(importer, f"imports {name!r}, and there is no such module", "check its name and installation")
-        codes[name] = source.code if source else ""
         package = name.rpartition(".")[0]
         waiting += [(name, package, optional)] if package else []
-        for one in source.imports if source else ():
-            root = one.module.partition(".")[0]
+        for statement in source.imports if source else ():
+            root = statement.module.partition(".")[0]
             if root in trusted:
-                waiting += [(name, inner, one.optional) for inner in one.modules()]
+                waiting += [(name, inner, statement.optional) for inner in statement.modules()]
             elif root not in sys.stdlib_module_names:
                 libraries.add(root)
-    return codes, libraries
+    return sources, libraries
 
 
 @dataclass(frozen=True)
@@ -130,40 +127,34 @@ class Import:
     optional: bool
 
     def modules(self) -> list[str]:
-        """The modules that it loads: each name that is one, else the module that holds the name."""
+        """The modules that it loads: each imported name that is a module, else the module that holds the name."""
         inner = [f"{self.module}.{name}" for name in self.names]
-        return [name if _found(name) else self.module for name in inner] or [self.module]
+        return [name if _module_spec(name) else self.module for name in inner] or [self.module]
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a module does: a hash of its syntax tree without docstrings, or of its bytes, and what it imports."""
+    """The code of a module; `tree` is its syntax tree without docstrings, None for compiled code."""
 
-    code: str
+    content: bytes
+    tree: ast.Module | None
     imports: tuple[Import, ...]
+
+    @cached_property
+    def code(self) -> str:
+        """A hash of the tree, or of the bytes of compiled code. It takes ten times as long as reading the imports."""
+        return digest(ast.dump(self.tree)) if self.tree else hashlib.sha256(self.content).hexdigest()
 
 
 @lru_cache(maxsize=2048)
 def _source(module: str) -> Source | None:
-    """What a module does, None where there is none; ConfigError where its code cannot be read."""
-    return _as_read(module, lambda tree: digest(ast.dump(tree)))
-
-
-@lru_cache(maxsize=2048)
-def _outline(module: str) -> Source | None:
-    """As `_source`, without the hash: that takes ten times as long as the rest."""
-    return _as_read(module, lambda _: "not hashed")
-
-
-def _as_read(module: str, hashed: Callable[[ast.Module], str]) -> Source | None:
-    spec = _found(module)
+    """The code of a module, None where there is none; ConfigError where it cannot be read."""
+    spec = _module_spec(module)
     if spec is None:
         return None
-    code = _code(module, spec)
-    tree = _meant(code)
-    if tree is None:
-        return Source(hashlib.sha256(code).hexdigest(), ())
-    return Source(hashed(tree), tuple(_imports(tree, spec.parent or "")))
+    content = _code(module, spec)
+    tree = _tree_without_docstrings(content)
+    return Source(content, tree, tuple(_imports(tree, spec.parent or "")) if tree else ())
 
 
 def _code(module: str, spec: ModuleSpec) -> bytes:
@@ -176,15 +167,14 @@ def _code(module: str, spec: ModuleSpec) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _found(module: str) -> ModuleSpec | None:
+def _module_spec(module: str) -> ModuleSpec | None:
     try:
         return importlib.util.find_spec(module)
     except (ModuleNotFoundError, ValueError):
         return None
 
 
-def _meant(source: bytes) -> ast.Module | None:
-    """The syntax tree of a source without its docstrings; None for what is compiled."""
+def _tree_without_docstrings(source: bytes) -> ast.Module | None:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -230,7 +220,7 @@ def _distributions() -> Mapping[str, list[str]]:
 
 
 def without_runtime(node: Any) -> Any:
-    """A config without the `runtime` blocks of its components: what is left can change a result."""
+    """A config without the `runtime` blocks of its components: the rest can change results."""
     if isinstance(node, Mapping):
         silent = ("runtime",) if "_target_" in node else ()
         return {key: without_runtime(value) for key, value in node.items() if key not in silent}

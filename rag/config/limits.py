@@ -1,4 +1,4 @@
-"""Bounds of a config: values of a file and of an axis, characters of an override, names of experiments."""
+"""Limits of a config: values of a file and of an axis, characters of an override, names of experiments."""
 
 import math
 from collections.abc import Sized
@@ -24,7 +24,7 @@ MOST = 1_000_000
 
 
 def check_size(*paths: Path) -> None:
-    """Raise ConfigError for a file of more than MOST values; one that is not YAML, or not there, passes."""
+    """Raise ConfigError for a file of more than MOST values; a file that is not YAML, or does not exist, passes."""
     for path in paths:
         with suppress(YAMLError, ValueError, OSError):
             _check(path, path.stat().st_mtime_ns)
@@ -44,12 +44,30 @@ def _check(path: Path, changed: int) -> None:
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """The values below a node and itself; a node that several aliases name is counted once and added each time."""
+    """The number of values in a node; a node with aliases is counted once and added for each alias."""
     if id(node) not in known:
         held = node.value if isinstance(node, yaml.CollectionNode) else ()
         parts = [part for each in held for part in (each if isinstance(each, tuple) else (each,))]
         known[id(node)] = min(MOST + 1, 1 + sum(_size(part, known) for part in parts))
     return known[id(node)]
+
+
+def check_mapping(path: Path) -> None:
+    """Raise ConfigError, naming file and line, for a choice that is text, a list or empty; invalid YAML passes."""
+    _check_mapping(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=512)
+def _check_mapping(path: Path, changed: int) -> None:
+    try:
+        node = yaml.compose(path.read_text("utf-8"), yaml.SafeLoader)
+    except (YAMLError, ValueError):
+        return
+    if not isinstance(node, yaml.MappingNode):
+        held = "a list" if isinstance(node, yaml.SequenceNode) else "text" if node else "nothing"
+        line = node.start_mark.line + 1 if node else 1
+        remedy = "write `key: value` lines, beginning with _target_: <class>"
+        raise ConfigError(f"{path}:{line}", f"holds {held}, not a mapping", remedy)
 
 
 def check_length(override: str) -> None:
@@ -59,7 +77,7 @@ def check_length(override: str) -> None:
 
 
 def check_axis(where: str, values: object) -> None:
-    """Raise ConfigError for more than MOST_VALUES values of an axis; those of a range are not listed for that."""
+    """Raise ConfigError for more than MOST_VALUES values of an axis; a range is not expanded for it."""
     where = where if len(where) <= SHOWN else f"{where[:SHOWN]}…"
     held = values.list if isinstance(values, ChoiceSweep) else values
     count = _steps(where, values) if isinstance(values, RangeSweep) else len(held) if isinstance(held, Sized) else 0
@@ -70,12 +88,12 @@ def check_axis(where: str, values: object) -> None:
 def _steps(where: str, values: RangeSweep) -> int:
     start, stop, step = (Decimal(str(value)) for value in (values.start or 0, values.stop or 0, values.step))
     if not (start.is_finite() and stop.is_finite() and step.is_finite() and step):
-        raise ConfigError(where, "is no range", "write range(start,stop,step) with finite numbers, step not 0")
+        raise ConfigError(where, "is not a valid range", "write range(start,stop,step) with finite numbers, step not 0")
     return max(0, math.ceil((stop - start) / step))
 
 
 def check_name(name: str, where: str) -> None:
-    """Raise ConfigError for the name of the folder of baselines: the reports of an experiment lie in a folder of its name."""
+    """Raise ConfigError for the name of the folder of baselines, because reports lie in a folder named like the experiment."""
     if name.casefold() == "baselines":
         raise ConfigError(
             where, f"an experiment cannot be called {name!r}", "reports/baselines holds baselines: rename the file"

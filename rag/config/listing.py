@@ -1,4 +1,4 @@
-"""What choices of config groups are for, what they take, and what they lack here: read from their YAML and their source.
+"""The choices of config groups: their meaning, parameters and missing packages, read from their YAML and their source.
 
 Nothing is imported or built: a choice is listed where its packages are not installed.
 """
@@ -25,7 +25,7 @@ COMMENT = re.compile(r"\s#\s*(.*)$")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 HIDDEN = ("defaults", "_target_")
 VALUES, EXPERIMENTS = "values", "experiments"
-"""What names the keys of the wiring that are no groups, and the declared experiments: some are called as a group is."""
+"""The names of the wiring's single values and of the declared experiments; an experiment may be named like a group."""
 GROUPS: Mapping[str, str] = {
     "loader": "reads the documents",
     "dataset": "golden questions, and the loader of their documents",
@@ -45,12 +45,12 @@ GROUPS: Mapping[str, str] = {
     "metric": "measures; `metrics` names those of a trial, with their cuts",
     "execute": "where stages run",
 }
-"""What our config groups are for."""
+"""The meaning of our config groups."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A key as it is typed in an override, the value that it has there, and what it means."""
+    """A key as it is typed in an override, its value in the file, and its meaning."""
 
     key: str
     value: Any
@@ -59,7 +59,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice of a group. `about` is all that is said of it; `install` the commands that bring what is not installed."""
+    """A choice of a group. `about` is its whole description; `install` are the commands for missing packages."""
 
     group: str
     name: str
@@ -72,7 +72,7 @@ class Choice:
 
 
 def listing_json(what: str = "", which: str = "") -> dict[str, Any]:
-    """What `rag list WHAT WHICH` prints as JSON; ConfigError for what there is not, with what comes close."""
+    """The output of `rag list WHAT WHICH --json`; ConfigError, with the closest names, for a name that does not exist."""
     known, declared = groups(), experiments()
     if what == EXPERIMENTS or (what in declared and what not in known and not which):
         return _experiment(which or what.removeprefix(EXPERIMENTS))
@@ -107,19 +107,19 @@ def _choices(group: str) -> list[dict[str, Any]]:
 
 
 def choice(group: str, name: str) -> Choice:
-    """A choice that there is."""
+    """The description of an existing choice."""
     path = first(f"{group}/{name}") or Path()
     text = path.read_text("utf-8", errors="replace")
     found = TARGET.search(text)
     target = found[1] if found else ""
-    told = _told(text) or _docstring(target)
+    about = _description(text) or _docstring(target)
     usual = defaults().get(group)
     is_default = name == usual or (isinstance(usual, list) and name in usual)
-    return Choice(group, name, is_default, SENTENCE.split(told)[0].removesuffix("."), told, str(path), target, _lacking(text))
+    return Choice(group, name, is_default, SENTENCE.split(about)[0].removesuffix("."), about, str(path), target, _lacking(text))
 
 
-def _told(text: str) -> str:
-    """The comment above a file, or behind its class, or behind its first line."""
+def _description(text: str) -> str:
+    """The comment at the head of a file, or on the line of its class, or on its first line."""
     lines = text.splitlines()
     above = [line.lstrip("# ") for line in lines[: next((n for n, line in enumerate(lines) if line[:1] != "#"), len(lines))]]
     behind = [line for line in lines if line.startswith("_target_:")] or lines[:1]
@@ -127,18 +127,18 @@ def _told(text: str) -> str:
 
 
 def _lacking(text: str) -> tuple[str, ...]:
-    """The commands that install what the classes of a file import and what is not there."""
+    """The commands that install the missing packages of the classes in a file."""
     trusted = ("rag", *plugins())
     modules = {target.rpartition(".")[0] for target in TARGET.findall(text) if target.partition(".")[0] in trusted}
     used: set[str] = set()
     for module in modules:
-        with suppress(ConfigError):  # What imports a module that is not there says so when it is used.
+        with suppress(ConfigError):  # a missing module of ours is an error when the choice is used
             used |= libraries(module, trusted)
     return tuple(sorted({install(name) for name in used if importlib.util.find_spec(name) is None}))
 
 
 def _docstring(target: str) -> str:
-    """What a class says of itself, on one line."""
+    """The docstring of a class on one line."""
     found = _class(target)
     return " ".join((ast.get_docstring(found) or "").split()) if found else ""
 
@@ -156,7 +156,7 @@ def _class(target: str) -> ast.ClassDef | None:
 
 
 def parameters(chosen: Choice) -> list[Parameter]:
-    """What a choice takes: the values in its file, and defaults of its constructor that the file leaves out."""
+    """The parameters of a choice: the values in its file, and the defaults of its constructor for the others."""
     found = {each.key: each for each in _read(f"{chosen.group}/{chosen.name}", chosen.group)}
     prefix = f"{chosen.group}.{chosen.name}" if f"{chosen.group}.{chosen.name}" in found else chosen.group
     known = {key.rpartition(".")[2] for key in found if key.rpartition(".")[0] in (prefix, f"{prefix}.runtime")}
@@ -173,12 +173,12 @@ def parameters(chosen: Choice) -> list[Parameter]:
 
 
 def values() -> list[Parameter]:
-    """The keys of the wiring that are no groups."""
+    """The keys of the wiring that are not groups."""
     return [each for each in _read("config", "") if each.key.partition(".")[0] not in defaults()]
 
 
 def _read(name: str, prefix: str) -> Iterator[Parameter]:
-    """Every key of a file of conf/, after those that it takes in from another file."""
+    """Every key of a file of conf/, after the keys of files in its `defaults`."""
     path = first(name)
     if path is None:
         return
@@ -187,7 +187,7 @@ def _read(name: str, prefix: str) -> Iterator[Parameter]:
         text = path.read_text("utf-8")
         root, plain = yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text)
     except (YAMLError, ValueError) as error:
-        raise ConfigError(str(path), f"is no YAML ({' '.join(str(error).split())})", "correct it there") from error
+        raise ConfigError(str(path), f"is not valid YAML ({' '.join(str(error).split())})", "fix it there") from error
     if not isinstance(plain, dict) or not isinstance(root, yaml.MappingNode):
         return
     for each in plain.get("defaults") or ():
@@ -212,7 +212,7 @@ def _walked(node: yaml.MappingNode, plain: dict[str, Any], prefix: str, lines: l
 
 
 def _comment(key: yaml.Node, value: yaml.Node, lines: list[str]) -> str:
-    """What stands behind a value on the line of its key."""
+    """The comment on the line of a key, after its value."""
     line = key.start_mark.line
     behind = value.end_mark.column if value.end_mark.line == line else key.end_mark.column
     found = COMMENT.search(lines[line][behind:])

@@ -1,22 +1,7 @@
-"""Modules by the names that they had before `rag` had packages: what a plug-in, or a `conf/` of its own, may still say."""
+"""New names of modules that moved when `rag` got its packages, for plug-ins and users' own `conf/` folders."""
 
-COMPONENTS = (
-    "checks",
-    "chunkers",
-    "embedders",
-    "fusion",
-    "generators",
-    "guards",
-    "indexes",
-    "judges",
-    "loaders",
-    "memories",
-    "metrics",
-    "prompts",
-    "queries",
-    "rerankers",
-    "selectors",
-)
+from rag.config.catalog import ROOMS
+
 RENAMED = {
     "asking": "core.models.chat",
     "checks.failing": "components.checks.failure_action",
@@ -54,11 +39,11 @@ RENAMED = {
 
 
 def new_name(name: object) -> str:
-    """The present name of a module, or of something in one, by its old name; empty for a name that was never ours."""
+    """The present name of a module, or of a name in one, by its old name; empty for a name that we never had."""
     package, _, old = name.partition(".") if isinstance(name, str) else ("", "", "")
     if package != "rag":
         return ""
     for known in sorted(RENAMED, key=len, reverse=True):
         if f"{old}.".startswith(f"{known}."):
             return f"rag.{RENAMED[known]}{old[len(known) :]}"
-    return f"rag.components.{old}" if old.partition(".")[0] in COMPONENTS else ""
+    return f"rag.components.{old}" if old.partition(".")[0] in ROOMS.values() else ""

@@ -1,4 +1,4 @@
-"""The parameters that a config gives, checked against the constructor that takes them: its signature is the schema."""
+"""Checks of parameters in a config against the signature of their constructor."""
 
 import inspect
 import json
@@ -18,26 +18,26 @@ PLAIN: Mapping[type, tuple[tuple[type, ...], str]] = {
     str: ((str,), "text"),
     NoneType: ((NoneType,), "null"),
 }
-"""What a value may be for each plain type, and what the type is called."""
+"""The Python types of values for each plain type, and its name in messages."""
 
 LARGEST = 2**31 - 1
-"""The largest whole number of a parameter: C libraries take no larger one everywhere."""
+"""The largest whole number of a parameter: some C libraries take no larger one."""
 
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True)
 class Promised:
-    """Stands for a component that is not built yet: an instance of `found`."""
+    """A component that is not built yet: an instance of `target`."""
 
-    found: type
+    target: type
 
 
 def check(target: type, given: Mapping[str, Any], named: str, where: str, places: Mapping[str, str]) -> None:
     """Raise ConfigError for a parameter that the class does not know, needs, or takes in another type.
 
-    `given` holds components, built or Promised, `places` says where each parameter stands in the config. The constructor
-    checks ranges and combinations.
+    `given` holds components, built or Promised, `places` has the config key of each parameter. The constructor checks ranges
+    and combinations.
     """
     accepted = _accepted(target)
     known = [name for name, parameter in accepted.items() if parameter.kind not in VARIADIC]
@@ -65,12 +65,12 @@ def _hints(target: type) -> dict[str, Any]:
     try:
         return get_type_hints(inspect.unwrap(target.__init__))  # type: ignore[misc]
     except (NameError, TypeError):
-        # A type that is imported for type checkers only is not there to be compared with.
+        # A type that is imported for type checkers only cannot be resolved.
         return {}
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value of a config can be meant by a type; what this does not know fits."""
+    """Whether a value of a config fits a type; any value fits a type that is not known here."""
     if hint in PLAIN:
         return isinstance(value, PLAIN[hint][0]) and (hint is bool or not isinstance(value, bool))
     origin, parts = get_origin(hint), get_args(hint)
@@ -80,7 +80,7 @@ def fits(value: Any, hint: Any) -> bool:
         return any(value == part and type(value) is type(part) for part in parts)
     if getattr(hint, "_is_protocol", False) and not parts:
         if isinstance(value, Promised):
-            return has_methods(value.found, hint)
+            return has_methods(value.target, hint)
         return isinstance(value, hint) if getattr(hint, "_is_runtime_protocol", False) else not _is_plain(value)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(fits(part, kind) for part in value.values() for kind in parts[-1:])
@@ -94,7 +94,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def called(hint: Any) -> str:
-    """What a type is called in a message."""
+    """The name of a type in a message."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint in PLAIN:
         return PLAIN[hint][1]
@@ -110,8 +110,8 @@ def called(hint: Any) -> str:
 
 
 def yaml_text(value: Any) -> str:
-    """A value in a message, in YAML's words, cut where it is long."""
+    """A value as YAML, cut where it is long, for messages."""
     if isinstance(value, Promised):
-        return f"a {value.found.__name__}"
+        return f"a {value.target.__name__}"
     text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,8 +1,8 @@
-"""Axes → trials. Every trial is an ordinary resolved config, composed as if it were alone.
+"""Axes → trials. Every trial is the resolved config that Hydra would compose for it alone.
 
-Composing one config takes a tenth of a second, so trials are not composed one by one: axes that touch different top-level
-keys are composed apart from each other, and their keys are put together, interpolations still open. Axes that touch the same
-key are composed together, and Hydra is asked once for each combination of groups (`rag.config.single_values`).
+Composing one config takes a tenth of a second, so trials are not composed one by one. Axes that change different top-level
+keys are composed separately, and their keys are merged before interpolations are resolved. Axes that change the same key are
+composed together, with one Hydra composition for each combination of groups (`rag.config.single_values`).
 """
 
 import itertools
@@ -19,12 +19,12 @@ from rag.core.errors import UserError
 from rag.core.memo import Once
 
 CLOSED = ("found", "oc.decode", "oc.env")
-"""Resolvers that look at nothing but what they are given."""
+"""Resolvers that read nothing but their arguments."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One value of an axis: what it is called, and the overrides that make it."""
+    """One value of an axis: its label and its overrides."""
 
     label: str
     overrides: tuple[str, ...]
@@ -32,7 +32,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Trial:
-    """One configuration to evaluate. `choices` says, by axis, what it chose; `config` is resolved."""
+    """One configuration to evaluate. `choices` has the label of its choice by axis; `config` is resolved."""
 
     name: str
     choices: Mapping[str, str]
@@ -44,7 +44,7 @@ Axis = tuple[str, tuple[Choice, ...]]
 
 @dataclass(frozen=True)
 class Option:
-    """One combination of choices of some axes, by their numbers, and what it does to the config without them."""
+    """One combination of choices of some axes, by their numbers, and the keys that it changes and removes."""
 
     chosen: Mapping[str, int]
     changed: Raw
@@ -52,7 +52,7 @@ class Option:
 
 
 class Space:
-    """Every combination of the choices of some axes, over what is held fixed. Use it within `hydra_ready`."""
+    """Every combination of the choices of some axes, with fixed overrides. Use it within `hydra_ready`."""
 
     def __init__(self, fixed: Sequence[str], axes: Sequence[Axis]) -> None:
         self.fixed, self.axes = tuple(fixed), tuple(axes)
@@ -62,7 +62,7 @@ class Space:
         self._resolver = Resolver()
 
     def trials(self) -> list[Trial]:
-        """All trials that can be composed, in the order of the axes; `problems` then holds what is wrong with the others."""
+        """All trials that can be composed, in the order of the axes; `problems` then holds the errors of the others."""
         if isinstance(failed := self._compose(()), UserError) and not self._curable():
             self.problems[str(failed)] = failed
             return []
@@ -71,8 +71,8 @@ class Space:
             for _, bundle in combinations(group):
                 if isinstance(failed := self._compose(bundle), UserError):
                     self.problems.setdefault(str(failed), failed)
-        found = [self._trial(options) for options in itertools.product(*map(self._options, groups))]
-        return [trial for _, trial in sorted(filter(None, found), key=lambda placed: placed[0])]
+        trials = [self._trial(options) for options in itertools.product(*map(self._options, groups))]
+        return [trial for _, trial in sorted(filter(None, trials), key=lambda placed: placed[0])]
 
     def _trial(self, options: Sequence[Option]) -> tuple[tuple[int, ...], Trial] | None:
         config = dict(self._base())
@@ -91,7 +91,7 @@ class Space:
         return tuple(chosen[axis] for axis, _ in self.axes), Trial(" · ".join(shown) or "default", labels, resolved)
 
     def _curable(self) -> bool:
-        """Whether what is held fixed speaks of keys that only a choice brings."""
+        """Whether the fixed overrides name keys that only a choice adds."""
         choices = (choice for _, choices in self.axes for choice in choices)
         return any(not isinstance(self._compose(choice.overrides), UserError) for choice in choices)
 
@@ -106,7 +106,7 @@ class Space:
         return groups
 
     def _meet(self, one: Sequence[Axis], other: Sequence[Axis]) -> bool:
-        """Whether both name or change a common top-level key, so that the order or the presence of one matters to the other."""
+        """Whether both name or change a common top-level key, so that one can affect the other."""
         return not self._touched(one).isdisjoint(self._touched(other))
 
     def _touched(self, group: Sequence[Axis]) -> set[str]:
@@ -146,12 +146,11 @@ def combinations(group: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple
 
 @dataclass(frozen=True)
 class Reading:
-    """What the texts of a value hold: whether something in them is open, and the top-level keys that they name.
+    """Whether a value has interpolations or missing parts, and the top-level keys that these name.
 
-    None stands for any key: `${${name}}` does not say which, nor do resolvers such as `oc.select`.
+    None stands for any key: the keys of `${${name}}`, and of resolvers such as `oc.select`, are not known.
     """
 
-    value: Any
     is_open: bool
     names: frozenset[str] | None
 
@@ -159,22 +158,22 @@ class Reading:
     def of(cls, value: Any) -> "Reading":
         """Read a value."""
         texts = list(_texts(value))
-        found = [each for text in texts for each in re.findall(r"\$\{[\s.]*([^:}$]*)(:?)", text)]
-        named = [re.split(r"[.\[]", name)[0].strip() for name, colon in found if not colon]
+        references = [each for text in texts for each in re.findall(r"\$\{[\s.]*([^:}$]*)(:?)", text)]
+        named = [re.split(r"[.\[]", name)[0].strip() for name, colon in references if not colon]
         is_open = any("${" in text or text == "???" for text in texts)
-        vague = "" in named or any(colon and name.strip() not in CLOSED for name, colon in found)
-        return cls(value, is_open, None if vague else frozenset(named))
+        vague = "" in named or any(colon and name.strip() not in CLOSED for name, colon in references)
+        return cls(is_open, None if vague else frozenset(named))
 
 
 class Resolver:
-    """Fills interpolations in, once per combination of the values that they reach. It knows a value by its being the same."""
+    """Resolves interpolations, once per combination of the objects that they reach: thousands of trials share most of them."""
 
     def __init__(self) -> None:
         self._readings = Once()
         self._resolved: dict[tuple[Any, ...], tuple[Raw, Any]] = {}
 
     def __call__(self, key: str, config: Raw) -> Any:
-        """The value of a top-level key; ConfigError when something in it is missing or cannot be resolved."""
+        """The resolved value of a top-level key; ConfigError where a part is missing or cannot be resolved."""
         if not self._reading(config[key]).is_open:
             return config[key]
         reached: dict[str, Any] = {}

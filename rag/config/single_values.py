@@ -1,8 +1,8 @@
 """Overrides of single values, set without Hydra.
 
-Hydra puts the choices of groups together first, then carries out the other overrides in their order. So a config is composed
-by Hydra up to the last override that does more than to set a value, once, and `key=value` after it is set in the plain
-config. Wherever that might differ from what Hydra does, Hydra composes the whole.
+Hydra first merges the choices of groups, then applies the other overrides in their order. So Hydra composes a config once, up
+to the last override that does more than to set a value, and each later `key=value` is set in the plain config. Where the result
+could differ from Hydra's, Hydra composes the whole.
 """
 
 import json
@@ -25,7 +25,7 @@ Compose = Callable[[Sequence[str]], DictConfig]
 
 @dataclass(frozen=True)
 class Part:
-    """What an override is to Hydra: the choice of a group, a value for one place, or neither."""
+    """An override as Hydra reads it: the choice of a group, a value for one key, or neither."""
 
     override: str
     of_group: bool = False
@@ -42,7 +42,7 @@ class Composed:
 
 
 class Composer:
-    """Configs under what is held fixed and some overrides, as `compose` gives them. Use it within `hydra_ready`."""
+    """Configs of fixed and other overrides, as `compose` gives them. Use it within `hydra_ready`."""
 
     def __init__(self, fixed: Sequence[str], compose: Compose) -> None:
         self.fixed, self.compose = tuple(fixed), compose
@@ -54,7 +54,7 @@ class Composer:
     def __call__(self, overrides: Sequence[str]) -> Raw:
         """The config; equal values are the same object, by top-level key. UserError as `compose`.
 
-        Several combinations with one mistake raise the error of the first.
+        Combinations with the same mistake raise the error of the first.
         """
         parts = [self._part(override) for override in overrides]
         cut = max((number for number, part in enumerate(parts, 1) if not part.of_group and not part.path), default=0)
@@ -69,30 +69,30 @@ class Composer:
             if changed is None:
                 unsure.append(part)
             else:
-                config = changed | {part.path[0]: self._one(changed[part.path[0]])}
+                config = changed | {part.path[0]: self._shared(changed[part.path[0]])}
         return self._whole(overrides, (head, *(part.path for part in unsure))) if unsure else config
 
     def _whole(self, overrides: Sequence[str], cause: tuple[tuple[str, ...], ...]) -> Raw:
-        """What Hydra makes of all overrides; a mistake is found once for each `cause`."""
+        """The config that Hydra composes of all overrides; an error is computed once for each `cause`."""
         if cause in self._failed:
             raise self._failed[cause]
-        found = self._by_hydra(tuple(overrides))
-        if isinstance(found, UserError):
-            self._failed[cause] = found
-            raise found
-        return found.config
+        composed = self._by_hydra(tuple(overrides))
+        if isinstance(composed, UserError):
+            self._failed[cause] = composed
+            raise composed
+        return composed.config
 
     def _by_hydra(self, overrides: tuple[str, ...]) -> Composed | UserError:
         if overrides not in self._composed:
             try:
                 config = self.compose([*self.fixed, *overrides])
-                plain = {key: self._one(value) for key, value in unresolved(config).items()}
+                plain = {key: self._shared(value) for key, value in unresolved(config).items()}
                 self._composed[overrides] = Composed(plain, _untyped(config))
             except UserError as error:
                 self._composed[overrides] = error
         return self._composed[overrides]
 
-    def _one(self, value: Any) -> Any:
+    def _shared(self, value: Any) -> Any:
         """The same object for values that are the same, in the same order: indexes are fused in theirs."""
         return self._values.setdefault(json.dumps(value, default=str), value)
 
@@ -104,22 +104,22 @@ class Composer:
 
 def _read(override: str) -> Part:
     try:
-        (found,) = parsed([override])
-        if found.is_sweep_override() or isinstance(value := found.value(), Mapping):
+        (single,) = parsed([override])
+        if single.is_sweep_override() or isinstance(value := single.value(), Mapping):
             return Part(override)
-        if is_group(found.key_or_group):
+        if is_group(single.key_or_group):
             return Part(override, of_group=True)
-        sets = found.type is OverrideType.CHANGE and found.package is None
-        if not sets or not re.fullmatch(r"[\w-]+(\.[\w-]+)*", found.key_or_group):
+        sets = single.type is OverrideType.CHANGE and single.package is None
+        if not sets or not re.fullmatch(r"[\w-]+(\.[\w-]+)*", single.key_or_group):
             return Part(override)
         plain = OmegaConf.to_container(OmegaConf.create({"value": value}), resolve=False)
-        return Part(override, path=tuple(found.key_or_group.split(".")), value=dict(plain)["value"])  # type: ignore[arg-type]
+        return Part(override, path=tuple(single.key_or_group.split(".")), value=dict(plain)["value"])  # type: ignore[arg-type]
     except (UserError, OmegaConfBaseException):
         return Part(override)
 
 
 def _changed(config: Mapping[str, Any], part: Part) -> dict[str, Any] | None:
-    """The config with a value set, sharing all else with it; None where there is no single value in that place."""
+    """The config with one value replaced, all else shared; None where the key has no single value."""
     places = [config]
     for key in part.path[:-1]:
         inner = places[-1].get(key)
@@ -136,11 +136,11 @@ def _changed(config: Mapping[str, Any], part: Part) -> dict[str, Any] | None:
 
 
 def _untyped(node: Any) -> bool:
-    """Whether a config holds what YAML says and no more: no declared type, nothing that is read only."""
+    """Whether a config has the types of YAML only: no declared type, nothing that is read-only."""
     if not isinstance(node, DictConfig | ListConfig):
         return type(node) is AnyNode
-    told = node._metadata
-    if told.object_type not in (dict, list) or told.element_type is not Any or (told.flags and told.flags.get("readonly")):
+    meta = node._metadata
+    if meta.object_type not in (dict, list) or meta.element_type is not Any or (meta.flags and meta.flags.get("readonly")):
         return False
     if isinstance(node, ListConfig):
         return all(_untyped(node._get_node(place)) for place in range(len(node)))
@@ -148,19 +148,19 @@ def _untyped(node: Any) -> bool:
 
 
 def with_value(config: Raw, override: str) -> dict[str, Any]:
-    """The config with the value of `key=value` in the place of another one; ConfigError where there is none in that place."""
+    """The config with the value of `key=value` replaced; ConfigError where the key has no single value."""
     part = _read(override)
     changed = _changed(config, part) if part.path else None
     if changed is None:
         *path, last = override.partition("=")[0].split(".")
         for key in path:
-            config = found if isinstance(found := config.get(key), Mapping) else {}
+            config = inner if isinstance(inner := config.get(key), Mapping) else {}
         known = [key for key, value in config.items() if key[0] != "_" and not isinstance(value, Mapping)]
-        raise ConfigError(override, "sets no single value that is there", closest(last, known))
+        raise ConfigError(override, "does not name a single value of the config", closest(last, known))
     return changed
 
 
 def unresolved(config: DictConfig) -> dict[str, Any]:
-    """A config as plain values, interpolations open."""
+    """A config as plain values, interpolations not resolved."""
     plain = OmegaConf.to_container(config, resolve=False)
     return {str(key): value for key, value in dict(plain).items()} if isinstance(plain, dict) else {}

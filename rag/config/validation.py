@@ -1,48 +1,57 @@
-"""What a config says beside its components: values that make a pipeline, and the control that it may be."""
+"""Checks of the values of a config that are not parameters of components."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from rag.config.build import TARGET, Components
 from rag.config.parameters import yaml_text
+from rag.core.checks import is_whole
 from rag.core.errors import ConfigError, closest
 from rag.core.roles import ChecksIndexes
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
 OF_READING = ("closed_book", "shuffled_contexts", "gold_contexts")
-"""Controls that change what a generator reads, and nothing before it."""
+"""Controls that change the contexts of a generator, and nothing before them."""
 CONTROLS = ("none", *OF_READING, "perfect_chunker")
-
-
 HISTORIES = ("gold", "live")
-"""Where the turns before a question come from: the golden set as it is written, or what the pipeline itself answers."""
+"""The source of the turns before a question: the golden set, or the answers of the pipeline itself."""
+WHOLE = dict.fromkeys(("depth", "rerank_depth", "k"), (1, "a whole number from 1")) | {
+    "latency": (0, "a whole number of questions, 0 for none")
+}
+"""Keys that are whole numbers: the lowest value, and the words of the error."""
 
 
 def history_of(config: Mapping[str, Any]) -> str:
-    """Whose answers stand before a question; trials that were written down before there were others have the golden ones."""
+    """The source of the turns before a question; `gold` in trials from before the key existed."""
     return str(config.get("history", "gold"))
 
 
 def control_of(config: Mapping[str, Any]) -> str:
-    """What stands in for a part of the pipeline; trials that were written down before there were controls have none."""
+    """The part of the pipeline that is replaced; `none` in trials from before the key existed."""
     return str(config.get("control", "none"))
 
 
 def check(config: Mapping[str, Any]) -> None:
     """Raise ConfigError for values of the wiring itself that make no pipeline."""
-    for name in ("depth", "rerank_depth", "k"):
-        if not isinstance(config[name], int) or isinstance(config[name], bool) or config[name] < 1:
-            raise ConfigError(name, f"is {yaml_text(config[name])}", "a whole number from 1")
-    if not isinstance(config["latency"], int) or isinstance(config["latency"], bool) or config["latency"] < 0:
-        raise ConfigError("latency", f"is {yaml_text(config['latency'])}", "a whole number of questions, 0 for none")
+    for name, (lowest, expected) in WHOLE.items():
+        if not is_whole(config[name], lowest):
+            raise ConfigError(name, f"is {yaml_text(config[name])}", expected)
     if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
         raise ConfigError("coverage", f"is {yaml_text(config['coverage'])}", "a share above 0, at most 1")
-    _check_reading(config)
+    tokens, pinned = config.get("context_tokens"), config.get("pinned")
+    if tokens is not None and not is_whole(tokens, 1):
+        raise ConfigError("context_tokens", f"is {yaml_text(tokens)}", "a whole number from 1, or null for no limit")
+    if pinned is not None and not (isinstance(pinned, list) and all(isinstance(name, str) for name in pinned)):
+        raise ConfigError("pinned", f"is {yaml_text(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
     _check_named(config)
-    if control_of(config) not in CONTROLS:
-        raise ConfigError("control", f"is {yaml_text(config['control'])}", closest(control_of(config), CONTROLS))
-    if history_of(config) not in HISTORIES:
-        raise ConfigError("history", f"is {yaml_text(config['history'])}", closest(history_of(config), HISTORIES))
+    for name, value, known in (("control", control_of(config), CONTROLS), ("history", history_of(config), HISTORIES)):
+        if value not in known:
+            raise ConfigError(name, f"is {yaml_text(config[name])}", closest(value, known))
+    _check_needed(config)
+
+
+def _check_needed(config: Mapping[str, Any]) -> None:
+    """Raise ConfigError for values that leave nothing to find or to measure."""
     if config["k"] > config["depth"]:
         raise ConfigError("k", f"is {config['k']}, more than depth={config['depth']}", "raise depth, or lower k")
     if not config.get("index"):
@@ -52,17 +61,8 @@ def check(config: Mapping[str, Any]) -> None:
         raise ConfigError("metrics", what, "a list is needed, for example metrics=[recall@5,ndcg@10]")
 
 
-def _check_reading(config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a token budget, or pinned documents, that make no prompt."""
-    tokens, pinned = config.get("context_tokens"), config.get("pinned")
-    if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1):
-        raise ConfigError("context_tokens", f"is {yaml_text(tokens)}", "a whole number from 1, or null for no limit")
-    if pinned is not None and not (isinstance(pinned, list) and all(isinstance(name, str) for name in pinned)):
-        raise ConfigError("pinned", f"is {yaml_text(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
-
-
 def _check_named(config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a selector without a name: they were single components before a trial could have several."""
+    """Raise ConfigError for a selector without a name, as configs had before a trial could have several."""
     selectors = config["selector"]
     if not isinstance(selectors, Mapping) or TARGET in selectors:
         what = f"is {yaml_text(selectors)}, not components by name"
@@ -77,14 +77,14 @@ def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
 
 
 def check_typed(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a generator that answers golden questions alone."""
+    """Raise ConfigError for a generator that answers golden questions only."""
     if getattr(components.role("generator", config["generator"]), "reads_gold", False):
         what = "gives the reference answers of golden questions, and a typed one has none"
         raise ConfigError("generator", what, "choose another, for example generator=extractive")
 
 
 def check_control(config: Mapping[str, Any], no_generator: bool, questions: int) -> None:
-    """Raise ConfigError for a control that cannot show anything."""
+    """Raise ConfigError for a control that changes nothing here."""
     control = control_of(config)
     if control in OF_READING and no_generator:
         what = f"is {control!r}, which changes what a generator reads, and generator=none reads nothing"
@@ -94,7 +94,7 @@ def check_control(config: Mapping[str, Any], no_generator: bool, questions: int)
 
 
 def check_history(config: Mapping[str, Any], no_generator: bool, conversations: bool) -> None:
-    """Raise ConfigError for live conversations that nobody leads."""
+    """Raise ConfigError for live conversations without earlier turns, or without answers."""
     if history_of(config) == "gold":
         return
     if not conversations:

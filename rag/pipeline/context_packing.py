@@ -1,4 +1,4 @@
-"""Which of the passages that were found fit into a prompt."""
+"""The choice of passages that fit into a prompt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,9 +14,9 @@ Hits = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class Packed:
-    """Passages that are read, with the texts that are shown (one of them cut where it had to be), and those without room.
+    """Passages in a prompt, with their texts (the last may be cut), and passages without room.
 
-    `chunks` are what is read as it is shown: the span of a chunk that was cut ends where its text does.
+    `chunks` are the passages as they are shown: the span of a chunk that was cut ends with its text.
     """
 
     read: Hits
@@ -28,10 +28,9 @@ class Packed:
 def pack(hits: Sequence[tuple[int, float]], corpus: Corpus, tokens: int | None, ranks: Sequence[int] = ()) -> Packed:
     """Take passages, best first, group by group: a hit with its neighbours; all of them where `tokens` is None.
 
-    `ranks` tell which passages are one group: those of one rank, where they are given. A group goes in whole or not at all, and
-    the first that has no room ends it: what is read is always the beginning of what was found, and more tokens never take a
-    passage away. The first group goes in whatever its length: if it has no room its best chunks do, and the one at
-    which the tokens end is cut behind its last token. Tokens are those of the passages, without what a prompt or a guard adds.
+    Passages of one rank in `ranks` are a group. A group goes in whole or not at all, and the first without room ends the
+    packing, so that more tokens never remove a passage. The first group always goes in: if it is too long, its best chunks do,
+    and the last of them is cut at a token. Tokens are those of the passages, without what a prompt or a guard adds.
     """
     if tokens is None or not hits:
         return _packed(hits, corpus, len(hits))
@@ -54,9 +53,9 @@ def _packed(hits: Sequence[tuple[int, float]], corpus: Corpus, stop: int) -> Pac
 
 
 def _shortened(hits: Sequence[tuple[int, float]], size: int, corpus: Corpus, tokens: int) -> Packed:
-    """The best chunks of the first group, the last of them cut behind as many tokens as there is room for."""
+    """The best chunks of the first group, the last of them cut after the last token that fits."""
     kept: dict[int, Chunk] = {}
-    # The hit stands first, and what lies next to it says more than what lies further off.
+    # The hit comes first; nearer neighbours matter more.
     for rank in sorted(range(size), key=lambda rank: abs(hits[rank][0] - hits[0][0])):
         chunk = corpus.chunk(hits[rank][0])
         ends = borders(chunk.text)
@@ -71,14 +70,14 @@ def _shortened(hits: Sequence[tuple[int, float]], size: int, corpus: Corpus, tok
 
 
 def cut(chunk: Chunk, end: int) -> Chunk:
-    """A chunk up to a character of its document; the chunk itself where it ends there."""
+    """A chunk up to a character of its document; the chunk itself where it ends before."""
     if end >= chunk.span.end:
         return chunk
     return replace(chunk, span=replace(chunk.span, end=end), text=chunk.text[: end - chunk.span.start])
 
 
-def hits(corpus: Corpus, found: Sequence[tuple[int, float]], ends: Sequence[int] = ()) -> Ranking:
-    """Positions as passages; `ends` are where they end as they are shown, where one of them was cut."""
-    chunks = [corpus.chunk(position) for position, _ in found]
+def hits(corpus: Corpus, scored: Sequence[tuple[int, float]], ends: Sequence[int] = ()) -> Ranking:
+    """Positions with scores as passages; `ends` are their ends as shown, where one may be cut."""
+    chunks = [corpus.chunk(position) for position, _ in scored]
     shown = map(cut, chunks, ends) if ends else chunks
-    return tuple(Hit(chunk, score) for chunk, (_, score) in zip(shown, found, strict=True))
+    return tuple(Hit(chunk, score) for chunk, (_, score) in zip(shown, scored, strict=True))

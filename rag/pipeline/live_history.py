@@ -1,7 +1,7 @@
-"""Conversations as they would have gone: every earlier question is asked of the pipeline, and its own answers are the history.
+"""Live conversations: the pipeline answers every earlier question, and its own answers are the history.
 
-Reference answers in a history are those of a pipeline that makes no mistake. In a live conversation it hears its own, right or
-wrong, and a later turn can suffer from an earlier one.
+A history of reference answers has no mistakes. In a live conversation the pipeline sees its own answers, right or wrong, so an
+early mistake can affect later turns.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,29 +12,29 @@ from rag.core.text.citations import without_markers
 from rag.pipeline.pipeline import Pipeline, Trace
 
 UNSAID = "…"
-"""What stands in a history for an answer without a word: chat models want turns to alternate, and refuse empty ones."""
+"""The turn of an empty answer in a history: chat models need alternating turns and refuse empty ones."""
 
-Asked = tuple[str, ...]
-"""What a person has said so far, oldest first."""
+Questions = tuple[str, ...]
+"""The questions of a conversation so far, oldest first."""
 
 Ask = Callable[[Sequence[Query], Sequence[tuple[str, ...]]], Sequence[Answer | None]]
 """Answers questions, each with the reference answers of its golden question if it is one; None for one that failed."""
 
 
 def remembered_turn(question: str, answer: Answer) -> tuple[Turn, Turn]:
-    """A question and its answer as later questions see them: without markers, which number passages that are gone by then."""
+    """A question and its answer as turns of a history, without citation markers: later prompts have other passages."""
     return Turn("user", question), Turn("assistant", without_markers(answer.reply.text).strip() or UNSAID)
 
 
 def lived(examples: Sequence[Example], ask: Ask) -> list[tuple[Turn, ...]]:
-    """The history of every golden question, its answers those that `ask` gave.
+    """The history of every golden question, with answers by `ask`.
 
-    Conversations that begin with the same words share their beginning, and all questions that come as the n-th of theirs are
+    Conversations that begin with the same questions share their beginning, and the n-th questions of all conversations are
     asked together. A question that failed leaves no turn, as in a chat.
     """
     before = [tuple(turn.text for turn in example.query.history if turn.role == "user") for example in examples]
     golden = {(*earlier, example.query.text): example for earlier, example in zip(before, examples, strict=True)}
-    histories: dict[Asked, tuple[Turn, ...]] = {(): ()}
+    histories: dict[Questions, tuple[Turn, ...]] = {(): ()}
     for length in range(1, max(map(len, before), default=0) + 1):
         now = list(dict.fromkeys(earlier[:length] for earlier in before if len(earlier) >= length))
         queries = [_query(asked, histories[asked[:-1]], golden) for asked in now]
@@ -44,7 +44,7 @@ def lived(examples: Sequence[Example], ask: Ask) -> list[tuple[Turn, ...]]:
     return [histories[earlier] for earlier in before]
 
 
-def _query(asked: Asked, history: tuple[Turn, ...], golden: dict[Asked, Example]) -> Query:
+def _query(asked: Questions, history: tuple[Turn, ...], golden: dict[Questions, Example]) -> Query:
     if asked in golden:
         known = golden[asked].query
         return Query(known.query_id, known.text, history, known.rewrite)
@@ -52,13 +52,13 @@ def _query(asked: Asked, history: tuple[Turn, ...], golden: dict[Asked, Example]
 
 
 def answers(pipeline: Pipeline, queries: Sequence[Query], references: Sequence[tuple[str, ...]]) -> list[Answer | None]:
-    """Answers of a pipeline to questions that do not wait for each other."""
+    """The answers of a pipeline to questions of different conversations; None for one that was refused."""
     traces = [pipeline.trace(query) for query in queries]
     if getattr(pipeline.generator, "costly", False):
         rows = zip(queries, traces, references, strict=True)
         prepared = [pipeline.prepare(query, trace, gold) for query, trace, gold in rows]
-        # Its replies are kept by request: asked together here, they are found below.
-        pipeline.generator.generate([one.request for one in prepared if one.request])
+        # Replies are stored by request: the answers below find the replies to this one batch.
+        pipeline.generator.generate([each.request for each in prepared if each.request])
     rows = zip(queries, traces, references, strict=True)
     return [_answer(pipeline, query, trace, gold) for query, trace, gold in rows]
 

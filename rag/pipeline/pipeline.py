@@ -1,4 +1,4 @@
-"""One question in, one answer out, or many: the steps of `rag.pipeline.steps` in a row, then what is read and answered."""
+"""Questions → answers: the steps of `rag.pipeline.steps` in a row, then prompt, generation and checks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -18,7 +18,7 @@ from rag.pipeline.timing import Clock, Step
 
 @dataclass(frozen=True)
 class Trace:
-    """What was searched for, and where each passage came from: rankings of one question after every step."""
+    """The search texts of one question, and its rankings after every step."""
 
     sought: Sought
     indexes: Mapping[str, Rankings]
@@ -28,9 +28,9 @@ class Trace:
 
 
 def _trace(
-    sought: Sought, row: int, found: Mapping[str, Rankings], fused: Rankings, reranked: Rankings, selected: Rankings
+    sought: Sought, row: int, searched: Mapping[str, Rankings], fused: Rankings, reranked: Rankings, selected: Rankings
 ) -> Trace:
-    indexes = {name: rankings.only(row) for name, rankings in found.items()}
+    indexes = {name: rankings.only(row) for name, rankings in searched.items()}
     first = fused.only(row)
     second = first if reranked is fused else reranked.only(row)
     return Trace(sought, indexes, first, second, second if selected is reranked else selected.only(row))
@@ -38,10 +38,7 @@ def _trace(
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Roles and an opened corpus: everything that one question needs.
-
-    Where `allowed` is given, nothing else of the corpus is found.
-    """
+    """The components of a config around an opened corpus; with `allowed`, search finds only these chunks."""
 
     corpus: Corpus
     searchers: Mapping[str, Searcher]
@@ -60,48 +57,48 @@ class Pipeline:
 
     @property
     def k(self) -> int:
-        """How many hits are read, each with the neighbours that a selector puts behind it."""
+        """The number of hits in a prompt, each with the neighbours that a selector adds."""
         return self.reading.k
 
     def trace(self, query: Query) -> Trace:
         """Rewrite, search, fuse, rerank and select for one question."""
-        (found,) = self.traces([query])
-        return found
+        (trace,) = self.traces([query])
+        return trace
 
     def traces(self, queries: Sequence[Query], clock: Clock | None = None) -> list[Trace]:
-        """The same for several questions at once; none of them changes what another one finds."""
+        """As `trace`, for several questions at once; they do not affect each other."""
         step: Step = clock.step if clock else lambda name: nullcontext()
         with step("rewrite"):
             sought = rewrite(self.queries, queries)
-        texts = [text for one in sought for text in one.texts]
+        texts = [text for each in sought for text in each.texts]
         with step("embed"):
             vectors = embed_queries(self.embedder, texts) if any(self.uses_vectors.values()) else None
         with step("search"):
-            found = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
+            rankings = {name: gathered(self._search(name, texts, vectors), sought, self.depth) for name in self.searchers}
         with step("fuse"):
-            fused = fuse(self.fusion, found, self.depth)
+            fused = fuse(self.fusion, rankings, self.depth)
         with step("rerank"):
-            reranked = rerank(self.reranker, [one.question for one in sought], fused, self.corpus, self.rerank_depth)
+            reranked = rerank(self.reranker, [each.question for each in sought], fused, self.corpus, self.rerank_depth)
         with step("select"):
             selected = self._selected(reranked)
-        return [_trace(one, row, found, fused, reranked, selected) for row, one in enumerate(sought)]
+        return [_trace(each, row, rankings, fused, reranked, selected) for row, each in enumerate(sought)]
 
     def _search(self, name: str, texts: Sequence[str], vectors: Vectors | None) -> Rankings:
         return self.searchers[name].search(texts, vectors if self.uses_vectors[name] else None, self.depth, self.allowed)
 
     def _selected(self, rankings: Rankings) -> Rankings:
-        """What is selected; neighbours of a hit are read only where they are allowed."""
+        """The selected hits; only neighbours that are allowed."""
         selected = select(self.selectors, rankings, self.corpus)
         return selected if self.allowed is None or selected is rankings else selected.within(self.allowed)
 
     def prepare(self, query: Query, trace: Trace, references: tuple[str, ...] = ()) -> Prepared:
-        """What the generator would be given."""
+        """The request for the generator, and its passages."""
         screened = self.reading.screen([query], trace.selected, self.corpus)
         (prepared,) = self.reading.prepare([query], screened, self.corpus, [references])
         return prepared
 
     def contexts(self, trace: Trace) -> Ranking:
-        """The passages that were found for reading, best first."""
+        """The first k passages, best first."""
         return hits(self.corpus, trace.selected.first(self.k).row(0))
 
     def answer(self, query: Query, hear: Callable[[str], None] | None = None) -> Answer:
@@ -118,13 +115,13 @@ class Pipeline:
         early: bool = False,
         read: Callable[[Ranking], None] | None = None,
     ) -> Answer:
-        """Answer one question from what was found for it; `references` are its gold answers, where they are known.
+        """Answer one question from its trace; `references` are its gold answers, where they are known.
 
-        `hear` gets the reply as it comes. Where inspections could change it, it is heard when they are done: what a guard takes
-        out is never shown. Nor is reasoning that a prompt asks for before the answer: the answer is heard at the end, or with
-        `early` as soon as it is announced. A model may announce another one, so a listener who sets `early` shows the answer
-        at the end where it differs from what was heard. Empty pieces tell that the model writes what is not heard, and that
-        it can be broken off. `read` gets the passages that the model is given, before it answers.
+        `hear` gets the reply in pieces. If inspections could change the reply, it comes after them, so that text that a guard
+        removes is never shown. Reasoning before an announced answer is never shown: the answer comes at the end, or with
+        `early` as soon as it is announced. A model may announce a second answer, so a listener with `early` must show the final
+        answer where it differs. Empty pieces mean that the model is writing hidden text; a listener may raise there to cancel.
+        `read` gets the passages of the prompt before the model answers.
         """
         if changes_nothing(self.generator):
             return Answer(query, self.contexts(trace), Reply(""), sought=trace.sought)
@@ -141,7 +138,7 @@ class Pipeline:
         return answered(query, prepared, checked, trace.sought, self.corpus)
 
     def _listener(self, hear: Callable[[str], None], early: bool) -> Callable[[str], None]:
-        """What hears the pieces of a reply on behalf of `hear`."""
+        """The function that gets the pieces of a reply and passes the answer to `hear`."""
         final = awaited(self.reading.prompt, self.generator)
         late = any(getattr(inspection, "on_failure", "") != "flag" for inspection in self.inspections.values())
         return Announced(final, hear, early and bool(final) and not late) if late or final else hear
@@ -153,31 +150,31 @@ class Pipeline:
         if hear is None:
             (reply,) = self.generator.generate([prepared.request])
         else:
-            reply = _heard(self.generator.stream(prepared.request), hear)
+            reply = _streamed(self.generator.stream(prepared.request), hear)
         final = awaited(self.reading.prompt, self.generator)
         (checked,) = postprocess.check(self.inspections, [prepared.request], [reply], self.generator, refusal, final)
         return checked
 
 
-def _heard(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
+def _streamed(pieces: Iterator[str], hear: Callable[[str], None]) -> Reply:
     """The reply that a stream ends with, or its pieces where it ends without one."""
-    said: list[str] = []
+    heard: list[str] = []
     while True:
         try:
             piece = next(pieces)
         except StopIteration as end:
-            return end.value if isinstance(end.value, Reply) else Reply("".join(said))
+            return end.value if isinstance(end.value, Reply) else Reply("".join(heard))
         hear(piece)
-        said.append(piece)
+        heard.append(piece)
 
 
 def answered(query: Query, prepared: Prepared, checked: postprocess.Checked, sought: Sought | None, corpus: Corpus) -> Answer:
-    """The answer that a person gets, with all that was noticed on the way."""
+    """The final answer with all findings."""
     findings = (*prepared.screened.findings, *checked.findings)
     left_out = hits(corpus, prepared.left_out)
     return Answer(query, _read(prepared, corpus), checked.reply, findings, checked.abstained, sought, left_out)
 
 
 def _read(prepared: Prepared, corpus: Corpus) -> Ranking:
-    """The passages as the model reads them: one may be cut at its end."""
+    """The passages of the prompt; the last may be cut at its end."""
     return hits(corpus, prepared.read, [chunk.span.end for chunk in prepared.chunks])

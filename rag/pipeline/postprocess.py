@@ -1,7 +1,4 @@
-"""From what a model replied to what a person reads: checks and guards, citations, abstention.
-
-The steps behind generation, for many questions or for one.
-"""
+"""The steps after generation, for many questions or for one: checks and guards, citations, abstention."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +12,14 @@ from rag.core.text.final_answer import concluded
 from rag.core.text.refusals import ASSERTS, refused
 
 MARKERS = "markers"
-"""The source of findings about citation markers to nothing, which are dropped whatever is checked."""
+"""The source of findings on citation markers without a passage; these markers are always removed."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A reply as a person reads it, what was found on the way, and whether it declines to answer.
+    """The final reply, the findings on it, and whether it declines to answer.
 
-    Places of findings are those in that reply; what was cut out of it has the place where it stood, and no length.
+    Places of findings are places in the final reply; a passage that was removed has its former place, and no length.
     """
 
     reply: Reply
@@ -31,7 +28,7 @@ class Checked:
 
 
 def unasked(refusal: str, findings: Sequence[Finding]) -> Checked:
-    """What is said where the model was not asked."""
+    """The reply where the model was not asked."""
     return Checked(Reply(refusal), tuple(findings), True)
 
 
@@ -43,10 +40,10 @@ def check(
     refusal: str,
     final: str = "",
 ) -> list[Checked]:
-    """Inspect replies; those that a finding wants again are asked for once more, and refused if they fail again.
+    """Inspect replies. Where a finding asks for it, a reply is generated once more, and refused if it fails again.
 
-    `final` are the words that announce the answer where a prompt asks for reasoning before it, which no inspection reads.
-    RefusalError for a reply that is none.
+    `final` are the words that announce the answer after reasoning; no inspection reads the reasoning. RefusalError for a reply
+    with a failure.
     """
     if failure := next((reply.failure for reply in replies if reply.failure), ""):
         raise RefusalError.of(failure)
@@ -67,40 +64,40 @@ def check(
 def inspected(
     inspections: Mapping[str, Inspection], requests: Sequence[Request], replies: Sequence[Reply]
 ) -> list[list[Finding]]:
-    """What all inspections find, per reply."""
+    """The findings of all inspections, per reply."""
     found: list[list[Finding]] = [[] for _ in replies]
-    for one in inspections.values():
-        for gathered, findings in zip(found, one.inspect(requests, replies), strict=True):
+    for inspection in inspections.values():
+        for gathered, findings in zip(found, inspection.inspect(requests, replies), strict=True):
             gathered += findings
     return found
 
 
 def _joined(first: Sequence[list[Finding]], second: Sequence[list[Finding]]) -> list[list[Finding]]:
-    return [[*one, *other] for one, other in zip(first, second, strict=True)]
+    return [[*left, *right] for left, right in zip(first, second, strict=True)]
 
 
 def _again(request: Request, reply: Reply, findings: Sequence[Finding]) -> Request:
-    advice = "\n".join(dict.fromkeys(one.advice or one.what for one in findings if one.action == "regenerate"))
+    advice = "\n".join(dict.fromkeys(each.advice or each.what for each in findings if each.action == "regenerate"))
     messages = (*request.messages, Message("assistant", reply.text), Message("user", advice))
     return replace(request, messages=messages)
 
 
 def _wanted_again(findings: Sequence[Finding]) -> bool:
-    """Whether a reply is asked for once more: not where it is refused whatever comes."""
-    actions = {one.action for one in findings}
+    """Whether a reply is generated once more: not where it is refused anyway."""
+    actions = {finding.action for finding in findings}
     return "regenerate" in actions and "refuse" not in actions
 
 
 def _replaced(first: Reply, before: Sequence[Finding], second: Reply, after: Sequence[Finding]) -> tuple[Reply, list[Finding]]:
-    """The second reply with what was found in both; the first, refused, where there is no second."""
+    """The second reply with the findings on both; the first, refused, where there is no second."""
     if second.failure:
-        return first, [_final(one) for one in before]
-    told = [_placeless(one if one.action == "regenerate" else replace(one, action="flag")) for one in before]
-    return _both(first, second), [*told, *map(_final, after)]
+        return first, [_final(finding) for finding in before]
+    earlier = [_placeless(each if each.action == "regenerate" else replace(each, action="flag")) for each in before]
+    return _both(first, second), [*earlier, *map(_final, after)]
 
 
 def _both(first: Reply, second: Reply) -> Reply:
-    """The second reply, at the price of both."""
+    """The second reply with the tokens and the cost of both."""
     tokens = first.prompt_tokens + second.prompt_tokens, first.completion_tokens + second.completion_tokens
     return Reply(second.text, second.citations, *tokens, first.cost + second.cost)
 
@@ -110,16 +107,16 @@ def _final(finding: Finding) -> Finding:
 
 
 def _finished(request: Request, reply: Reply, findings: Sequence[Finding], refusal: str) -> Checked:
-    if any(one.action == "refuse" for one in findings):
+    if any(finding.action == "refuse" for finding in findings):
         return Checked(replace(reply, text=refusal, citations=()), tuple(map(_placeless, findings)), True)
     contexts = [chunk.text for chunk in request.contexts]
-    removed = [Cut(one.start, one.end) for one in findings if one.action == "remove" and not one.context]
+    removed = [Cut(each.start, each.end) for each in findings if each.action == "remove" and not each.context]
     text, placed = _moved(reply.text, removed, findings)
     if removed and not ASSERTS.search(text):
-        # Who asked gets a sentence, and not the blanks around what was cut out.
+        # Nothing but blanks and punctuation is left: refuse with a sentence.
         return Checked(replace(reply, text=refusal, citations=()), tuple(map(_placeless, findings)), True)
     while nothing := to_nothing(text, len(contexts)):
-        # What closes up around a marker can be one itself, as in [[9]8].
+        # Removing a marker can make a new one, as in [[9]8].
         placed += [_cites_nothing(marker, len(contexts)) for marker, _ in nothing]
         text, placed = _moved(text, [Cut(marker.start, marker.end, left) for marker, left in nothing], placed)
     numbers = cited(text, len(contexts))
@@ -127,11 +124,11 @@ def _finished(request: Request, reply: Reply, findings: Sequence[Finding], refus
 
 
 def _moved(text: str, cuts: Sequence[Cut], findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
-    """A text after cuts, and findings with the places that they have in it; those in contexts stay."""
+    """A text after cuts, and findings with their new places; findings on contexts stay."""
     edited = Edited.of(text, cuts)
-    places = zip(edited.places(one.start for one in findings), edited.places(one.end for one in findings), strict=True)
+    places = zip(edited.places(each.start for each in findings), edited.places(each.end for each in findings), strict=True)
     rows = zip(findings, places, strict=True)
-    return edited.text, [one if one.context else replace(one, start=start, end=end) for one, (start, end) in rows]
+    return edited.text, [each if each.context else replace(each, start=start, end=end) for each, (start, end) in rows]
 
 
 def _cites_nothing(marker: Marker, contexts: int) -> Finding:
@@ -140,5 +137,5 @@ def _cites_nothing(marker: Marker, contexts: int) -> Finding:
 
 
 def _placeless(finding: Finding) -> Finding:
-    """A finding about a reply that nobody reads: it has no place."""
+    """A finding on a reply that is not shown: without a place."""
     return finding if finding.context else replace(finding, start=0, end=0)

@@ -1,4 +1,4 @@
-"""A question → the exact messages that it becomes, what they cost, and what was found and does not stand in them."""
+"""A question → its exact messages, their tokens, and the passages that were found and left out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -10,24 +10,24 @@ from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt_assembly import Prepared
 
 
-def after(query: Query, said: Sequence[str]) -> Query:
-    """A question at the end of a conversation: what a person and the model said before it, in turns, the person first."""
-    return replace(query, history=tuple(Turn("assistant" if number % 2 else "user", text) for number, text in enumerate(said)))
+def after(query: Query, turns: Sequence[str]) -> Query:
+    """A question after earlier turns, alternately of the person and the model, the person first."""
+    return replace(query, history=tuple(Turn("assistant" if number % 2 else "user", text) for number, text in enumerate(turns)))
 
 
 def prompted(pipeline: Pipeline, query: Query) -> dict[str, Any]:
     """The messages with their tokens, the passages in them, and those that were found and left out, each with the reason.
 
-    No message stands there where a screen keeps the model from being asked. Tokens are those of `rag.core.text.tokens`.
+    There are no messages where a screen keeps the model from being asked. Tokens are those of `rag.core.text.tokens`.
     """
     trace = pipeline.trace(query)
     prepared = pipeline.prepare(query, trace)
     messages = [_message(message) for message in prepared.request.messages] if prepared.request else []
-    told: dict[str, Any] = {"question": query.text, "searched": list(trace.sought.texts), "messages": messages}
-    told |= {"tokens": sum(message["tokens"] for message in messages), "context_tokens": pipeline.reading.context_tokens}
+    preview: dict[str, Any] = {"question": query.text, "searched": list(trace.sought.texts), "messages": messages}
+    preview |= {"tokens": sum(message["tokens"] for message in messages), "context_tokens": pipeline.reading.context_tokens}
     ranks = {position: rank for position, (rank, _) in trace.selected.first(pipeline.k).placed(0).items()}
-    told |= {"contexts": list(_contexts(pipeline, prepared, ranks)), "left_out": list(_left_out(pipeline, prepared, ranks))}
-    return told | {"findings": [asdict(finding) for finding in prepared.screened.findings]}
+    preview |= {"contexts": list(_contexts(pipeline, prepared, ranks)), "left_out": list(_left_out(pipeline, prepared, ranks))}
+    return preview | {"findings": [asdict(finding) for finding in prepared.screened.findings]}
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -37,8 +37,8 @@ def _message(message: Message) -> dict[str, Any]:
 def _contexts(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> Iterator[dict[str, Any]]:
     """The passages as they are shown; `of` are the tokens of one before it was cut."""
     for number, ((position, _), chunk) in enumerate(zip(prepared.read, prepared.chunks, strict=True), 1):
-        told = {"number": number, "rank": ranks[position], "chunk": chunk.chunk_id, "section": chunk.section}
-        yield told | {"tokens": count(chunk.text), "of": count(pipeline.corpus.text(position))}
+        passage = {"number": number, "rank": ranks[position], "chunk": chunk.chunk_id, "section": chunk.section}
+        yield passage | {"tokens": count(chunk.text), "of": count(pipeline.corpus.text(position))}
 
 
 def _left_out(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> Iterator[dict[str, Any]]:
@@ -56,5 +56,5 @@ def _left_out(pipeline: Pipeline, prepared: Prepared, ranks: dict[int, int]) -> 
                 if chunk.chunk_id in quarantined
                 else "no room"
             )
-            told = {"rank": rank, "chunk": chunk.chunk_id, "section": chunk.section, "tokens": count(chunk.text)}
-            yield told | {"why": why}
+            passage = {"rank": rank, "chunk": chunk.chunk_id, "section": chunk.section, "tokens": count(chunk.text)}
+            yield passage | {"why": why}

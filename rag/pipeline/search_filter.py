@@ -1,4 +1,4 @@
-"""A pipeline that finds nothing outside what was asked for: some documents, some sections, some characters of one."""
+"""A pipeline that searches only some documents, some sections, or some characters of a document."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +23,12 @@ Stretches = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Scope:
-    """What may be read for a question. None does not restrict, an empty tuple leaves nothing; what is given must all hold.
+    """The restrictions of a search. None does not restrict, an empty tuple leaves nothing; all restrictions apply together.
 
-    `documents` are doc_ids. `sections` are headings, one or several in order joined by ` > `, and whatever stands under one of
-    them may be read; an empty one is the text above the first heading. `range` are characters of one document. Passages are cut
-    to the first and the last of their characters that may be read. `tags` are values of metadata by key, any of them will do.
-    `whole` names documents that are read instead of a search, each as one passage from its first character to its last, in this
-    order; it stands alone.
+    `documents` are doc_ids. `sections` are headings, one or several in order joined by ` > `: the text under them may be read;
+    an empty one is the text above the first heading. `range` are characters of one document. Passages are cut to the first and
+    the last of their characters that may be read. `tags` are accepted values of metadata by key. `whole` names documents that
+    replace the search, each as one passage, in this order; it cannot be combined with others.
     """
 
     documents: tuple[str, ...] | None = None
@@ -48,11 +47,11 @@ EVERYTHING = Scope()
 
 
 def narrowed(pipeline: Pipeline, scope: Scope) -> Pipeline:
-    """The pipeline inside a scope: rankings are those of the whole without what lies outside, before any is cut to its depth.
+    """The pipeline inside a scope: chunks outside are removed from rankings before these are cut to their depth.
 
-    The pipeline itself where nothing is restricted. Documents that are pinned stay where all of them may be read. The corpus
-    may be another one, in which passages end at the edge of the scope: what is found is positions in that one. UserError for
-    a document, a section or a tag that is not there, and for characters beyond the end.
+    The pipeline itself where nothing is restricted. A pinned document stays if all of it may be read. The corpus may be a new
+    one, whose passages end at the edge of the scope; rankings then hold positions in it. UserError for a document, a section or
+    a tag that does not exist, and for characters beyond the end.
     """
     if scope.everything:
         return pipeline
@@ -83,7 +82,7 @@ def _documents(corpus: Corpus, scope: Scope) -> NDArray[np.bool_]:
 
 
 def _written(value: Value | None) -> str | None:
-    """A value of metadata as a form of a page would send it: 2 and 2.0 and "2" are one."""
+    """A value of metadata as a web form sends it: 2, 2.0 and "2" are equal."""
     if value is None or isinstance(value, bool):
         return None if value is None else str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
@@ -98,9 +97,9 @@ def _row(corpus: Corpus, doc_id: str, where: str) -> int:
 
 def _unknown(where: str, kind: str, name: str, known: Iterable[str]) -> UserError:
     names = list(known)
-    # All the names there are could be thousands.
+    # There may be thousands of names: show a few.
     near = get_close_matches(name, names, n=3, cutoff=0.5) or names[:3]
-    remedy = f"one that there is, for example {', '.join(map(repr, near))}" if near else "leave it out: there is none"
+    remedy = f"one that exists, for example {', '.join(map(repr, near))}" if near else "leave it out: there is none"
     return UserError(where, f"there is no {kind} {name!r}", remedy)
 
 
@@ -122,12 +121,12 @@ def _stretches(corpus: Corpus, rows: NDArray[np.int64], scope: Scope) -> dict[in
 
 def _check_range(span: Span, document: Document) -> None:
     if not 0 <= span.start < span.end <= len(document.text):
-        what = f"[{span.start}, {span.end}) are no characters of {span.doc_id!r}"
+        what = f"[{span.start}, {span.end}) is not a range of {span.doc_id!r}"
         raise UserError("within.range", what, f"start below end, both within 0 and {len(document.text)}")
 
 
 def _sections(corpus: Corpus, rows: NDArray[np.int64], names: Sequence[str]) -> dict[int, Stretches]:
-    """The characters that stand under one of these headings, of the documents in these rows."""
+    """The characters under one of these headings, by row of the documents in `rows`."""
     outlines = corpus.outlines
     known = {title for outline in outlines for _, _, title in outline}
     for name in names:
@@ -140,12 +139,12 @@ def _sections(corpus: Corpus, rows: NDArray[np.int64], names: Sequence[str]) -> 
 
 
 def _under(title: str, name: str) -> bool:
-    """Whether headings, as `Corpus.section` joins them, hold these next to each other."""
+    """Whether headings, joined as in `Corpus.section`, contain these next to each other."""
     return f" > {name} > " in f" > {title} > "
 
 
 def _clipped(corpus: Corpus, allowed: Allowed, stretches: Mapping[int, Stretches]) -> tuple[Corpus, Allowed]:
-    """Passages cut to the outermost characters of theirs that may be read, and those of which anything is left."""
+    """Passages cut to the first and last of their characters that may be read, and which of them are not empty."""
     start, end, inside = corpus.start.copy(), corpus.end.copy(), np.zeros(len(corpus), dtype=bool)
     for row, pieces in stretches.items():
         own = slice(*np.searchsorted(corpus.doc, [row, row + 1]))
@@ -158,11 +157,11 @@ def _clipped(corpus: Corpus, allowed: Allowed, stretches: Mapping[int, Stretches
         inside[own] = (first <= last) & (start[own] < end[own])
     kept = allowed & inside
     narrower = corpus.clipped(np.where(kept, start, corpus.start), np.where(kept, end, corpus.end))
-    return narrower, kept & _told_once(narrower, kept)
+    return narrower, kept & _without_repeats(narrower, kept)
 
 
-def _told_once(corpus: Corpus, kept: Allowed) -> Allowed:
-    """Which of the kept passages are neither blank nor, where passages overlap, the same characters as one before them."""
+def _without_repeats(corpus: Corpus, kept: Allowed) -> Allowed:
+    """Which of the passages are neither blank nor, where passages overlap, equal to an earlier one."""
     seen: set[tuple[int, int, int]] = set()
     good = np.zeros_like(kept)
     for position in np.flatnonzero(kept).tolist():
@@ -174,7 +173,7 @@ def _told_once(corpus: Corpus, kept: Allowed) -> Allowed:
 
 @dataclass(frozen=True)
 class AllSearcher:
-    """Finds the passages that it was told, in that order, whatever is asked."""
+    """Finds the same passages, in the same order, for every question."""
 
     places: tuple[int, ...]
 
@@ -186,7 +185,7 @@ class AllSearcher:
 def _whole(pipeline: Pipeline, scope: Scope) -> Pipeline:
     """A pipeline that reads these documents from end to end and looks for nothing."""
     if scope != replace(EVERYTHING, whole=scope.whole):
-        raise UserError("within.whole", "stands beside another restriction", "whole documents alone, or the others without it")
+        raise UserError("within.whole", "is given with another restriction", "give whole documents alone, or leave them out")
     corpus, names = pipeline.corpus, tuple(dict.fromkeys(scope.whole or ()))
     documents = [corpus.documents[_row(corpus, name, "within.whole")] for name in names]
     whole = Corpus.of(documents, [Span(one.doc_id, 0, len(one.text)) for one in documents if one.text])

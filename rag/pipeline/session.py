@@ -1,4 +1,4 @@
-"""A conversation with a pipeline, without a terminal: what was asked and answered, and what a later question sees of it."""
+"""A conversation with a pipeline: its questions and answers, and the history for the next question."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,31 +11,31 @@ from rag.pipeline.steps import embed_queries
 
 @dataclass(frozen=True)
 class Exchange:
-    """A question that was answered, and where the passages of its answer came from."""
+    """An answered question, with the trace of its passages."""
 
     trace: Trace
     answer: Answer
 
     @property
     def question(self) -> str:
-        """The person's own words."""
+        """The question as typed."""
         return self.answer.query.text
 
 
 @dataclass
 class Session:
-    """Questions one after the other; each sees the answers before it, through `queries` and `memory` of the pipeline."""
+    """Questions in order; each sees the earlier answers through `queries` and `memory` of the pipeline."""
 
     pipeline: Pipeline
     exchanges: list[Exchange] = field(default_factory=list)
 
     @property
     def history(self) -> tuple[Turn, ...]:
-        """What the next question sees."""
-        return tuple(turn for one in self.exchanges for turn in remembered_turn(one.question, one.answer))
+        """The turns before the next question."""
+        return tuple(turn for each in self.exchanges for turn in remembered_turn(each.question, each.answer))
 
     def make_ready(self) -> None:
-        """Load what the first question would otherwise wait for."""
+        """Load the model that the first question would otherwise wait for."""
         if any(self.pipeline.uses_vectors.values()):
             embed_queries(self.pipeline.embedder, [""])
 
@@ -47,10 +47,9 @@ class Session:
     ) -> Exchange:
         """Answer a question; `read` gets the passages for it, `hear` then the answer in pieces as they come.
 
-        The answer may differ from its pieces, joined: a model may begin it again, and markers that cite nothing are dropped.
-        Pieces are empty while the model writes what is not shown.
-        It is remembered when it is answered to the end: whatever breaks off before, Ctrl-C or a service that fails, leaves the
-        conversation as it was.
+        The answer may differ from its joined pieces: a model may begin it again, and markers without a passage are removed.
+        Pieces are empty while the model writes hidden text. A question is remembered when its answer is complete: Ctrl-C or a
+        failing service leaves the conversation as it was.
         """
         query = Query(f"turn {len(self.exchanges) + 1}", question, self.history)
         trace = self.pipeline.trace(query)

@@ -1,7 +1,7 @@
-"""The steps from documents and questions to rankings, for many at once: the corridor that everything walks.
+"""The steps from documents and questions to rankings, in batches.
 
-The stage graph keys, stores and batches these functions; `rag.pipeline.pipeline` runs them for questions that somebody asks.
-What was measured is what is served.
+The stage graph keys and stores the results of these functions; `rag.pipeline.pipeline` runs the same functions to answer
+questions. So a server runs the code that was measured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,12 +24,12 @@ def chunk(chunker: Chunker, documents: Sequence[Document]) -> Corpus:
     """Cut every document; ConfigError when a chunker gives spans that its document does not have."""
     spans: list[Span] = []
     for document in documents:
-        found = chunker.chunk(document)
-        for span in found:
+        chunks = chunker.chunk(document)
+        for span in chunks:
             if span.doc_id != document.doc_id or not 0 <= span.start < span.end <= len(document.text):
                 what = f"gave {span} for document {document.doc_id!r} of {len(document.text)} characters"
                 raise ConfigError("chunker", what, "spans are [start, end) of its text")
-        spans += found
+        spans += chunks
     if not spans:
         raise ConfigError("chunker", f"made no chunk of {len(documents)} documents", "check that the documents hold text")
     return Corpus.of(documents, spans)
@@ -56,16 +56,16 @@ def _normalised(vectors: Vectors, expected: int) -> Vectors:
 
 
 def rewrite(rewriter: Rewriter, queries: Sequence[Query]) -> list[Sought]:
-    """What is searched for; ConfigError where a rewriter leaves a question without a text."""
-    found = rewriter.rewrite(queries)
-    if len(found) != len(queries) or not all(sought.texts for sought in found):
+    """The search texts of questions; ConfigError where a rewriter leaves a question without a text."""
+    rewritten = rewriter.rewrite(queries)
+    if len(rewritten) != len(queries) or not all(sought.texts for sought in rewritten):
         raise ConfigError("queries", "gave no text for a question", "one text or more for each")
-    return found
+    return rewritten
 
 
 def gathered(rankings: Rankings, sought: Sequence[Sought], depth: int) -> Rankings:
     """One ranking per question from one per text, those of several texts fused by reciprocal rank."""
-    counts = [len(one.texts) for one in sought]
+    counts = [len(each.texts) for each in sought]
     if max(counts, default=1) == 1:
         return rankings
     first = np.cumsum([0, *counts[:-1]])
@@ -114,7 +114,7 @@ def rerank(reranker: Reranker, texts: Sequence[str], rankings: Rankings, corpus:
         scores[question, : len(row)] = values
         tail = slice(len(row), int((places[question] != NOTHING).sum()))
         if row and tail.start < tail.stop:
-            # Rounded, or scores that differ in their last digit could meet and change places.
+            # Rounded: scores that differ in their last digit must not become equal and change places.
             scores[question, tail] += round(min(values) - 1.0 - rankings.scores[question, tail.start], DIGITS)
     return Rankings.ordered(places, scores, places.shape[1])
 

@@ -1,4 +1,4 @@
-"""How much of what is searched no model has read: the text of chunks beyond a model's window."""
+"""The share of text that no model reads: the text of chunks beyond a model's window."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,14 +7,14 @@ from rag.core.records import Document
 from rag.core.roles import Chunker, Windowed
 
 COLUMNS: Mapping[str, str] = {"embed": "unread", "rerank": "reranker_unread"}
-"""Stages whose model may leave text unread → the column of a leaderboard that says how much."""
+"""Stages whose model may leave text unread → the column of the share in a leaderboard."""
 
 SAMPLE = 1_000_000
-"""Characters that an estimate looks at, about a second's work."""
+"""Characters that an estimate reads, about one second of work."""
 
 
 def unread(model: object, texts: Sequence[str]) -> float | None:
-    """The share of the characters of all texts that stand at or behind the first token beyond the window, from 0 to 1.
+    """The share of characters at or after the first token beyond the window, over all texts, from 0 to 1.
 
     None where the model does not say how much it reads.
     """
@@ -46,7 +46,7 @@ def expected(model: object, chunker: Chunker, documents: Sequence[Document]) -> 
 
 
 def share(measured: Mapping[str, float]) -> float | None:
-    """The greatest share that a model of a trial leaves unread; None where it has no model that says so."""
+    """The greatest share that a model of a trial leaves unread; None where no model has a known window."""
     return max((measured[column] for column in COLUMNS.values() if column in measured), default=None)
 
 
@@ -62,6 +62,7 @@ def remark(shares: Mapping[str, float | None], recommended: str = "") -> str:
     if not cut:
         return ""
     most = max(cut, key=lambda name: cut[name])
-    told = f"In {len(cut)} of {len(shares)} trials chunks are longer than a model's window: up to {percent(cut[most])} of their"
     own = f", {percent(known[recommended])} in the recommended trial" if recommended in known else ""
-    return f"{told} characters are not read ({most}){own}. embedder=minilm_windows reads them, and so do shorter chunks."
+    count = f"In {len(cut)} of {len(shares)} trials chunks are longer than a model's window"
+    lost = f"up to {percent(cut[most])} of their characters are not read ({most}){own}"
+    return f"{count}: {lost}. embedder=minilm_windows reads them, and so do shorter chunks."

@@ -175,7 +175,7 @@ def test_a_selector_has_a_row_of_its_own(rag: Verb) -> None:
         ("", (), "is no golden question"),
         ("q1", ("split=holdout",), "'q1' is in the split 'tune', and the trial was asked those of 'holdout'"),
         ("q1", ("trial=nowhere",), "there is no trial 'nowhere'"),
-        ("q1", ("trial=a", "k=3"), "stands beside"),
+        ("q1", ("trial=a", "k=3"), "is given with"),
         ("q1", ("trial=a", "trial=b", "trial=c"), "is given 3 times"),
         ("q1", ("control=closed_book",), "its generator does not read what is found"),
         ("q1", ("k=0",), "a whole number from 1"),
@@ -217,7 +217,7 @@ def test_a_trial_that_an_older_version_wrote_down(rag: Verb, place: Path) -> Non
     said = rag("why", "q1", "trial=00old")
     shutil.rmtree(old.parent)
     assert said.code == 2
-    assert "was written down before a config had" in said.err
+    assert "was written down before configs had" in said.err
 
 
 def test_a_stage_that_fails_is_told_without_a_traceback_of_ours(rag: Verb) -> None:

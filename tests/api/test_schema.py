@@ -1,18 +1,18 @@
 """The JSON Schemas of experiments and golden questions: they know every key, take what is shipped, and refuse mistakes."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from support.command_line import Verb, verb
 
 from rag.api import schema
 from rag.components.loaders.folder import ALTERNATIVE, GROUP, QUESTION, TURN
 from rag.config.experiment import KEYS
 
+rag = pytest.fixture(verb)
 ROOT = Path(__file__).parents[2]
 EXPERIMENT = Draft202012Validator(schema.experiment())
 QUESTIONS = Draft202012Validator(schema.questions())
@@ -73,11 +73,8 @@ def test_mistakes_in_a_question_are_found(change: dict[str, object]) -> None:
     assert not QUESTIONS.is_valid(GOLD | change)
 
 
-def test_the_verb_prints_them(tmp_path: Path) -> None:
-    def told(*names: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "rag", "schema", *names], cwd=tmp_path, capture_output=True, text=True)
-
-    assert json.loads(told("questions").stdout) == schema.questions()
-    assert json.loads(told().stdout) == schema.experiment()
-    assert told("question").returncode == 2
-    assert "questions" in told("question").stderr
+def test_the_verb_prints_them(rag: Verb) -> None:
+    assert rag("schema", "questions").json == schema.questions()
+    assert rag("schema").json == schema.experiment()
+    wrong = rag("schema", "question")
+    assert (wrong.code, "questions" in wrong.err) == (2, True)

@@ -82,7 +82,7 @@ def assert_refused(said: Said, where: str, *remedies: str) -> None:
         ("metrics=[ndcg@ten]", "metrics", ["'ndcg@ten' has no cut-off from 1", "metric@2000chars"]),
         ("metrics=[exact_match@5]", "metrics", ["measures answers", "write exact_match"]),
         ("k", "k", ["has no '='", "key=value"]),
-        ("k==3", "k==3", ["is no override", "key=value"]),
+        ("k==3", "k==3", ["is not a valid override", "key=value"]),
         ("dataset.path=a ü", "dataset.path=a ü", ["quotes of its own: 'dataset.path=\"a ü\"'"]),
         ("dataset=.", "dataset", ["there is no choice '.'", "native dataset.path=."]),
         ("k=1,3", "k", ["has several values", "add -m"]),
@@ -127,7 +127,7 @@ def test_workers_that_are_no_number(rag: Verb, workers: str) -> None:
         (["search", " \t"], "question", ["is empty"]),
         (["ask", "Why?", "trial=unknown"], "trial", ["no trial 'unknown'", "a sweep prints the ids"]),
         (["ask", "Why?", "trial="], "trial", ["no trial ''"]),
-        (["search", "Why?", "trial=0a", "k=3"], "trial", ["stands beside k=3", "alone"]),
+        (["search", "Why?", "trial=0a", "k=3"], "trial", ["is given with k=3", "alone"]),
         (["search", "Why?", "k=0", *GIVEN, "dataset.path=../golden"], "k", ["a whole number from 1"]),
         (["search", "Why?", "fusion=single", *GIVEN, "dataset.path=../golden"], "fusion.index", ["2 indexes"]),
         (["store", "stats"], "store", ["there is none at '.rag/store'", "--store"]),
@@ -169,8 +169,8 @@ HEAD = 'dataset: native\nfixed: ["dataset.path=../golden", embedder=hashing, lat
     [
         ("", "study.yaml: question", ["is missing"]),
         ("- a\n- b\n", "study.yaml", ["not a mapping", "question, dataset, fixed, axes"]),
-        ("question: [\n", "study.yaml:2", ["is no YAML"]),
-        ("question: 'a\n", "study.yaml:2", ["is no YAML"]),
+        ("question: [\n", "study.yaml:2", ["is not valid YAML"]),
+        ("question: 'a\n", "study.yaml:2", ["is not valid YAML"]),
         ("question: &a [*a]\n", "study.yaml", ["refers to itself"]),
         ("question: Why?\nquestionn: Why?\n", "study.yaml: questionn", ["did you mean 'question'"]),
         ("dataset: native\n", "study.yaml: question", ["is missing"]),
@@ -220,7 +220,7 @@ def test_all_mistakes_of_all_trials_stand_in_one_list(rag: Verb) -> None:
     [
         ("- a\n", "{conf}/chunker/mine.yaml:1", ["_target_"]),
         ("", "{conf}/chunker/mine.yaml:1", ["_target_"]),
-        ("a: [\n", "{conf}/chunker/mine.yaml:2", ["is no YAML"]),
+        ("a: [\n", "{conf}/chunker/mine.yaml:2", ["is not valid YAML"]),
         ("_target_: os.system\n", "chunker._target_", ["outside the trusted packages", "rag.plugins"]),
         ("_target_: rag.execution.store.store.Store\nroot: x\n", "chunker._target_", ["outside the trusted packages"]),
         (
@@ -229,7 +229,7 @@ def test_all_mistakes_of_all_trials_stand_in_one_list(rag: Verb) -> None:
             ["no module 'rag.components.chunkers.fixd'"],
         ),
         ("_target_: rag.components.chunkers.fixed.FixedChunkr\n", "chunker._target_", ["did you mean 'FixedChunker'"]),
-        ("_target_: rag.components.embedders.hashing.HashingEmbedder\n", "chunker", ["is no Chunker"]),
+        ("_target_: rag.components.embedders.hashing.HashingEmbedder\n", "chunker", ["does not fit Chunker"]),
         ("_target_: rag.components.chunkers.sentence.SentenceChunker\nstep: [1]\n", "chunker.step", ["[1]", "a whole number"]),
     ],
 )

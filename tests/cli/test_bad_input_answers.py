@@ -143,11 +143,11 @@ def test_a_budget_that_ends_on_the_way(rag: Verb, here: Path, script: Script) ->
 def test_a_reply_that_is_not_there(rag: Verb, here: Path, script: Script) -> None:
     said = sweep(rag, here, "replay=only")
     assert said.code == FAILED
-    assert "replay: allows stored replies alone" in said.err
+    assert "replay: allows stored replies only" in said.err
     assert "→ set replay=use to ask the model" in said.err
     asked = ask(rag, here, "replay=only")
     assert asked.code == BAD_INPUT
-    assert "replay: allows stored replies alone" in asked.err
+    assert "replay: allows stored replies only" in asked.err
     assert script.asked == []
 
 

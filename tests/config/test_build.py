@@ -97,85 +97,31 @@ def refused(node: Any, components: Components | None = None, where: str = "chunk
 
 # Trust
 
+NAMES = """
+    os.system os.popen os.remove posix.system nt.system builtins.eval builtins.exec builtins.open builtins.__import__
+    builtins.type eval exec subprocess.Popen subprocess.run shutil.rmtree pathlib.Path pickle.loads pickle.Unpickler
+    joblib.load numpy.load torch.load yaml.unsafe_load importlib.import_module runpy.run_path code.InteractiveConsole
+    ctypes.CDLL webbrowser.open urllib.request.urlopen hydra.utils.instantiate hydra._internal.utils._locate
+    omegaconf.OmegaConf.load rag.evaluation.data.golden.json.loads rag.config.build.importlib.import_module
+    rag.config.build.importlib rag.core.errors.closest rag.core.errors.UserError rag.execution.store.store.Path
+    rag.execution.store.store.Store rag.execution.store.store.fsspec.open rag.execution.graph.executors.ClusterExecutor
+    rag.config.build.Components rag.cli.main rag.__main__.main rag.components.chunkers.__main__.X
+    rag.components.chunkers.fixed.Span rag.components.chunkers.fixed.Document
+    rag.components.chunkers.fixed.check_at_least rag.components.chunkers.fixed.FixedChunker.chunk
+    rag.components.chunkers.own.fixed.FixedChunker rag.components.fixed.FixedChunker
+    rag.components.chunkers.fixed.FixedChunker.__init__ rag.components.chunkers.fixed.FixedChunker.__class__
+    rag.components.chunkers.fixed.__loader__ rag.components.chunkers.fixed.__builtins__
+    rag.components.chunkers.fixed.__name__ rag.components.chunkers.fixed rag.components.chunkers.fixed.
+    rag.components.loaders.folder.Path rag.components.loaders.folder.re.compile rag.nope.X
+    rag.components.chunkers.nope.X rag.components.chunkers..fixed.FixedChunker
+    rag/components/chunkers/fixed.FixedChunker ragged.chunkers.fixed.FixedChunker ragas.evaluate rag rag.
+    .rag.chunkers.fixed.FixedChunker .. . FixedChunker shout.parts.Part ${oc.env:HOME} http://example.org/x.Y
+"""
 HOSTILE: list[Any] = [
-    "os.system",
-    "os.popen",
-    "os.remove",
-    "posix.system",
-    "nt.system",
-    "builtins.eval",
-    "builtins.exec",
-    "builtins.open",
-    "builtins.__import__",
-    "builtins.type",
-    "eval",
-    "exec",
-    "subprocess.Popen",
-    "subprocess.run",
-    "shutil.rmtree",
-    "pathlib.Path",
-    "pickle.loads",
-    "pickle.Unpickler",
-    "joblib.load",
-    "numpy.load",
-    "torch.load",
-    "yaml.unsafe_load",
-    "importlib.import_module",
-    "runpy.run_path",
-    "code.InteractiveConsole",
-    "ctypes.CDLL",
-    "webbrowser.open",
-    "urllib.request.urlopen",
-    "hydra.utils.instantiate",
-    "hydra._internal.utils._locate",
-    "omegaconf.OmegaConf.load",
-    "rag.evaluation.data.golden.json.loads",
-    "rag.config.build.importlib.import_module",
-    "rag.config.build.importlib",
-    "rag.core.errors.closest",
-    "rag.core.errors.UserError",
-    "rag.execution.store.store.Path",
-    "rag.execution.store.store.Store",
-    "rag.execution.store.store.fsspec.open",
-    "rag.execution.graph.executors.ClusterExecutor",
-    "rag.config.build.Components",
-    "rag.cli.main",
-    "rag.__main__.main",
-    "rag.components.chunkers.__main__.X",
-    "rag.components.chunkers.fixed.Span",
-    "rag.components.chunkers.fixed.Document",
-    "rag.components.chunkers.fixed.check_at_least",
-    "rag.components.chunkers.fixed.FixedChunker.chunk",
-    "rag.components.chunkers.own.fixed.FixedChunker",
-    "rag.components.fixed.FixedChunker",
-    "rag.execution.store.store.Store",
-    "rag.components.chunkers.fixed.FixedChunker.__init__",
-    "rag.components.chunkers.fixed.FixedChunker.__class__",
-    "rag.components.chunkers.fixed.__loader__",
-    "rag.components.chunkers.fixed.__builtins__",
-    "rag.components.chunkers.fixed.__name__",
-    "rag.components.chunkers.fixed",
-    "rag.components.chunkers.fixed.",
-    "rag.components.loaders.folder.Path",
-    "rag.components.loaders.folder.re.compile",
-    "rag.nope.X",
-    "rag.components.chunkers.nope.X",
-    "rag.components.chunkers..fixed.FixedChunker",
-    "rag/components/chunkers/fixed.FixedChunker",
+    *NAMES.split(),
     "rag.components.chunkers.fixed\0.FixedChunker",
     " rag.components.chunkers.fixed.FixedChunker",
-    "ragged.chunkers.fixed.FixedChunker",
-    "ragas.evaluate",
-    "rag",
-    "rag.",
-    ".rag.chunkers.fixed.FixedChunker",
-    "..",
-    ".",
     "",
-    "FixedChunker",
-    "shout.parts.Part",
-    "${oc.env:HOME}",
-    "http://example.org/x.Y",
     5,
     1.5,
     None,
@@ -222,8 +168,8 @@ def test_hostile_targets_are_refused(target: Any) -> None:
 
 def test_refusing_has_no_side_effects(tmp_path: Path) -> None:
     targets = json.dumps([target for target in HOSTILE if not isinstance(target, bytes)])
-    told = subprocess.run([sys.executable, "-c", WATCHED, targets], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert json.loads(told.stdout) == [[], True, []]
+    result = subprocess.run([sys.executable, "-c", WATCHED, targets], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(result.stdout) == [[], True, []]
 
 
 @settings(max_examples=200, deadline=None)
@@ -245,7 +191,7 @@ def test_what_hydra_would_obey_is_refused(shout: Components, key: str, value: An
 @pytest.mark.parametrize(
     "node", [None, 5, "rag.components.chunkers.fixed.FixedChunker", [], {}, {"size": 5}, {"target": FIXED}, ()]
 )
-def test_what_is_no_component_is_said(node: Any) -> None:
+def test_what_is_not_a_component_is_reported(node: Any) -> None:
     assert "not a component" in refused(node).what
 
 
@@ -296,13 +242,13 @@ def test_a_missing_parameter_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "output"),
     [("abc", "'abc'"), (None, "null"), (True, "true"), (1.5, "1.5"), ([1], "[1]"), ({}, "{}"), ({"_target_": FIXED}, "Fixed")],
 )
-def test_wrong_types_are_said_with_the_parameter(value: Any, said: str) -> None:
+def test_wrong_types_are_reported_with_the_parameter(value: Any, output: str) -> None:
     error = refused({"_target_": FIXED, "size": value})
     assert error.where == "chunker.size"
-    assert said in error.what
+    assert output in error.what
     assert error.remedy == "a whole number is needed"
 
 
@@ -359,7 +305,7 @@ def test_a_class_of_a_plugin_declares_its_own_runtime(shout: Components) -> None
 
 
 @pytest.mark.parametrize("how", ["type", "value", "overflow"])
-def test_what_a_constructor_refuses_is_said(shout: Components, how: str) -> None:
+def test_what_a_constructor_refuses_is_reported(shout: Components, how: str) -> None:
     assert "does not take these parameters: " in refused({"_target_": "shout.parts.Raises", "how": how}, shout).what
 
 
@@ -499,9 +445,9 @@ def test_other_processes_build_their_own(shout: Components) -> None:
 
 def test_a_component_must_fit_its_role() -> None:
     assert Components().role("chunker", {"_target_": FIXED}).size == 800
-    with pytest.raises(ConfigError, match=r"embedder: rag.components.chunkers.fixed.FixedChunker is no Embedder"):
+    with pytest.raises(ConfigError, match=r"embedder: rag.components.chunkers.fixed.FixedChunker does not fit Embedder"):
         Components().role("embedder", {"_target_": FIXED})
-    with pytest.raises(ConfigError, match=r"metric.recall: .* is no RankingMetric or AnswerMetric"):
+    with pytest.raises(ConfigError, match=r"metric.recall: .* does not fit RankingMetric or AnswerMetric"):
         Components().role("metric", {"_target_": FIXED}, "metric.recall")
     Components().role("metric", {"_target_": "rag.components.metrics.recall.Recall"})
     Components().role("metric", {"_target_": "rag.components.metrics.exact_match.ExactMatch"})

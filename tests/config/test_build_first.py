@@ -74,9 +74,9 @@ def test_a_config_opens_no_database(tmp_path: Path, rag: Verb, monkeypatch: pyte
     (tmp_path / "conf" / "chunker").mkdir(parents=True)
     url = f"sqlite:///{tmp_path}/new/x.db"
     (tmp_path / "conf" / "chunker" / "evil.yaml").write_text(f"_target_: {DATABASE}\nurl: {url}\n", "utf-8")
-    said = rag("run", "dataset=handbook", "chunker=evil", "--no-track")
-    assert said.code == 2
-    assert said.err.startswith("chunker._target_: ")
+    output = rag("run", "dataset=handbook", "chunker=evil", "--no-track")
+    assert output.code == 2
+    assert output.err.startswith("chunker._target_: ")
     assert not (tmp_path / "new").exists()
 
 
@@ -124,7 +124,7 @@ def test_a_class_that_does_not_fit_is_not_built(plugin: Components, tmp_path: Pa
     assert not (tmp_path / "touched").exists()
 
 
-def test_a_mistake_beside_a_component_is_found_before_that_is_built(plugin: Components, tmp_path: Path) -> None:
+def test_a_mistake_next_to_a_component_is_found_before_that_is_built(plugin: Components, tmp_path: Path) -> None:
     touch = {"_target_": "touching.Touch", "path": str(tmp_path / "touched")}
     assert refused(plugin, {"_target_": "touching.Helped", "helper": touch, "b": 1}).where == "chunker.b"
     assert not (tmp_path / "touched").exists()

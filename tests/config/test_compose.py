@@ -237,12 +237,12 @@ def test_a_misspelt_key_says_where_and_names_the_closest(here: Path, override: s
     assert error.where == override.lstrip("~").split("=")[0]
 
 
-def test_a_key_below_a_value_is_said(here: Path) -> None:
+def test_a_key_below_a_value_is_reported(here: Path) -> None:
     error = refused("chunker.size.most=5")
     assert error.what == "chunker.size is 800 and holds no keys"
 
 
-def test_a_group_that_is_a_key_is_said(here: Path) -> None:
+def test_a_group_that_is_a_key_is_reported(here: Path) -> None:
     assert refused("k=3", "chunker/size=fixed").where == "chunker/size"
 
 
@@ -253,23 +253,12 @@ def test_two_misspelt_keys_say_one_of_them(here: Path) -> None:
 @pytest.mark.parametrize(
     "override",
     [
-        "",
-        "k",
-        "=5",
-        "k=5=6",
-        "k=[1",
-        "k='a",
-        "k={a",
-        "k=a b=c d",
-        "+k=5",
-        "+chunker=fixed",
-        "++chunker=fixed",
-        "k=1,2",
-        "k=choice(1,2)",
+        *("", "k", "=5", "k=5=6", "k=[1", "k='a", "k={a", "k=a b=c d", "+k=5", "+chunker=fixed", "++chunker=fixed"),
+        *("k=1,2", "k=choice(1,2)"),
         *("hydra=5", "hydra/launcher=x", "hydra.run.dir=x", "k=range(1,4)", "chunker=glob(*)", "chunker=fixed,recursive"),
     ],
 )
-def test_what_is_no_override_is_said(here: Path, override: str) -> None:
+def test_what_is_not_an_override_is_reported(here: Path, override: str) -> None:
     assert len(str(refused("depth=20", override))) < 300
 
 
@@ -301,7 +290,7 @@ def test_a_missing_environment_variable_is_named(conf: Conf, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("value", ["${nope}", "${nope.x}", "${nope:1}", "${chunker.siz}", "${k}"])
-def test_an_interpolation_that_leads_nowhere_is_said(here: Path, value: str) -> None:
+def test_an_interpolation_that_leads_nowhere_is_reported(here: Path, value: str) -> None:
     error = refused(f"k={value}")
     assert error.where == "k"
 
@@ -310,7 +299,7 @@ def test_an_interpolation_that_leads_nowhere_is_said(here: Path, value: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("{a: [", "1"),
         ("a: 1\n b: 2", "2"),
@@ -320,11 +309,11 @@ def test_an_interpolation_that_leads_nowhere_is_said(here: Path, value: str) -> 
         ("a: !!python/object:os.system x", "1"),
     ],
 )
-def test_a_file_that_is_no_yaml_is_named_with_its_line(conf: Conf, text: str, said: str) -> None:
+def test_a_file_that_is_no_yaml_is_named_with_its_line(conf: Conf, text: str, output: str) -> None:
     path = conf("chunker/mine.yaml", text)
     error = refused("chunker=mine")
-    assert error.where == f"{path}:{said}"
-    assert "is no YAML" in error.what
+    assert error.where == f"{path}:{output}"
+    assert "is not valid YAML" in error.what
 
 
 def test_a_file_that_is_no_text_is_named(conf: Conf) -> None:
@@ -334,7 +323,7 @@ def test_a_file_that_is_no_text_is_named(conf: Conf) -> None:
 
 
 @pytest.mark.parametrize("text", ["- a\n- b", "just text", "", "5", "null", "[]", "a: 1"])
-def test_a_file_that_is_no_component_is_said(conf: Conf, text: str) -> None:
+def test_a_file_that_is_no_component_is_reported(conf: Conf, text: str) -> None:
     from rag.config.build import Components
 
     conf("chunker/mine.yaml", text)
@@ -345,13 +334,13 @@ def test_a_file_that_is_no_component_is_said(conf: Conf, text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["- a", "text", "", "defaults: 5", "defaults: [5]", "defaults: [chunker: fixed, chunker: fixed]"]
 )
-def test_a_wiring_that_is_none_is_said(conf: Conf, text: str) -> None:
+def test_a_wiring_that_is_none_is_reported(conf: Conf, text: str) -> None:
     conf("config.yaml", text)
     refused("k=5")
 
 
 @pytest.mark.parametrize("text", ["size: ${k", "size: ${{}", "defaults: [nope]", "defaults: {a: b}", "defaults: [/nope: x]"])
-def test_a_file_that_hydra_cannot_read_is_said(conf: Conf, text: str) -> None:
+def test_a_file_that_hydra_cannot_read_is_reported(conf: Conf, text: str) -> None:
     conf("chunker/mine.yaml", f"{text}\n_target_: x\n")
     assert len(str(refused("chunker=mine"))) < 400
 
@@ -383,7 +372,7 @@ def test_a_pattern_stands_for_every_choice_that_fits(here: Path) -> None:
     assert expanded("chunker=glob(*,exclude=[w*,r*])") == [
         f"chunker={choice}" for choice in choices("chunker") if choice[0] not in "wr"
     ]
-    with pytest.raises(ConfigError, match="fits no choice"):
+    with pytest.raises(ConfigError, match="matches no choice"):
         expanded("chunker=glob(x*)")
     assert expanded("index=glob(faiss_*)") == ["index=faiss_flat", "index=faiss_hnsw", "index=faiss_ivf"]
 

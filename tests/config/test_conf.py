@@ -34,7 +34,7 @@ GIVEN = {
     "dataset/squad": ["dataset.path=collection"],
     "execute/cluster": ["execute.address=tcp://127.0.0.1:8786"],
 }
-"""What a choice must be given because it has no default; a new `???` that does not stand here fails its test."""
+"""What a choice must be given because it has no default; a new `???` that is missing here fails its test."""
 
 WHERE_AND_HOW = (
     "device",
@@ -158,7 +158,7 @@ def test_an_experiment_over_public_data_says_what_it_needs(name: str, monkeypatc
 
 
 @pytest.mark.parametrize("name", sorted({*EXPERIMENTS} - {*PUBLIC}))
-def test_no_config_holds_a_path_of_whoever_wrote_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_config_holds_a_path_of_its_author(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAG_DATA", raising=False)
     for trial in load(name).trials():
         assert "data" not in trial.config

@@ -189,22 +189,8 @@ def test_nasty_experiments_compose_as_if_each_trial_were_alone(here: Path, name:
 
 
 OVERRIDES = [
-    "k=2",
-    "k=5",
-    "depth=7",
-    "chunker=whole",
-    "chunker=recursive",
-    "chunker.size=9",
-    "chunker.size=${k}",
-    "loader=beir",
-]
-OVERRIDES += [
-    "dataset=native",
-    "dataset=beir",
-    "dataset.path=${..split}",
-    "split=tune",
-    "+own=${depth}",
-    "embedder=hashing",
+    *("k=2", "k=5", "depth=7", "chunker=whole", "chunker=recursive", "chunker.size=9", "chunker.size=${k}", "loader=beir"),
+    *("dataset=native", "dataset=beir", "dataset.path=${..split}", "split=tune", "+own=${depth}", "embedder=hashing"),
     "reranker=mmr",
 ]
 bundles = st.lists(st.sampled_from(OVERRIDES), min_size=1, max_size=2).map(tuple)
@@ -244,7 +230,7 @@ def test_hydra_composes_once_for_each_combination_of_groups(
     assert len(asked) == compositions, asked
 
 
-def test_a_mistake_in_a_large_space_is_told_soon(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_a_large_space_is_reported_soon(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     axes: dict[str, Any] = {key: [[f"{key}={value}"] for value in range(1, 4)] for key in ("depth", "rerank_depth", "coverage")}
     asked: list[Sequence[str]] = []
     monkeypatch.setattr(search_space, "compose", lambda overrides: asked.append(overrides) or compose(overrides))
@@ -272,7 +258,7 @@ def test_trials_that_are_the_same_are_one(here: Path) -> None:
     assert [tuple(trial.choices.values()) for trial in found] == [("one0", "two0"), ("one1", "two0")]
 
 
-def test_trials_come_in_the_order_of_the_axes_whatever_is_composed_together(here: Path) -> None:
+def test_trials_come_in_the_order_of_the_axes_in_any_grouping(here: Path) -> None:
     found = declared([], a=[["k=1"], ["k=2"]], b=[["depth=10"], ["depth=20"]], c=[["k=3"], ["coverage=0.7"]]).trials()
     labels = [tuple(trial.choices.values()) for trial in found]
     assert labels == sorted(labels)
@@ -316,8 +302,8 @@ axes:
     assert found.question == "Which?"
     assert found.objective == "maximize ndcg@10"
     assert found.fixed == ("dataset=handbook", "split=tune", "k=3", "index=[bm25s]", "store=elsewhere")
-    told = {axis: [(choice.label, choice.overrides) for choice in choices] for axis, choices in found.axes.items()}
-    assert told == {
+    result = {axis: [(choice.label, choice.overrides) for choice in choices] for axis, choices in found.axes.items()}
+    assert result == {
         "swept": [("fixed", ("chunker=fixed",)), ("recursive", ("chunker=recursive",))],
         "single": [("size 300", ("chunker.size=300",))],
         "listed": [
@@ -376,7 +362,7 @@ def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("axes: {k: 'k=1,2'}", "question: is missing"),
         ("question: '  '", "question: is missing"),
@@ -388,8 +374,8 @@ def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> N
         ("just text", "just text: is not a key"),
         ("5", "cannot be read"),
         ("", "question: is missing"),
-        ("question: q\n  bad: [", "study.yaml:2: is no YAML"),
-        ("question: q\naxes:\n  k: k=1\n  k: k=2\n", "study.yaml:4: is no YAML (found duplicate key k)"),
+        ("question: q\n  bad: [", "study.yaml:2: is not valid YAML"),
+        ("question: q\naxes:\n  k: k=1\n  k: k=2\n", "study.yaml:4: is not valid YAML (found duplicate key k)"),
         ("question: q\naxes: [k=1]", "axes: is ['k=1']"),
         ("question: q\naxes: k=1,2", "axes: is 'k=1,2'"),
         ("question: q\naxes:", "axes: is null"),
@@ -404,7 +390,7 @@ def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> N
         ("question: q\naxes: {a: {b: {c: k=1}}}", "axes.a: holds {'c': 'k=1'}"),
         ("question: q\naxes: {a: 'chunker'}", "write key=value"),
         ("question: q\naxes: {a: 'chunker=fixed chunker.size=3'}", "chunker=fixed chunker.size=3"),
-        ("question: q\naxes: {a: 'chunker=glob(zzz*)'}", "fits no choice"),
+        ("question: q\naxes: {a: 'chunker=glob(zzz*)'}", "matches no choice"),
         ("question: q\nfixed: 5", "fixed: holds 5"),
         ("question: q\nfixed: [5]", "fixed: holds [5]"),
         ("question: q\nfixed: {a: b}", "fixed: holds"),
@@ -418,14 +404,14 @@ def test_two_choices_are_never_called_the_same(study: Callable[[str], str]) -> N
         ("question: q\nfixed: ['k=${a']", "cannot be read"),
     ],
 )
-def test_what_is_no_experiment_is_said(study: Callable[[str], str], text: str, said: str) -> None:
+def test_what_is_not_an_experiment_is_reported(study: Callable[[str], str], text: str, output: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(study(text))
-    assert said in str(caught.value)
+    assert output in str(caught.value)
     assert len(str(caught.value)) < 400
 
 
-def test_a_file_that_is_no_text_is_said(here: Path) -> None:
+def test_a_file_that_is_no_text_is_reported(here: Path) -> None:
     (here / "study.yaml").write_bytes(b"question: \xff\xfe")
     with pytest.raises(ConfigError, match=r"study\.yaml.*cannot be read"):
         load("study.yaml")
@@ -474,7 +460,7 @@ def test_an_experiment_is_found_by_path_then_here_then_among_ours(here: Path) ->
     assert load("quickstart").question == "a path"
 
 
-def test_every_mistake_of_every_trial_is_told_once(study: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_mistake_of_every_trial_is_reported_once(study: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASSAY_NOPE", raising=False)
     found = load(
         study(
@@ -495,7 +481,7 @@ def test_every_mistake_of_every_trial_is_told_once(study: Callable[[str], str], 
     assert str(caught.value).count("\n") == 3
 
 
-def test_a_mistake_in_what_is_fixed_is_told_once(here: Path) -> None:
+def test_a_mistake_in_what_is_fixed_is_reported_once(here: Path) -> None:
     with pytest.raises(ProblemsError) as caught:
         declared(["chunker=fixd"], k=[["k=1"], ["k=2"]]).trials()
     assert [problem.where for problem in caught.value.problems] == ["chunker"]
@@ -520,7 +506,7 @@ def test_overrides_of_the_command_line_join_what_is_fixed(study: Callable[[str],
 
 
 @pytest.mark.parametrize("override", ["++depth=5", "chunker=whole", "chunker.size=4"])
-def test_an_override_that_every_trial_would_overrule_is_said(study: Callable[[str], str], override: str) -> None:
+def test_an_override_that_every_trial_would_overrule_is_reported(study: Callable[[str], str], override: str) -> None:
     path = study('question: q\naxes: {depth: "depth=10,20", cut: ["chunker=fixed chunker.size=3"]}\n')
     with pytest.raises(ConfigError, match=r"is what the axis '(depth|cut)' varies") as caught:
         load(path, ["k=4", override])

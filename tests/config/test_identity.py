@@ -43,7 +43,7 @@ def forget() -> None:
     for name in [name for name in sys.modules if name.split(".")[0] in ("shout", "whisper", "mylib")]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for kept in (code_identity, library_version, identity._source, identity._found, identity._distributions):
+    for kept in (code_identity, library_version, identity._source, identity._module_spec, identity._distributions):
         kept.cache_clear()  # type: ignore[attr-defined]
 
 
@@ -316,9 +316,9 @@ def test_every_component_of_ours_is_known_by_its_own_code_and_only_what_it_impor
 
 def test_an_identity_is_the_same_in_another_process_in_another_folder(tmp_path: Path) -> None:
     node = {"_target_": "rag.components.chunkers.fixed.FixedChunker", "size": 300}
-    told = "import json, sys; from rag.config.build import Components\n"
-    told += "print(Components().identity(json.loads(sys.argv[1]), 'chunker'))"
-    command = [sys.executable, "-c", told, json.dumps(node)]
+    outcome = "import json, sys; from rag.config.build import Components\n"
+    outcome += "print(Components().identity(json.loads(sys.argv[1]), 'chunker'))"
+    command = [sys.executable, "-c", outcome, json.dumps(node)]
     env = {"PYTHONHASHSEED": "7", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env=env)
     assert out.stdout.strip() == Components().identity(node, "somewhere.else")
@@ -442,7 +442,7 @@ def test_digests_are_equal_for_equal_values_only(one: Any, other: Any) -> None:
         (math.nan, "config"),
     ],
 )
-def test_what_is_no_json_is_said_with_its_place(value: Any, where: str) -> None:
+def test_what_is_not_json_is_reported_with_its_place(value: Any, where: str) -> None:
     with pytest.raises(ConfigError) as caught:
         digest(value)
     assert caught.value.where == where

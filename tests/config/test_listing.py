@@ -41,36 +41,36 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_version_is_printed(rag: Verb) -> None:
-    said = rag("--version")
-    assert (said.code, said.out) == (0, f"assay {package.__version__}\n")
+    output = rag("--version")
+    assert (output.code, output.out) == (0, f"assay {package.__version__}\n")
 
 
 def test_every_verb_stands_in_one_panel_of_the_help(rag: Verb) -> None:
-    said = rag("--help").out
-    verbs = re.findall(r"^│ ([a-z]+) ", said, re.MULTILINE)
+    output = rag("--help").out
+    verbs = re.findall(r"^│ ([a-z]+) ", output, re.MULTILINE)
     assert verbs == [name for names in PANELS.values() for name in names]
     assert verbs[0] == "list"
-    assert [panel for panel in PANELS if f"─ {panel} ─" not in said] == []
+    assert [panel for panel in PANELS if f"─ {panel} ─" not in output] == []
 
 
 # What there is
 
 
 def test_all_of_it(rag: Verb) -> None:
-    told = rag("list", "--json").json
-    questions = {each["name"]: each["question"] for each in told["experiments"]}
+    result = rag("list", "--json").json
+    questions = {each["name"]: each["question"] for each in result["experiments"]}
     files = {path.stem: path for path in shipped("experiments").glob("*.yaml")}
     assert questions == {name: yaml.safe_load(path.read_text("utf-8"))["question"] for name, path in files.items()}
     assert [
         Path(each["name"]) / one["name"]
-        for each in sorted(told["groups"], key=lambda each: each["name"])
+        for each in sorted(result["groups"], key=lambda each: each["name"])
         for one in each["choices"]
     ] == FILES
-    assert [each["name"] for each in told["groups"] if not each["meaning"]] == []
-    assert [one["name"] for each in told["groups"] for one in each["choices"] if not one["meaning"]] == []
-    said = rag("list").out
-    assert questions["lexical"] in said
-    assert "fixed, recursive*, sentence, token, whole" in said
+    assert [each["name"] for each in result["groups"] if not each["meaning"]] == []
+    assert [one["name"] for each in result["groups"] for one in each["choices"] if not one["meaning"]] == []
+    output = rag("list").out
+    assert questions["lexical"] in output
+    assert "fixed, recursive*, sentence, token, whole" in output
 
 
 @pytest.mark.parametrize("name", [str(name) for name in FILES])
@@ -94,18 +94,18 @@ def test_the_parameters_of_every_choice_are_those_of_its_file(here: Path, name: 
 
 
 def test_a_choice_with_its_parameters(rag: Verb) -> None:
-    told = rag("list", "index", "bm25s", "--json").json
-    assert (told["is_default"], told["install"]) == (True, [])
-    assert told["parameters"][0] == {
+    result = rag("list", "index", "bm25s", "--json").json
+    assert (result["is_default"], result["install"]) == (True, [])
+    assert result["parameters"][0] == {
         "key": "index.bm25s.k1",
         "value": 1.2,
         "meaning": "saturation of repeated words: a small k1 saturates early",
     }
     runtime = {each["key"]: each for each in rag("list", "embedder=minilm", "--json").json["parameters"]}
     assert runtime["embedder.runtime.threads"]["meaning"].startswith("torch threads")
-    said = rag("list", "chunker", "recursive").out
-    assert re.search(r"chunker\.size +800 +characters per chunk, at most", said)
-    assert said.startswith("chunker=recursive  the default\nSplits by a hierarchy of separators")
+    output = rag("list", "chunker", "recursive").out
+    assert re.search(r"chunker\.size +800 +characters per chunk, at most", output)
+    assert output.startswith("chunker=recursive  the default\nSplits by a hierarchy of separators")
     assert re.search(r"dataset\.path +to be given", rag("list", "dataset", "native").out)
 
 
@@ -116,9 +116,9 @@ def test_every_override_that_is_listed_can_be_typed(rag: Verb) -> None:
 
 
 def test_an_experiment_and_the_values(rag: Verb) -> None:
-    told = rag("list", "lexical", "--json").json
-    assert told["axes"]["chunker"]["sentence"] == "chunker=sentence"
-    assert rag("list", "experiments", "lexical", "--json").json == told
+    result = rag("list", "lexical", "--json").json
+    assert result["axes"]["chunker"]["sentence"] == "chunker=sentence"
+    assert rag("list", "experiments", "lexical", "--json").json == result
     assert "recursive-800: chunker=recursive chunker.size=800" in rag("list", "lexical").out
     assert rag("list", "experiments", "fusion", "--json").json["question"]
     assert rag("list", "fusion", "--json").json["group"] == "fusion"
@@ -132,9 +132,12 @@ def test_an_experiment_and_the_values(rag: Verb) -> None:
 
 @pytest.mark.usefixtures("absent")
 def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Verb) -> None:
-    told = rag("list", "--json").json
+    result = rag("list", "--json").json
     lines = {
-        f"{one['group']}={one['name']}": one["install"] for each in told["groups"] for one in each["choices"] if one["install"]
+        f"{one['group']}={one['name']}": one["install"]
+        for each in result["groups"]
+        for one in each["choices"]
+        if one["install"]
     }
     ragas, tiktoken = (
         MissingExtraError("", name, extra).remedy for name, extra in (("ragas", "ragas"), ("tiktoken", "openai"))
@@ -142,9 +145,9 @@ def test_what_is_not_installed_is_marked_with_the_line_that_installs_it(rag: Ver
     of_ragas = ("judge=ragas", "metric=ragas_context_precision", "metric=ragas_context_recall")
     assert lines == {name: [ragas] for name in of_ragas} | {"embedder=openai": [tiktoken]}
     assert (ragas, tiktoken) == ("pip install ragas==0.4.3", "pip install 'tiktoken>=0.14'")
-    said = rag("list").out
-    assert "openai (lacks a package)" in said
-    assert f"Not installed, a package of {', '.join(of_ragas)}: {ragas}\n" in said
+    output = rag("list").out
+    assert "openai (lacks a package)" in output
+    assert f"Not installed, a package of {', '.join(of_ragas)}: {ragas}\n" in output
     assert f"a package of it is not installed: {ragas}" in rag("list", "judge").out
     assert f"a package of it is not installed: {tiktoken}" in rag("list", "embedder", "openai").out
 
@@ -162,21 +165,21 @@ def test_ones_own_choices_and_experiments_are_listed(rag: Verb, conf: Conf) -> N
     Path("experiments").mkdir()
     Path("experiments/mine.yaml").write_text("question: >-\n  Is it\n  mine?\n", "utf-8")
     Path("experiments/broken.yaml").write_text("question: [\n", "utf-8")
-    told = rag("list", "--json").json
-    assert {"name": "mine", "question": "Is it mine?"} in told["experiments"]
-    assert {"name": "broken", "question": ""} in told["experiments"]
-    (tiny,) = [one for each in told["groups"] for one in each["choices"] if one["name"] == "tiny"]
+    result = rag("list", "--json").json
+    assert {"name": "mine", "question": "Is it mine?"} in result["experiments"]
+    assert {"name": "broken", "question": ""} in result["experiments"]
+    (tiny,) = [one for each in result["groups"] for one in each["choices"] if one["name"] == "tiny"]
     assert (tiny["meaning"], tiny["is_default"]) == ("For tweets", True)
-    assert told["groups"][-1]["name"] == "odd"
+    assert result["groups"][-1]["name"] == "odd"
     given = rag("list", "chunker", "tiny", "--json").json["parameters"]
     assert given == [
         {"key": "chunker.size", "value": 7, "meaning": "characters"},
         {"key": "chunker.overlap", "value": "0", "meaning": "a default of the class"},
     ]
     conf("chunker/broken.yaml", "_target_: [\n")
-    said = rag("list", "chunker", "broken")
-    assert said.code == 2
-    assert "is no YAML" in said.err
+    output = rag("list", "chunker", "broken")
+    assert output.code == 2
+    assert "is not valid YAML" in output.err
     assert rag("list", "chunker").code == 0
 
 
@@ -191,9 +194,9 @@ def test_a_plug_in_is_listed_without_being_imported(rag: Verb, tmp_path: Path, m
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     for module in (catalog, listing):
         monkeypatch.setattr(module, "plugins", lambda: ("shout",))
-    told = rag("list", "chunker", "shout", "--json").json
-    assert (told["meaning"], told["install"]) == ("Ends at marks", ["pip install loudness"])
-    assert told["parameters"] == [{"key": "chunker.least", "value": "5", "meaning": "a default of the class"}]
+    result = rag("list", "chunker", "shout", "--json").json
+    assert (result["meaning"], result["install"]) == ("Ends at marks", ["pip install loudness"])
+    assert result["parameters"] == [{"key": "chunker.least", "value": "5", "meaning": "a default of the class"}]
     assert "shout.chunker" not in sys.modules
 
 
@@ -209,10 +212,10 @@ def test_a_plug_in_is_listed_without_being_imported(rag: Verb, tmp_path: Path, m
     ],
 )
 def test_what_there_is_not_names_what_comes_close(rag: Verb, arguments: tuple[str, ...], where: str, remedy: str) -> None:
-    said = rag("list", *arguments)
-    assert said.code == 2
-    assert said.err.startswith(f"{where}: ")
-    assert remedy in said.err
+    output = rag("list", *arguments)
+    assert output.code == 2
+    assert output.err.startswith(f"{where}: ")
+    assert remedy in output.err
 
 
 # Shells

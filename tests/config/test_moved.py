@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rag.config.build import ROOMS, Components
-from rag.config.moved import COMPONENTS, RENAMED, new_name
+from rag.config.build import Components
+from rag.config.moved import RENAMED, new_name
 from rag.core.errors import ConfigError
 
 
 def test_every_new_name_is_a_module() -> None:
-    assert set(COMPONENTS) == set(ROOMS.values())
     for old, new in RENAMED.items():
         assert importlib.util.find_spec(f"rag.{new}"), new
         assert importlib.util.find_spec(f"rag.{old.partition('.')[0]}") is None, old
@@ -36,14 +35,14 @@ def test_a_name_of_before_has_a_new_one(old: object, new: str) -> None:
     assert new_name(old) == new
 
 
-def test_a_config_with_an_old_path_is_told_the_new_one() -> None:
+def test_a_config_with_an_old_path_is_given_the_new_one() -> None:
     with pytest.raises(ConfigError, match=r"rag\.components\.chunkers\.fixed\.FixedChunker") as raised:
         Components().build({"_target_": "rag.chunkers.fixed.FixedChunker", "size": 5}, "chunker")
     assert raised.value.where == "chunker._target_"
     assert raised.value.remedy == "name it rag.components.chunkers.fixed.FixedChunker"
 
 
-def test_a_plugin_that_imports_an_old_module_is_told_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_that_imports_an_old_module_is_given_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elder.py").write_text("from rag.records import Document\n\n\nclass Elder:\n    pass\n", "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "elder", raising=False)

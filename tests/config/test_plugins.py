@@ -108,10 +108,10 @@ def installed(folder: Path) -> Path:
 def used(site: Path, *runs: str) -> list[dict[str, object]]:
     """What a process that finds the package makes of some overrides."""
     environment = {**os.environ, "PYTHONPATH": str(site)}
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", USE, *runs], cwd=site.parent, env=environment, capture_output=True, text=True, check=True
     )
-    found: list[dict[str, object]] = json.loads(told.stdout)
+    found: list[dict[str, object]] = json.loads(result.stdout)
     return found
 
 
@@ -128,11 +128,11 @@ def test_an_installed_plugin_is_composed_and_built(plugin: Path) -> None:
     assert plain["identity"] != finer["identity"]
 
 
-def test_its_mistakes_are_told_like_ours(plugin: Path) -> None:
+def test_its_mistakes_are_reported_like_ours(plugin: Path) -> None:
     wrong = ["chunker=shut", "chunker=shout chunker.lest=3", "chunker=shout chunker.least=0", "chunker=shout chunker.least=x"]
-    errors = [str(told["error"]) for told in used(plugin, *wrong)]
-    said = ["did you mean 'shout'?", "did you mean 'least'?", "chunker.least: is 0", "chunker.least: is 'x'"]
-    assert [part in error for part, error in zip(said, errors, strict=True)] == [True] * 4, errors
+    errors = [str(result["error"]) for result in used(plugin, *wrong)]
+    output = ["did you mean 'shout'?", "did you mean 'least'?", "chunker.least: is 0", "chunker.least: is 'x'"]
+    assert [part in error for part, error in zip(output, errors, strict=True)] == [True] * 4, errors
 
 
 def test_a_change_in_a_module_that_its_class_imports_changes_its_identity(plugin: Path) -> None:
@@ -154,8 +154,8 @@ def test_the_command_line_plans_with_it(plugin: Path, golden: Path, tmp_path: Pa
     study.write_text(f"question: q?\ndataset: native\nfixed: {fixed}\naxes: {{chunker: 'chunker=shout,whole'}}\n", "utf-8")
     command = [sys.executable, "-m", "rag", "plan", str(study), "--json"]
     environment = {**os.environ, "PYTHONPATH": str(plugin)}
-    told = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert json.loads(told.stdout)["trials"] == 2
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(result.stdout)["trials"] == 2
 
 
 def test_a_package_that_declares_no_entry_point_is_not_trusted(plugin: Path, tmp_path: Path) -> None:

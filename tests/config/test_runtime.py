@@ -74,19 +74,19 @@ def here_golden(here: Path) -> Path:
 def test_a_parameter_that_was_moved_into_runtime_is_refused(
     rag: Verb, here_golden: Path, overrides: tuple[str, ...], where: str
 ) -> None:
-    said = rag("run", "-m", *GIVEN, *overrides)
-    assert said.code == 2
-    assert f"{where}" in said.err
-    assert "may change results" in said.err
+    output = rag("run", "-m", *GIVEN, *overrides)
+    assert output.code == 2
+    assert f"{where}" in output.err
+    assert "may change results" in output.err
     assert not Path(".rag").exists()
 
 
 def test_a_conf_of_the_working_folder_declares_nothing(rag: Verb, here_golden: Path, conf: Callable[[str, str], Path]) -> None:
     conf("chunker/fixed.yaml", "_target_: rag.components.chunkers.fixed.FixedChunker\noverlap: 0\nruntime:\n  size: 10\n")
-    said = rag("run", *GIVEN, "chunker=fixed")
-    assert said.code == 2
-    assert "chunker.runtime.size: may change results" in said.err
-    assert "set chunker.size" in said.err
+    output = rag("run", *GIVEN, "chunker=fixed")
+    assert output.code == 2
+    assert "chunker.runtime.size: may change results" in output.err
+    assert "set chunker.size" in output.err
 
 
 @pytest.mark.parametrize(

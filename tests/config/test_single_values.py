@@ -55,7 +55,7 @@ def set_after(composer: Composer, overrides: Sequence[str]) -> str:
         return ""
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.sampled_from(GROUPS), max_size=2, unique=True),
     st.lists(st.sampled_from(LEAVES), min_size=1, max_size=4),

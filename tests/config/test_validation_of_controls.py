@@ -122,11 +122,11 @@ def test_a_perfect_chunker_needs_no_reader(here: Path, golden: Path) -> None:
     assert ran(golden, "generator=none", "control=perfect_chunker")[2].board.rows[0].status == "done"
 
 
-@pytest.mark.parametrize(("control", "said"), [("closed_bok", "did you mean 'closed_book'"), ("null", "null"), ("3", "is 3")])
-def test_an_unknown_control_is_refused(here: Path, golden: Path, control: str, said: str) -> None:
+@pytest.mark.parametrize(("control", "output"), [("closed_bok", "did you mean 'closed_book'"), ("null", "null"), ("3", "is 3")])
+def test_an_unknown_control_is_refused(here: Path, golden: Path, control: str, output: str) -> None:
     with pytest.raises(UserError, match="control") as caught:
         ran(golden, f"control={control}")
-    assert said in str(caught.value)
+    assert output in str(caught.value)
 
 
 def test_one_question_has_no_other(here: Path, golden: Path) -> None:
@@ -139,5 +139,5 @@ def test_one_question_has_no_other(here: Path, golden: Path) -> None:
 @pytest.mark.parametrize("control", CONTROLS[1:])
 def test_a_typed_question_has_no_gold(here: Path, golden: Path, control: str) -> None:
     trial = ad_hoc(["dataset=native", f"dataset.path={golden}", f"control={control}", *GENERATING]).trials()[0]
-    with pytest.raises(UserError, match="typed one it is not known"):
+    with pytest.raises(UserError, match="a typed question has none"):
         open_config(trial.config)

@@ -177,9 +177,9 @@ def test_prompt_and_fates_tell_the_rank_of_the_hit(
     here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rag: Verb = verb(capsys, monkeypatch)
-    said = rag("prompt", "show", QUESTION, *GIVEN, "selector=neighbours", "k=1", "--json")
-    assert said.code == 0, said.err
-    ranks = [passage["rank"] for passage in said.json["contexts"]]
+    output = rag("prompt", "show", QUESTION, *GIVEN, "selector=neighbours", "k=1", "--json")
+    assert output.code == 0, output.err
+    ranks = [passage["rank"] for passage in output.json["contexts"]]
     assert ranks == [1] * len(ranks)
     assert len(ranks) > 1
     shown = rag("search", QUESTION, *GIVEN, "selector=neighbours", "k=1").out
@@ -187,7 +187,7 @@ def test_prompt_and_fates_tell_the_rank_of_the_hit(
     opened = open_config(config_of([*GIVEN, "selector=neighbours", "k=1"]))
     query = Query("q", QUESTION)
     trace = opened.trace(query)
-    told = passage_fates(opened, trace, opened.answer_from(query, trace))
-    assert [one["number"] for one in told if one["kept"]] == list(range(1, len(ranks) + 1))
-    (second, *_) = [one for one in told if not one["kept"] and "after selection" in one["why"]]
+    result = passage_fates(opened, trace, opened.answer_from(query, trace))
+    assert [one["number"] for one in result if one["kept"]] == list(range(1, len(ranks) + 1))
+    (second, *_) = [one for one in result if not one["kept"] and "after selection" in one["why"]]
     assert second["why"] == "after selection it is passage 2, and the first 1 are read"

@@ -260,7 +260,7 @@ class Vectors:
 
 @pytest.mark.parametrize("embed", [steps.embed_documents, steps.embed_queries])
 @pytest.mark.parametrize(
-    ("vectors", "said"),
+    ("vectors", "printed"),
     [
         (np.ones((1, 3)), r"gave shape \(1, 3\) for 2 texts"),
         (np.ones(2), r"gave shape \(2,\) for 2 texts"),
@@ -268,8 +268,8 @@ class Vectors:
         (np.array([[1.0, 1.0], [-np.inf, 1.0]]), "gave NaN or infinity"),
     ],
 )
-def test_vectors_are_one_finite_row_per_text(embed: Callable[..., Any], vectors: NDArray[np.float32], said: str) -> None:
-    with pytest.raises(ConfigError, match=f"embedder: {said}"):
+def test_vectors_are_one_finite_row_per_text(embed: Callable[..., Any], vectors: NDArray[np.float32], printed: str) -> None:
+    with pytest.raises(ConfigError, match=f"embedder: {printed}"):
         embed(Vectors(vectors.astype(np.float32)), ["a", "b"])
 
 

@@ -66,7 +66,7 @@ def test_a_finding_in_a_context_cuts_nothing() -> None:
     assert checked("Yes [1].", Finding("g", "x", "remove", context=1, start=0, end=3)).reply.text == "Yes [1]."
 
 
-def test_markers_to_nothing_are_dropped_and_told() -> None:
+def test_markers_to_nothing_are_dropped_and_reported() -> None:
     done = checked("Yes [1]. No [2, 7]. Perhaps [9]. Still [0][2].")
     assert done.reply.text == "Yes [1]. No [2]. Perhaps. Still[2]."
     assert done.reply.citations == (1, 2)

@@ -43,7 +43,7 @@ def test_what_is_recalled_reaches_the_prompt() -> None:
     assert prepared(Recalled(summary="They spoke of leave.")) == ("They spoke of leave.|And then?", ())
 
 
-def test_a_memory_that_fell_back_is_told_beside_the_answer() -> None:
+def test_a_memory_that_fell_back_is_reported_with_the_answer() -> None:
     recalled = Recalled(summary="user: My code is 7.", note="sentences were picked: cannot be reached")
     assert prepared(recalled)[1] == (Finding("memory", "sentences were picked: cannot be reached"),)
 

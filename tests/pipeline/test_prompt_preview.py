@@ -35,53 +35,53 @@ def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 def shown(rag: Verb, *overrides: str, question: str = FERRY) -> Any:
-    said = rag("prompt", "show", question, *GIVEN, "loader.path=../golden/documents", *overrides, "--json")
-    assert said.code == 0, said.err
-    return said.json
+    output = rag("prompt", "show", question, *GIVEN, "loader.path=../golden/documents", *overrides, "--json")
+    assert output.code == 0, output.err
+    return output.json
 
 
 def test_the_exact_messages_of_a_question(rag: Verb) -> None:
-    told = shown(rag, "k=1", "prompt.instruction='Go.'", "prompt.role=''")
-    assert told["messages"] == [
+    result = shown(rag, "k=1", "prompt.instruction='Go.'", "prompt.role=''")
+    assert result["messages"] == [
         {"role": "system", "content": "Go.", "tokens": 2},
         {
             "role": "user",
             "content": f"Sources:\n\n[1] The ferry to Holm leaves at seven.\n\nQuestion: {FERRY}",
-            "tokens": told["messages"][1]["tokens"],
+            "tokens": result["messages"][1]["tokens"],
         },
     ]
-    assert told["tokens"] == 2 + count(told["messages"][1]["content"])
-    assert told["searched"] == [FERRY]
-    (context,) = told["contexts"]
+    assert result["tokens"] == 2 + count(result["messages"][1]["content"])
+    assert result["searched"] == [FERRY]
+    (context,) = result["contexts"]
     assert (context["number"], context["rank"], context["chunk"]) == (1, 1, "ferry.md:9-43")
     assert context["tokens"] == context["of"] == 8
-    assert told["left_out"] == told["findings"] == []
+    assert result["left_out"] == result["findings"] == []
 
 
-def test_what_has_no_room_is_left_out_and_said(rag: Verb) -> None:
-    told = shown(rag, "k=3", "context_tokens=8")
-    assert [context["number"] for context in told["contexts"]] == [1]
-    assert [(row["rank"], row["why"]) for row in told["left_out"]] == [(2, "no room"), (3, "no room")]
-    said = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "k=3", "context_tokens=4")
-    assert "4 of 8 tokens" in said.out
-    assert "no room" in said.out
-    assert "[1] The ferry to Holm\n" in said.out
-    assert "at most 4" in said.out
+def test_what_has_no_room_is_left_out_and_reported(rag: Verb) -> None:
+    result = shown(rag, "k=3", "context_tokens=8")
+    assert [context["number"] for context in result["contexts"]] == [1]
+    assert [(row["rank"], row["why"]) for row in result["left_out"]] == [(2, "no room"), (3, "no room")]
+    output = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "k=3", "context_tokens=4")
+    assert "4 of 8 tokens" in output.out
+    assert "no room" in output.out
+    assert "[1] The ferry to Holm\n" in output.out
+    assert "at most 4" in output.out
 
 
 def test_a_conversation_before_the_question(rag: Verb) -> None:
-    said = ("--said", "Is there a bus?", "--said", "Yes, at eight. [1]")
-    told = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", *said, "--json").json
-    assert [(message["role"], message["content"]) for message in told["messages"][1:3]] == [
+    output = ("--said", "Is there a bus?", "--said", "Yes, at eight. [1]")
+    result = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", *output, "--json").json
+    assert [(message["role"], message["content"]) for message in result["messages"][1:3]] == [
         ("user", "Is there a bus?"),
         ("assistant", "Yes, at eight. [1]"),
     ]
 
 
 def test_pinned_documents_go_in_whole(rag: Verb) -> None:
-    told = shown(rag, "pinned=[rules.txt]", "context_tokens=1")
-    assert "Pinned document rules.txt:\nChildren under six" in told["messages"][-1]["content"]
-    assert "thirty days at the harbour." in told["messages"][-1]["content"]
+    result = shown(rag, "pinned=[rules.txt]", "context_tokens=1")
+    assert "Pinned document rules.txt:\nChildren under six" in result["messages"][-1]["content"]
+    assert "thirty days at the harbour." in result["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -96,16 +96,16 @@ def test_pinned_documents_go_in_whole(rag: Verb) -> None:
         ("prompt.goal='{gaol}'", "prompt.goal", "{gaol}", "{{gaol}} writes {gaol}"),
     ],
 )
-@pytest.mark.parametrize("said", [("prompt", "show", FERRY), ("run", "--no-track")])
-def test_mistakes_are_told_before_anything_runs(
-    rag: Verb, said: tuple[str, ...], override: str, where: str, what: str, remedy: str
+@pytest.mark.parametrize("output", [("prompt", "show", FERRY), ("run", "--no-track")])
+def test_mistakes_are_reported_before_anything_runs(
+    rag: Verb, output: tuple[str, ...], override: str, where: str, what: str, remedy: str
 ) -> None:
-    told = rag(*said, *GIVEN, "loader.path=../golden/documents", override)
-    assert told.code == 2
-    assert told.err.startswith(f"{where}: ")
-    assert what in told.err
-    assert remedy in told.err
-    assert "Traceback" not in told.err
+    result = rag(*output, *GIVEN, "loader.path=../golden/documents", override)
+    assert result.code == 2
+    assert result.err.startswith(f"{where}: ")
+    assert what in result.err
+    assert remedy in result.err
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize("tokens", [4, 8, 20])
@@ -146,8 +146,8 @@ def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Pa
         ("Be brief.\n", "mine.yaml:1", "holds text, not a mapping"),
         ("\n- a\n- b\n", "mine.yaml:2", "holds a list, not a mapping"),
         ("# to be written\n", "mine.yaml:1", "holds nothing, not a mapping"),
-        ("instruction: a\n  role: b\n", "mine.yaml:2", "is no YAML (mapping values"),
-        ("instruction: a\n\tgoal: b\n", "mine.yaml:2", "is no YAML (found character"),
+        ("instruction: a\n  role: b\n", "mine.yaml:2", "is not valid YAML (mapping values"),
+        ("instruction: a\n\tgoal: b\n", "mine.yaml:2", "is not valid YAML (found character"),
         ("goal: a\ngoal: b\n", "mine.yaml:2", "found duplicate key goal"),
         ("instruction: {question}\n", "prompt", "not a component"),
         (f"_target_: {TARGET}\ninstruction: {{question}}\n", "prompt.instruction", "is {'question': None}"),
@@ -157,11 +157,11 @@ def test_evidence_without_room_was_left_out_of_the_prompt(here: Path, golden: Pa
         (f'_target_: {TARGET}\ninstruction: "${{amount}}"\n', "prompt.instruction", "'amount' not found"),
     ],
 )
-def test_a_malformed_prompt_is_told_with_its_place(rag: Verb, conf: Any, text: str, where: str, what: str) -> None:
+def test_a_malformed_prompt_is_reported_with_its_place(rag: Verb, conf: Any, text: str, where: str, what: str) -> None:
     conf("prompt/mine.yaml", text)
-    told = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "prompt=mine")
-    assert told.code == 2
-    first, remedy = told.err.splitlines()
+    result = rag("prompt", "show", FERRY, *GIVEN, "loader.path=../golden/documents", "prompt=mine")
+    assert result.code == 2
+    first, remedy = result.err.splitlines()
     assert f"{where}: " in first
     assert what in first
     assert remedy.startswith("  → ")
@@ -170,6 +170,6 @@ def test_a_malformed_prompt_is_told_with_its_place(rag: Verb, conf: Any, text: s
 def test_a_prompt_of_ones_own_takes_in_what_prompts_share(rag: Verb, conf: Any) -> None:
     conf("prompt/mine.yaml", f"defaults: [/prompting@_here_, _self_]\n_target_: {TARGET}\ninstruction: Go.\n")
     conf("prompt/child.yaml", "defaults: [mine, _self_]\ngoal: Win.\n")
-    told = shown(rag, "prompt=child", "prompt.reasoning=grounded", "prompt.refusal='No.'", "k=1")
-    assert told["messages"][0]["content"] == "Go.\n\nWin."
-    assert "read it again" in told["messages"][1]["content"]
+    result = shown(rag, "prompt=child", "prompt.reasoning=grounded", "prompt.refusal='No.'", "k=1")
+    assert result["messages"][0]["content"] == "Go.\n\nWin."
+    assert "read it again" in result["messages"][1]["content"]

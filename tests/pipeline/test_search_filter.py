@@ -214,7 +214,7 @@ def test_a_selection_and_a_section_must_both_hold(sectioned: Pipeline) -> None:
 
 @pytest.mark.parametrize("span", [("guide.md", 5, 5), ("guide.md", 7, 3), ("guide.md", 0, 10_000), ("guide.md", -1, 3)])
 def test_characters_that_are_not_there_are_refused(sectioned: Pipeline, span: tuple[str, int, int]) -> None:
-    with pytest.raises(UserError, match=r"are no characters of 'guide\.md'"):
+    with pytest.raises(UserError, match=r"is not a range of 'guide\.md'"):
         narrowed(sectioned, Scope(range=Span(*span)))
     with pytest.raises(UserError, match="no document 'x'"):
         narrowed(sectioned, Scope(range=Span("x", 0, 1)))
@@ -267,7 +267,7 @@ def test_nothing_is_searched_for_whole_documents(opened: Opened) -> None:
 def test_whole_documents_stand_alone(opened: Opened) -> None:
     others = (Scope(documents=("bus.md",)), Scope(sections=("Bus",)), Scope(tags={}), Scope(range=Span("bus.md", 0, 3)))
     for other in others:
-        with pytest.raises(UserError, match="stands beside another"):
+        with pytest.raises(UserError, match="is given with another"):
             narrowed(opened("fused"), replace(other, whole=("bus.md",)))
     with pytest.raises(UserError, match="no document 'x'"):
         narrowed(opened("fused"), Scope(whole=("x",)))

@@ -90,8 +90,8 @@ def test_a_trial_has_the_greatest_share_of_its_models() -> None:
 def test_a_remark_where_some_text_is_not_read_and_nowhere_else() -> None:
     assert unread_text.remark({"a": 0.0, "b": None}, "a") == ""
     assert unread_text.remark({}) == ""
-    told = unread_text.remark({"a": 0.2536, "b": 0.0, "c": None, "d": 0.0001}, "d")
-    assert told == (
+    result = unread_text.remark({"a": 0.2536, "b": 0.0, "c": None, "d": 0.0001}, "d")
+    assert result == (
         "In 2 of 4 trials chunks are longer than a model's window: up to 25.4 % of their characters are not read (a), "
         "< 0.1 % in the recommended trial. embedder=minilm_windows reads them, and so do shorter chunks."
     )

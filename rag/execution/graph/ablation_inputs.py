@@ -1,4 +1,4 @@
-"""What stands in for a part of a pipeline in a control: no contexts, those of another question, the gold, chunks that cut none.
+"""Inputs of ablations: no contexts, the contexts of another question, the gold, chunks that cut no gold.
 
 Pure: chunks, rankings and golden questions in, chunks and rankings out.
 """
@@ -30,9 +30,9 @@ def of_another(rankings: Rankings, examples: Sequence[Example]) -> Rankings:
 def strangers(examples: Sequence[Example]) -> NDArray[np.int64]:
     """For each question the number of another one, each number once; of the same cluster only where that is inevitable.
 
-    Questions are laid in a circle, clusters side by side, in an order that their hashes draw; everyone looks as many places
-    ahead as the largest cluster is long. Where that is more than half of the questions, some must meet their own cluster, and
-    as few as possible do. The same questions give the same numbers, in whatever order they stand.
+    Questions lie in a circle, cluster by cluster, in the order of their hashes; each is given the question as many places ahead
+    as the largest cluster is long. If that is more than half of the questions, as few as possible get their own cluster. The
+    numbers do not depend on the order of the questions.
     """
     if len(examples) < 2:
         raise ValueError(f"{len(examples)} question has no other one")
@@ -40,9 +40,9 @@ def strangers(examples: Sequence[Example]) -> NDArray[np.int64]:
     drawn = [(_hash(cluster), _hash(example.query.query_id)) for cluster, example in zip(clusters, examples, strict=True)]
     circle = np.array(sorted(range(len(examples)), key=drawn.__getitem__))
     ahead = max(Counter(clusters).values())
-    found = np.empty(len(circle), np.int64)
-    found[circle] = np.roll(circle, -ahead if ahead < len(circle) else -1)
-    return found
+    others = np.empty(len(circle), np.int64)
+    others[circle] = np.roll(circle, -ahead if ahead < len(circle) else -1)
+    return others
 
 
 def _hash(text: str) -> str:
@@ -50,11 +50,11 @@ def _hash(text: str) -> str:
 
 
 def gold_contexts(corpus: Corpus, examples: Sequence[Example], depth: int) -> tuple[Corpus, Rankings]:
-    """Chunks that are gold, and for each question the ranking of its own, at most `depth` long.
+    """Chunks that are gold, and for each question a ranking of its own gold, at most `depth` long.
 
-    Of every group the first alternative: a span is one chunk, a whole document its chunks in `corpus`, in reading order.
-    Groups of a higher grade come first; they take turns, so that a cut leaves something of every group that it has room for.
-    A question without gold gets nothing.
+    Each group gives its first alternative: a span is one chunk, a whole document its chunks in `corpus`, in reading order.
+    Groups take turns, higher grades first, so that a cut leaves a part of as many groups as possible. A question without gold
+    has an empty ranking.
     """
     of_document = _chunks_of_documents(corpus)
     rows = [list(_in_turns(example, of_document))[:depth] for example in examples]
@@ -75,10 +75,10 @@ def _in_turns(example: Example, of_document: dict[str, list[Span]]) -> Iterable[
 
 
 def _chunks_of_documents(corpus: Corpus) -> dict[str, list[Span]]:
-    found: dict[str, list[Span]] = {}
+    chunks: dict[str, list[Span]] = {}
     for span in _spans(corpus):
-        found.setdefault(span.doc_id, []).append(span)
-    return found
+        chunks.setdefault(span.doc_id, []).append(span)
+    return chunks
 
 
 def _spans(corpus: Corpus) -> Iterator[Span]:
@@ -87,11 +87,10 @@ def _spans(corpus: Corpus) -> Iterator[Span]:
 
 
 def uncut(corpus: Corpus, examples: Sequence[Example]) -> Corpus:
-    """The chunks, where a gold span is in no chunk whole the neighbours that it crosses made one: no border cuts gold.
+    """The chunks, neighbours merged wherever a gold span crosses them, so that no border cuts gold.
 
     All alternatives of all groups count. Where chunks overlap, the shortest run of neighbours that holds the span is merged.
-    Chunks that no gold needs stay as they were. Merged chunks may be longer than the chunker's limit, and an embedder with a
-    limit of its own reads their beginning.
+    Merged chunks may be longer than the chunker's limit; an embedder with a limit of its own reads only their beginning.
     """
     gold: dict[str, set[Span]] = {}
     for place in (place for example in examples for group in example.evidence for place in group.alternatives):
@@ -103,11 +102,11 @@ def uncut(corpus: Corpus, examples: Sequence[Example]) -> Corpus:
 
 
 def _merged(chunks: Sequence[Span], gold: Iterable[Span]) -> Iterator[Span]:
-    """Chunks of one document in reading order, neither their starts nor their ends stepping back."""
+    """Chunks of one document in reading order; starts and ends never decrease."""
     starts, ends = [chunk.start for chunk in chunks], [chunk.end for chunk in chunks]
     joined = np.zeros(len(chunks) + 1, np.int64)
     for span in gold:
-        # From the last chunk that starts before the span, or the first that has any of it, to the first that ends behind it.
+        # From the last chunk that starts before the span, or the first that overlaps it, to the first that ends after it.
         first = max(bisect_right(starts, span.start) - 1, bisect_right(ends, span.start))
         last = min(bisect_left(ends, span.end), bisect_left(starts, span.end) - 1)
         if first < last:

@@ -1,4 +1,4 @@
-"""What models are expected to take, before anything is asked of them."""
+"""The tokens and cost that models are expected to take, before any request."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,30 +17,29 @@ from rag.execution.store.cached_replies import CHARACTERS, typical
 from rag.execution.store.store import Store
 
 JUDGED = 5
-"""Passages that a judge is taken to read beside an answer."""
+"""Assumed number of passages that a judge reads with an answer."""
 TWICE = 2
-"""Times that a question is asked when it is timed."""
+"""Requests for every question that is timed."""
 PASSAGE = 200
-"""Tokens that a passage is taken for before chunks are stored, and a question with its instructions always."""
+"""Assumed tokens of a question with its instructions, and of a passage before chunks are stored."""
 REPLY = 100
-"""Tokens that a reply is taken for before one is stored."""
+"""Assumed tokens of a reply before one is stored."""
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What models may take: `likely` by what is stored, `most` if every reply is as long as it may be and none is there yet."""
+    """Expected spending: `likely` by stored replies, `most` if no reply is stored and every reply has its greatest length."""
 
     likely: Spent = field(default_factory=Spent)
     most: Spent = field(default_factory=Spent)
 
     def __add__(self, other: "Outlook") -> "Outlook":
-        """Both."""
         return Outlook(self.likely + other.likely, self.most + other.most)
 
 
 @dataclass
 class Forecast:
-    """What the stages of a graph may take, one after the other: it knows what those before have asked."""
+    """Expected spending of the stages of a graph, one after the other: requests of earlier stages are not counted again."""
 
     graph: Graph
     store: Store
@@ -49,27 +48,27 @@ class Forecast:
     _passages: dict[str, float] = field(default_factory=dict)
 
     def of(self, stage: Stage, golden: Golden) -> Outlook:
-        """One request per question, and what a judge is asked of an answer each."""
+        """The spending of a stage: one request per question, and for judges one per answer and part."""
         times, k, questions, fresh = 1, int(stage.values.get("k", 0)), len(golden.examples), self.fresh(stage, golden)
         if stage.name == "assess":
             times, k = len(stage.values["needs"]), JUDGED
         elif stage.name == "latency":
             questions, times = min(questions, int(stage.values["latency"])), TWICE
         elif stage.name not in ("rewrite", "generate", "converse"):
-            return Outlook()  # What is checked is asked again only where a check fails.
-        found = Outlook()
+            return Outlook()  # A check repeats a request only where it fails.
+        total = Outlook()
         for role, node in stage.nodes.items():
             for component in spenders(self.graph.components, node, role):
                 prompt = PASSAGE + (self._read(stage, golden, k) if role in ("generator", "judge") else 0)
                 likely = component.spending(min(questions, fresh) * times, prompt, self._reply(component))
-                found += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
-        return found
+                total += Outlook(Spent(*likely), Spent(*component.spending(questions * times, prompt, None)))
+        return total
 
     def fresh(self, stage: Stage, golden: Golden) -> int:
-        """Questions of a stage that no stage before it asks in the same words.
+        """The number of questions that no earlier stage asks in the same words.
 
-        Stages that differ in their memory alone ask the same where nothing was said before, those that differ in their screens
-        alone ask the same or nothing.
+        Stages that differ only in their memory ask the same where a question has no history; stages that differ only in their
+        screens ask the same or nothing.
         """
         if stage.name != "generate":
             return len(golden.examples)
@@ -78,12 +77,12 @@ class Forecast:
         alike = digest(nodes, dict(stage.values), inputs)
         recalled = digest(alike, stage.nodes["memory"])
         later = sum(1 for example in golden.examples if example.query.history)
-        found = (0 if recalled in self._asked else later) + (0 if alike in self._asked else len(golden.examples) - later)
+        count = (0 if recalled in self._asked else later) + (0 if alike in self._asked else len(golden.examples) - later)
         self._asked |= {alike, recalled}
-        return found
+        return count
 
     def _read(self, stage: Stage, golden: Golden, k: int) -> int:
-        """Tokens of what stands in a prompt beside question and instructions."""
+        """Tokens of the passages and pinned documents of a prompt."""
         limit = stage.values.get("context_tokens")
         pinned = set(stage.values.get("pinned") or ())
         whole = sum(len(document.text) for document in golden.documents if document.doc_id in pinned)
@@ -107,7 +106,7 @@ class Forecast:
 
 
 def spenders(components: Components, node: Any, where: str) -> Iterator[Any]:
-    """The components of a config, at any depth, that say what they spend; what stands inside of one speaks through it."""
+    """The components of a config with an estimate of their spending; it includes the components inside them."""
     if not isinstance(node, Mapping):
         return
     if TARGET in node and hasattr(component := components.build(node, where), "spending"):
@@ -118,9 +117,9 @@ def spenders(components: Components, node: Any, where: str) -> Iterator[Any]:
 
 
 def within(components: Components, config: Mapping[str, Any], terms: Terms) -> Mapping[str, Any]:
-    """The config of a trial under some terms; ConfigError where a budget in money meets a model of unknown price.
+    """The config of a trial under some terms; ConfigError for a budget in money and a model of unknown price.
 
-    What is timed is asked anew and kept nowhere, so models are not timed where requests are counted or not allowed.
+    Timed requests are always sent and never stored, so models are not timed where requests are limited or not allowed.
     """
     if not terms.limited and terms.replay == "use":
         return config

@@ -17,7 +17,7 @@ PATIENCE = 10.0
 
 @contextmanager
 def scheduler(address: str) -> Iterator[Any]:
-    """A client of the scheduler at an address; ServiceError when none answers there."""
+    """A client of the scheduler at an address; ServiceError when it does not answer."""
     from distributed import Client
 
     try:
@@ -30,15 +30,15 @@ def scheduler(address: str) -> Iterator[Any]:
 
 @contextmanager
 def processes(count: int) -> Iterator[Any]:
-    """A client of so many processes of this machine, one thread each; they end with the block."""
+    """A client of `count` processes of this machine, one thread each; they end with the block."""
     from distributed import Client, LocalCluster
 
-    with _deaf():
+    with _without_sigint():
         cluster = LocalCluster(
             n_workers=count,
             threads_per_worker=1,
             host="127.0.0.1",
-            # Its own port and no dashboard: the usual port may be another cluster's.
+            # Its own port and no dashboard: another cluster may have the usual port.
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
         )
@@ -51,10 +51,10 @@ def processes(count: int) -> Iterator[Any]:
 
 
 async def _end(nannies: list[Any]) -> None:
-    """End workers in the middle of their work: what they finished is stored, the rest is computed again."""
+    """Kill workers: finished stages are stored, the others are computed again by the next run."""
     pids = [nanny.pid for nanny in nannies]
     closing = [asyncio.ensure_future(nanny.close()) for nanny in nannies]
-    await asyncio.sleep(0)  # From here on they are known to be closing: whoever dies is not started again.
+    await asyncio.sleep(0)  # Nannies now know that they close, and restart no worker.
     for pid in filter(None, pids):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -62,13 +62,13 @@ async def _end(nannies: list[Any]) -> None:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Start processes that do not hear Ctrl-C, which a terminal sends to all of them: it is for us to end them."""
+def _without_sigint() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C, which a terminal sends to all processes: this process ends them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, heard)
+        signal.signal(signal.SIGINT, handler)

@@ -1,8 +1,7 @@
 """Runs the stages of one graph against one store, in one process.
 
-All code between the inputs of a stage and its stored result is reached from here, so every key holds a hash of it
-(`rag.execution.graph.stage_graph`). A runner holds the claim of its stage: two sweeps on one store do not do the same work
-twice.
+The imports of this module reach all code between the inputs of a stage and its stored result, so every key holds a hash of it
+(`rag.execution.graph.stage_graph`). A runner locks the stage that it runs: two sweeps on one store do not compute it twice.
 """
 
 import time
@@ -15,19 +14,19 @@ from typing import Literal
 from rag.core.errors import BudgetError, ConfigError, StoreError, UserError
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.stage_functions import RUNNERS
-from rag.execution.graph.stage_graph import Graph, Stage, golden_of
+from rag.execution.graph.stage_graph import Graph, Stage, golden_of, stage_code
 from rag.execution.graph.stage_inputs import Job
 from rag.execution.store.store import Entry, Store
 
 KEPT_BYTES = 256 * 2**20
-"""Stage results that a process keeps in memory for the stages that read them next."""
+"""Bytes of stage results that a process keeps in memory for the stages that read them next."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a stage. `seconds` and `cpu` are its own, without reading inputs and writing results.
+    """How a stage ended. `seconds` and `cpu` leave out reading inputs and writing results.
 
-    `stopped` is one that what may be spent on models did not reach for, or that rests on such a one.
+    `blocked`: an input failed. `stopped`: the budget for models was spent, for this stage or for an input.
     """
 
     key: str
@@ -45,13 +44,13 @@ class Recent:
     size: int = 0
 
     def get(self, key: str) -> Entry | None:
-        """A result that is still here."""
+        """A result that is still in memory."""
         if key in self.entries:
             self.entries.move_to_end(key)
         return self.entries.get(key)
 
     def put(self, key: str, entry: Entry) -> None:
-        """Keep a result; let go of the oldest."""
+        """Keep a result; drop the oldest beyond KEPT_BYTES."""
         self.entries[key] = entry
         self.size += _bytes(entry)
         while self.size > KEPT_BYTES and self.entries:
@@ -72,24 +71,24 @@ class Runner:
     recent: Recent = field(default_factory=Recent)
 
     def run(self, key: str) -> Outcome:
-        """Run a stage, or find it done; a failure is an outcome too."""
+        """Run a stage unless its result is stored; a failure is an outcome too."""
         try:
             return self.complete(key)
         except StoreError:
-            raise  # What else is computed would be lost as well.
+            raise  # No other result could be stored either.
         except BudgetError as error:
             return Outcome(key, "stopped", error=str(error))
         except UserError as error:
             return Outcome(key, "failed", error=str(error))
         except MemoryError as error:
             what = f"takes more memory than there is ({error})"
-            told = ConfigError(self.graph.stages[key].label, what, "lower its parameters, or run fewer workers")
-            return Outcome(key, "failed", error=str(told))
-        except Exception:  # A stage's own mistake must not end the sweep; its traceback is shown with the failed trials.
+            problem = ConfigError(self.graph.stages[key].label, what, "lower its parameters, or run fewer workers")
+            return Outcome(key, "failed", error=str(problem))
+        except Exception:  # An error in one stage must not end the sweep; the failed trials show its traceback.
             return Outcome(key, "failed", error=traceback.format_exc())
 
     def complete(self, key: str) -> Outcome:
-        """As `run`, but a failure raises. Inputs are fetched or, if they were damaged, computed again."""
+        """As `run`, but a failure raises. Inputs are read or, where they are damaged, computed again."""
         stage = self.graph.stages[key]
         if self.store.has(stage.entry):
             return Outcome(key, "reused")
@@ -100,7 +99,7 @@ class Runner:
             began, cpu = time.perf_counter(), time.process_time()
             entry = RUNNERS[stage.name](self._job(stage, inputs))
             seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-            self._keep(stage, entry, seconds, cpu)
+            self._write(stage, entry, seconds, cpu)
         return Outcome(key, "ran", seconds, cpu)
 
     def obtain(self, key: str) -> Entry:
@@ -120,7 +119,7 @@ class Runner:
         golden = golden_of(self.graph, stage, self.goldens)
         return Job(stage.nodes, stage.values, inputs, golden, self.graph.components, self.store)
 
-    def _keep(self, stage: Stage, entry: Entry, seconds: float, cpu: float) -> None:
-        cost = {"name": stage.name, "seconds": seconds, "cpu": cpu, "bytes": _bytes(entry)}
+    def _write(self, stage: Stage, entry: Entry, seconds: float, cpu: float) -> None:
+        cost = {"name": stage.name, "seconds": seconds, "cpu": cpu, "bytes": _bytes(entry), "code": stage_code()}
         self.store.write(stage.entry, Entry(entry.arrays, {**entry.meta, "cost": cost}))
         self.recent.put(stage.key, entry)

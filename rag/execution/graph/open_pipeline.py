@@ -1,7 +1,8 @@
-"""The objects of a config around indexes that were built before."""
+"""The components of a config, and a pipeline of them around indexes that were built before."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 from rag.config.build import Components
@@ -9,6 +10,7 @@ from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
 from rag.core.roles import Framing, Index, Inspection, Screen, Searcher, changes_nothing
+from rag.evaluation.scoring import Column, parse_column
 from rag.execution.store.store import Entry
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.prompt_assembly import Reading
@@ -16,18 +18,75 @@ from rag.pipeline.prompt_assembly import Reading
 SINGLE = ("queries", "embedder", "fusion", "reranker", "generator")
 
 
-def layers(config: Mapping[str, Any], components: Components) -> dict[str, dict[str, Any]]:
-    """The checks and guards of a config by what they do: `screens`, `framings`, `inspections`; one may do several."""
-    chosen = {f"{group}.{name}": node for group in ("check", "guard") for name, node in (config.get(group) or {}).items()}
-    built = {name: components.role(name.partition(".")[0], node, name) for name, node in chosen.items()}
-    kinds = {"screens": Screen, "framings": Framing, "inspections": Inspection}
-    return {kind: {name: chosen[name] for name in chosen if isinstance(built[name], fits)} for kind, fits in kinds.items()}
+class TrialParts:
+    """The components of one resolved config. Each is checked against its role when it is first needed, and once."""
 
+    def __init__(self, config: Mapping[str, Any], components: Components) -> None:
+        self.config, self.components = config, components
+        self._roles: dict[str, Any] = {}
 
-def selectors_of(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
-    """The selectors of a config that change something, by name in their order; ConfigError for one that is none."""
-    built = {name: components.role("selector", node, f"selector.{name}") for name, node in config["selector"].items()}
-    return {name: config["selector"][name] for name, selector in built.items() if not changes_nothing(selector)}
+    def role(self, role: str) -> Any:
+        """The component of a role that has one; ConfigError where it does not fit."""
+        if role not in self._roles:
+            self._roles[role] = self.components.role(role, self.config[role])
+        return self._roles[role]
+
+    def is_none(self, role: str) -> bool:
+        """Whether the role has its choice `none`, which changes nothing."""
+        return changes_nothing(self.role(role))
+
+    @cached_property
+    def indexes(self) -> Mapping[str, Index]:
+        """The indexes by name."""
+        return self._group("index")
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """The metrics that the columns of the config name."""
+        return self._group("metric", {column.metric for column in self.columns})
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns of the config; ConfigError for one that cannot be read."""
+        return [parse_column(column, self.config["k"], self.config["metric"]) for column in self.config["metrics"]]
+
+    @cached_property
+    def selectors(self) -> dict[str, Any]:
+        """The nodes of the selectors that change something, by name, in their order."""
+        return {
+            name: self.config["selector"][name] for name, part in self._group("selector").items() if not changes_nothing(part)
+        }
+
+    @cached_property
+    def layers(self) -> dict[str, dict[str, Any]]:
+        """The nodes of checks and guards by what they do: `screens`, `framings`, `inspections`; one may do several."""
+        built = {f"{group}.{name}": part for group in ("check", "guard") for name, part in self._group(group).items()}
+        nodes = {place: self.config[place.partition(".")[0]][place.partition(".")[2]] for place in built}
+        kinds = {"screens": Screen, "framings": Framing, "inspections": Inspection}
+        return {
+            kind: {place: nodes[place] for place in nodes if isinstance(built[place], fits)} for kind, fits in kinds.items()
+        }
+
+    def _group(self, role: str, names: Collection[str] | None = None) -> dict[str, Any]:
+        nodes = {name: node for name, node in (self.config.get(role) or {}).items() if names is None or name in names}
+        return {name: self.components.role(role, node, f"{role}.{name}") for name, node in nodes.items()}
+
+    @property
+    def nodes(self) -> dict[str, Any]:
+        """The nodes that `open_pipeline` builds."""
+        single = {role: self.config[role] for role in (*SINGLE, "memory", "prompt")}
+        return single | self.layers | {"indexes": self.config["index"], "selectors": self.selectors}
+
+    @property
+    def reading_values(self) -> dict[str, Any]:
+        """The values of the wiring that a request depends on."""
+        config = self.config
+        return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": list(config.get("pinned") or ())}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of the wiring that `open_pipeline` reads."""
+        return self.reading_values | {name: self.config[name] for name in ("depth", "rerank_depth")}
 
 
 def several(nodes: Mapping[str, Any], components: Components) -> dict[str, Any]:
@@ -38,7 +97,7 @@ def several(nodes: Mapping[str, Any], components: Components) -> dict[str, Any]:
 def reading_of(
     nodes: Mapping[str, Any], values: Mapping[str, Any], documents: Sequence[Document], components: Components
 ) -> Reading:
-    """What lays out passages; ConfigError for a pinned document that is not there."""
+    """The parts that lay out a prompt; ConfigError for a pinned document that does not exist."""
     return Reading(
         components.build(nodes["prompt"], "prompt"),
         components.build(nodes["memory"], "memory"),
@@ -51,11 +110,11 @@ def reading_of(
 
 
 def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Document, ...]:
-    """The documents that go into a prompt whole; ConfigError for one that is not there."""
+    """The documents that go into a prompt whole; ConfigError for one that does not exist."""
     by_name = {document.doc_id: document for document in documents} if names else {}
     for name in names:
         if name not in by_name:
-            # All the names there are could be thousands.
+            # There may be thousands of documents: name a few.
             known = get_close_matches(name, by_name, n=5, cutoff=0.3) or list(by_name)[:5]
             raise ConfigError("pinned", f"there is no document {name!r}", f"a doc_id, for example {', '.join(known)}")
     return tuple(by_name[name] for name in names)
@@ -64,7 +123,7 @@ def pinned(names: Sequence[str], documents: Sequence[Document]) -> tuple[Documen
 def open_pipeline(
     nodes: Mapping[str, Any], values: Mapping[str, Any], corpus: Corpus, indexes: Mapping[str, Entry], components: Components
 ) -> Pipeline:
-    """The objects of a config around opened indexes; DataError for an index of another corpus."""
+    """Build a pipeline of nodes around stored indexes; DataError for an index of another corpus."""
     built = {name: components.build(node, f"index.{name}") for name, node in nodes["indexes"].items()}
     return Pipeline(
         corpus,

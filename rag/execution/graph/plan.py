@@ -1,6 +1,5 @@
-"""Many trials as one graph: what runs, what is reused, what it will take. Nothing is spent and no model is loaded."""
+"""Many trials as one graph: stages that run or are reused, and estimates. Nothing is spent and no model is loaded."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,11 +12,12 @@ from rag.config.identity import Digests, digest, without_runtime
 from rag.config.validation import control_of
 from rag.core.assessments import Spent
 from rag.core.errors import ProblemsError, UserError
+from rag.core.numbers import finite
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import cost_estimate
 from rag.execution.graph.cost_estimate import Forecast, Outlook
-from rag.execution.graph.stage_graph import Graph, SharedComponents, Stage, golden_of
+from rag.execution.graph.stage_graph import Graph, Stage, golden_of
 from rag.execution.graph.trial_graph import Ends, add_trial
 from rag.execution.store import budget
 from rag.execution.store.budget import Ledger, Terms
@@ -25,7 +25,7 @@ from rag.execution.store.cached_replies import stored
 from rag.execution.store.store import Entry, Store
 
 ELSEWHERE = ("store", "execute", "latency", "data", "replay", "budget")
-"""Keys of the wiring that say where and how a trial runs, not what it is."""
+"""Keys of the wiring that do not change what a trial is."""
 
 BY_CHARACTER = ("chunk", "embed", "index", "gold")
 """Stages whose time grows with the corpus; the others grow with the questions."""
@@ -59,7 +59,7 @@ class Plan:
         return self.graph.stages
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag plan --json` prints."""
+        """The output of `rag plan --json`."""
         distinct = len(self.stages)
         return {
             "experiment": self.experiment.name,
@@ -73,17 +73,14 @@ class Plan:
             },
             "seconds": self.estimate.seconds,
             "unmeasured": self.estimate.unmeasured,
-            **_told(self.estimate.spending.likely),
-            "most": _told(self.estimate.spending.most),
+            **_spending_json(self.estimate.spending.likely),
+            "most": _spending_json(self.estimate.spending.most),
         }
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the stages that must run will take, as far as it was measured before.
-
-    `unmeasured` counts stages of a kind that never ran on this store: `seconds` leaves them out.
-    """
+    """Estimates for the stages that must run; `seconds` leaves out the `unmeasured` stages, of kinds that never ran."""
 
     seconds: float = 0.0
     unmeasured: int = 0
@@ -91,8 +88,8 @@ class Estimate:
     by_stage: Mapping[str, float] = field(default_factory=dict)
 
 
-def _told(spent: Spent) -> dict[str, Any]:
-    return {"tokens": spent.tokens, "cost": None if math.isnan(spent.cost) else spent.cost}
+def _spending_json(spent: Spent) -> dict[str, Any]:
+    return {"tokens": spent.tokens, "cost": finite(spent.cost)}
 
 
 def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
@@ -103,21 +100,21 @@ def ends_of(trial: PlannedTrial) -> tuple[str, ...]:
 def components_for(store: Store, ledger: Ledger | None = None) -> Components:
     """A builder that trusts installed plugins.
 
-    Embedders inside other components have their vectors stored, costly generators everywhere their replies, under the terms
-    of `ledger`.
+    It stores the vectors of embedders inside other components, and all replies of costly generators, within the budget of
+    `ledger`.
     """
-    return SharedComponents(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
+    return Components(plugins(), partial(stored, store, ledger or Ledger(store, Terms())))
 
 
 def make(experiment: Experiment, store: Store) -> Plan:
-    """Compose, build and key every trial; ProblemsError with every mistake of every trial."""
+    """Compose, build and key every trial; ProblemsError with the errors of all trials."""
     return assemble(experiment, experiment.trials(), store)
 
 
 def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledger: Ledger | None = None) -> Plan:
-    """Build and key trials that are composed already; ProblemsError with every mistake of every trial.
+    """Build and key trials that are composed already; ProblemsError with the errors of all trials.
 
-    What is spent on models is counted in `ledger`, or in a new one under the terms that the trials name.
+    Spending is counted in `ledger`, or in a new ledger with the budget that the trials name.
     """
     ledger = ledger or Ledger(store, budget.common(trial.config for trial in trials))
     graph = Graph(components_for(store, ledger))
@@ -127,23 +124,22 @@ def assemble(experiment: Experiment, trials: Sequence[Trial], store: Store, ledg
     digests = Digests(without_runtime)
     for trial in trials:
         try:
-            found = _golden(trial.config, graph.components, goldens)
-            last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), found)
+            golden = _golden(trial.config, graph.components, goldens)
+            last = add_trial(graph, cost_estimate.within(graph.components, trial.config, ledger.terms), golden)
         except UserError as error:
             problems.setdefault(str(error), error)
             continue
-        planned.append(PlannedTrial(trial_id(trial.config, found, digests), trial, last, found))
+        planned.append(PlannedTrial(trial_id(trial.config, golden, digests), trial, last, golden))
     if problems:
         raise ProblemsError(problems.values())
     ends = dict.fromkeys(end for trial in planned for end in ends_of(trial))
     for end in ends:
-        # What a leaderboard is read from must be sound: a damaged one is removed by this, and so runs again.
+        # A leaderboard is read from these results: reading removes a damaged one, so that its stage runs again.
         store.read_meta(graph.stages[end].entry)
     to_run = missing(graph, ends, store)
     by_data = {digest: golden for golden in goldens.values() for digest in (golden.corpus_digest, golden.queries_digest)}
     by_data |= {golden.golden_digest: golden for golden in goldens.values()}
-    expected = estimate(graph, to_run, by_data, store)
-    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), expected, ledger)
+    return Plan(experiment, tuple(planned), graph, by_data, tuple(to_run), estimate(graph, to_run, by_data, store), ledger)
 
 
 def _golden(config: Mapping[str, Any], components: Components, known: dict[str, Golden]) -> Golden:
@@ -156,13 +152,13 @@ def _golden(config: Mapping[str, Any], components: Components, known: dict[str, 
 
 
 def trial_id(config: Mapping[str, Any], golden: Golden, digests: Digests) -> str:
-    """Ten hex digits for what a trial is: its config without runtime, as `digests` reads it, and its golden set."""
-    kept = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
+    """Ten hex digits of a digest over the golden set of a trial and its config without runtime, as `digests` reads it."""
+    own = {key: value for key, value in config.items() if key not in (*ELSEWHERE, "loader", "dataset")}
     if control_of(config) == "none":
-        kept.pop("control", None)  # Trials kept their ids when controls came.
-    # Keys are sorted where they are hashed, and indexes and selectors have an order.
+        own.pop("control", None)  # Trials from before the key existed have the same ids.
+    # Digests sort keys, and the order of indexes and selectors matters.
     orders = list(config["index"]), list(config["selector"])
-    return digests(kept, *orders, golden.corpus_digest, golden.golden_digest)[:10]
+    return digests(own, *orders, golden.corpus_digest, golden.golden_digest)[:10]
 
 
 def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:
@@ -182,7 +178,7 @@ def missing(graph: Graph, ends: Iterable[str], store: Store) -> list[str]:
 
 
 def work(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> int:
-    """How much a stage has to do, in characters of the corpus or in questions."""
+    """The amount of work of a stage, in characters of the corpus or in questions."""
     golden = golden_of(graph, stage, goldens)
     if stage.name in BY_CHARACTER:
         return golden.characters
@@ -190,12 +186,12 @@ def work(graph: Graph, stage: Stage, goldens: Mapping[str, Golden]) -> int:
 
 
 def rate_key(stage: Stage) -> str:
-    """Where the store keeps how fast stages of this kind ran: by name and classes, whatever their parameters."""
+    """The key of the rate of stages with this name and these classes, for all parameters."""
     return f"rates/{digest(stage.label)}"
 
 
 def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden], store: Store) -> Estimate:
-    """Seconds from recorded rates; tokens and money from what the generators say of themselves and what is stored of them."""
+    """Seconds from recorded rates; tokens and cost from the generators' own estimates and their stored replies."""
     rates: dict[str, float | None] = {}
     by_stage: dict[str, float] = {}
     outlook, forecast, waiting = Outlook(), Forecast(graph, store), set(to_run)
@@ -215,7 +211,7 @@ def estimate(graph: Graph, to_run: Sequence[str], goldens: Mapping[str, Golden],
 
 
 def record_rates(plan: Plan, costs: Mapping[str, float], store: Store) -> None:
-    """Remember how fast the stages of a sweep ran, one rate per kind, for the estimates of later plans."""
+    """Store how fast stages ran, one rate per kind, for the estimates of later plans."""
     sums: dict[str, tuple[float, int]] = {}
     for key, seconds in costs.items():
         stage = plan.stages[key]

@@ -1,4 +1,7 @@
-"""What each stage does with its inputs: stored arrays in, a step of the pipeline or of the evaluation, arrays out."""
+"""One function per stage: stored arrays in, a step of the pipeline or of the evaluation, arrays out.
+
+The function `run_embed_queries` runs the stage `embed queries`.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,14 +14,14 @@ import numpy as np
 from rag.core.assessments import Spent
 from rag.core.errors import RefusalError
 from rag.core.rankings import NOTHING
-from rag.core.records import Answer, Sought, Vectors
+from rag.core.records import Answer, Sought
 from rag.core.text.final_answer import awaited
 from rag.evaluation import scoring
 from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counted
 from rag.execution.graph import ablation_inputs
-from rag.execution.graph.open_pipeline import open_pipeline, several
+from rag.execution.graph.open_pipeline import open_pipeline
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
-from rag.execution.store.serialisation import json_values, meta_of, reply_of
+from rag.execution.store.serialisation import json_values, replies_of
 from rag.execution.store.store import Entry
 from rag.pipeline import live_history, postprocess, steps, unread_text
 from rag.pipeline.prompt_assembly import Prepared, screen
@@ -26,8 +29,7 @@ from rag.pipeline.prompt_assembly import Prepared, screen
 
 def run_chunk(job: Job) -> Entry:
     """Documents → chunks."""
-    corpus = steps.chunk(job.components.build(job.nodes["chunker"], "chunker"), job.golden.documents)
-    return Entry({"doc": corpus.doc, "start": corpus.start, "end": corpus.end})
+    return entry_of_corpus(steps.chunk(job.build("chunker"), job.golden.documents))
 
 
 def run_uncut(job: Job) -> Entry:
@@ -42,63 +44,54 @@ def run_embed(job: Job) -> Entry:
 
 
 def run_rewrite(job: Job) -> Entry:
-    """Questions with their earlier turns → what is searched for."""
-    rewriter = job.components.build(job.nodes["queries"], "queries")
-    return Entry(meta={"sought": json_values(steps.rewrite(rewriter, job.queries))})
+    """Questions with their earlier turns → search texts."""
+    return Entry(meta={"sought": json_values(steps.rewrite(job.build("queries"), job.queries))})
 
 
 def run_converse(job: Job) -> Entry:
     """Questions in conversations → their histories with the answers that the pipeline itself gives."""
-    opened = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components)
-    opened = replace(opened, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
-    histories = live_history.lived(job.golden.examples, partial(live_history.answers, opened))
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components)
+    pipeline = replace(pipeline, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
+    histories = live_history.lived(job.golden.examples, partial(live_history.answers, pipeline))
     return Entry(meta={"histories": [json_values(history) for history in histories]})
 
 
 def run_embed_queries(job: Job) -> Entry:
-    """What is searched for → unit vectors."""
+    """Search texts → unit vectors."""
     return Entry({"vectors": steps.embed_queries(job.embedder(), job.texts)})
 
 
 def run_index(job: Job) -> Entry:
-    """Chunks or their vectors → an index's arrays."""
-    index = job.components.build(job.nodes["index"], "index")
-    vectors: Vectors | None = None
-    texts: Sequence[str] = ()
-    if index.uses_vectors:
-        vectors = job.inputs["vectors"].arrays["vectors"]
-    else:
-        texts = job.corpus.texts
-    return Entry(dict(index.build(texts, vectors)))
+    """Chunks or their vectors → the arrays of an index."""
+    index = job.build("index")
+    return Entry(dict(index.build(() if index.uses_vectors else job.corpus.texts, job.vectors)))
 
 
 def run_search(job: Job) -> Entry:
     """An index and questions → rankings."""
-    searcher = job.components.build(job.nodes["index"], "index").open(job.inputs["index"].arrays)
-    vectors = job.inputs["vectors"].arrays["vectors"] if "vectors" in job.inputs else None
-    found = searcher.search(job.texts, vectors, job.values["depth"])
-    return entry_of_rankings(steps.gathered(found, job.sought, job.values["depth"]))
+    searcher = job.build("index").open(job.inputs["index"].arrays)
+    rankings = searcher.search(job.texts, job.vectors, job.values["depth"])
+    return entry_of_rankings(steps.gathered(rankings, job.sought, job.values["depth"]))
 
 
 def run_fuse(job: Job) -> Entry:
     """Rankings of several indexes → one."""
-    fusion = job.components.build(job.nodes["fusion"], "fusion")
-    found = {name: rankings_of(job.inputs[name]) for name in job.values["names"]}
-    return entry_of_rankings(steps.fuse(fusion, found, job.values["depth"]))
+    rankings = {name: rankings_of(job.inputs[name]) for name in job.values["names"]}
+    return entry_of_rankings(steps.fuse(job.build("fusion"), rankings, job.values["depth"]))
 
 
 def run_rerank(job: Job) -> Entry:
     """Rankings → rankings, their heads in a new order, and the share of the heads that the reranker does not read."""
     ranking, corpus, depth = job.ranking, job.corpus, job.values["rerank_depth"]
-    found = steps.rerank(job.reranker(), [sought.question for sought in job.sought], ranking, corpus, depth)
-    seen = [corpus.text(place) for place in np.unique(ranking.first(depth).positions).tolist() if place != NOTHING]
-    reranker = job.components.build(job.nodes["reranker"], "reranker")
-    return Entry(entry_of_rankings(found).arrays, {"unread": unread_text.unread(reranker, seen)})
+    reranked = steps.rerank(job.reranker(), [sought.question for sought in job.sought], ranking, corpus, depth)
+    heads = [corpus.text(place) for place in np.unique(ranking.first(depth).positions).tolist() if place != NOTHING]
+    unread = unread_text.unread(job.build("reranker"), heads)
+    return Entry(entry_of_rankings(reranked).arrays, {"unread": unread})
 
 
 def run_select(job: Job) -> Entry:
     """Rankings → fewer or wider rankings."""
-    return entry_of_rankings(steps.select(several(job.nodes["selectors"], job.components), job.ranking, job.corpus))
+    return entry_of_rankings(steps.select(job.several("selectors"), job.ranking, job.corpus))
 
 
 def run_shuffle(job: Job) -> Entry:
@@ -107,84 +100,84 @@ def run_shuffle(job: Job) -> Entry:
 
 
 def run_no_contexts(job: Job) -> Entry:
-    """Questions → nothing to read."""
+    """Questions → empty contexts."""
     return entry_of_contexts(*ablation_inputs.no_contexts(job.golden.documents, len(job.golden.examples)))
 
 
 def run_gold_contexts(job: Job) -> Entry:
-    """Chunks and gold → the gold, as chunks and rankings."""
+    """Chunks and gold → the gold passages, as chunks and rankings."""
     return entry_of_contexts(*ablation_inputs.gold_contexts(job.corpus, job.golden.examples, job.values["depth"]))
 
 
 def run_screen(job: Job) -> Entry:
-    """The first k hits → those passages that a model may read, and what screens found in them."""
-    screens = several(job.nodes["screens"], job.components)
+    """The first k hits → the passages that a model may read, and the findings of screens."""
+    screens = job.several("screens")
     return Entry(meta={"screened": json_values(screen(screens, job.queries, job.ranking.first(job.values["k"]), job.corpus))})
 
 
 def run_generate(job: Job) -> Entry:
-    """What may be read → replies, and the passages that they were made from; none where a screen abstains.
+    """Passages → replies, and the passages behind each; no reply where a screen abstains.
 
-    A question whose request is refused for good has no reply and a reason in `failures`; where all are, the stage fails.
+    A question whose request is refused for good has no reply and a reason in `failures`; the stage fails if all are refused.
     """
     prepared = job.prepared()
-    given = job.generator().generate([one.request for one in prepared if one.request])
+    given = job.generator().generate([each.request for each in prepared if each.request])
     if given and all(reply.failure for reply in given):
         raise RefusalError.of(given[0].failure)
     replies = iter(given)
-    told = [next(replies) if one.request else None for one in prepared]
-    kept = [meta_of(reply) if reply and not reply.failure else None for reply in told]
-    failures = {str(number): meta_of(reply) for number, reply in enumerate(told) if reply and reply.failure}
-    recalled = json_values({"tokens": one.recalled.tokens, "cost": one.recalled.cost} for one in prepared)
+    by_question = [next(replies) if each.request else None for each in prepared]
+    kept = json_values(None if reply and reply.failure else reply for reply in by_question)
+    failures = {str(number): asdict(reply) for number, reply in enumerate(by_question) if reply and reply.failure}
+    recalled = [{"tokens": each.recalled.tokens, "cost": each.recalled.cost} for each in prepared]
     return Entry(meta={"replies": kept, "failures": failures, "recalled": recalled, **_read(prepared)})
 
 
 def _read(prepared: Sequence[Prepared]) -> dict[str, Any]:
-    """The passages of every question that went into its prompt, where they end as shown, and those that had no room."""
-    ends = [[chunk.span.end for chunk in one.chunks] for one in prepared]
+    """By question: the passages in its prompt, where they end there, and the passages without room."""
+    ends = [[chunk.span.end for chunk in each.chunks] for each in prepared]
     return {
-        "read": json_values(one.read for one in prepared),
+        "read": json_values(each.read for each in prepared),
         "ends": ends,
-        "left_out": json_values(one.left_out for one in prepared),
+        "left_out": json_values(each.left_out for each in prepared),
     }
 
 
 def run_check(job: Job) -> Entry:
-    """Replies → answers as people read them, with what checks and guards found."""
-    prepared, replies = job.prepared(), job.inputs["generate"].meta["replies"]
-    prompt, generator = (job.components.build(job.nodes[role], role) for role in ("prompt", "generator"))
+    """Replies → the final answers, with the findings of checks and guards."""
+    prepared, replies = job.prepared(), replies_of(job.inputs["generate"].meta)
+    prompt, generator = (job.build(role) for role in ("prompt", "generator"))
     rows = list(zip(prepared, replies, strict=True))
-    asked = [(one.request, reply_of(reply)) for one, reply in rows if one.request and reply]
-    requests, given = [request for request, _ in asked], [reply for _, reply in asked]
-    inspections, final = several(job.nodes["inspections"], job.components), awaited(prompt, generator)
+    requests = [each.request for each, reply in rows if each.request and reply]
+    given = [reply for each, reply in rows if each.request and reply]
+    inspections, final = job.several("inspections"), awaited(prompt, generator)
     checked = iter(postprocess.check(inspections, requests, given, job.generator(), prompt.refusal, final))
-    unasked, refused = postprocess.unasked(prompt.refusal, ()), [one.request and not reply for one, reply in rows]
-    done = [None if lost else next(checked) if one.request else unasked for one, lost in zip(prepared, refused, strict=True)]
+    unasked, refused = postprocess.unasked(prompt.refusal, ()), [each.request and not reply for each, reply in rows]
+    done = [None if lost else next(checked) if each.request else unasked for each, lost in zip(prepared, refused, strict=True)]
     pairs = zip(prepared, done, strict=True)
-    told = [one and replace(one, findings=(*before.screened.findings, *one.findings)) for before, one in pairs]
-    return Entry(meta={"answers": json_values(told), **_read(prepared)})
+    answers = [each and replace(each, findings=(*before.screened.findings, *each.findings)) for before, each in pairs]
+    return Entry(meta={"answers": json_values(answers), **_read(prepared)})
 
 
 def run_assess(job: Job) -> Entry:
-    """Answers → what a judge says of them."""
+    """Answers → their assessments by a judge."""
     answers, needs = job.answers() or [], job.values["needs"]
-    found = assess(job.judge(), answers, needs)
-    return Entry(meta={"assessments": json_values(found), **asdict(counted(found, answers, needs))})
+    assessments = assess(job.judge(), answers, needs)
+    return Entry(meta={"assessments": json_values(assessments), **asdict(counted(assessments, answers, needs))})
 
 
 def run_gold(job: Job) -> Entry:
-    """Chunks and gold → which chunk holds which gold."""
+    """Chunks and gold → which chunk covers which gold."""
     return Entry(scoring.gold_table(job.corpus, job.golden.examples, job.values["coverage"]).to_arrays())
 
 
 def run_judge(job: Job) -> Entry:
-    """Rankings and gold → what the metrics read."""
+    """Rankings and gold → the table that ranking metrics read."""
     table = scoring.Gold.from_arrays(job.inputs["gold"].arrays)
     return Entry(scoring.judge(job.ranking, table).to_arrays())
 
 
 def run_score(job: Job) -> Entry:
-    """What the metrics read → scores per question, and their means with intervals."""
+    """Judged rankings and answers → scores per question, and their means with intervals."""
     metrics = {name: job.components.build(node, f"metric.{name}") for name, node in job.nodes["metrics"].items()}
     judged = scoring.Judged.from_arrays(job.inputs["judge"].arrays)
     columns, k, examples, answers = job.values["columns"], job.values.get("k", 1), job.golden.examples, job.answers()
@@ -198,17 +191,17 @@ def run_score(job: Job) -> Entry:
 def run_latency(job: Job) -> Entry:
     """Seconds of single questions through the whole pipeline, warm: each is asked once before it is timed.
 
-    Nothing is read from a store on the way: what is timed is what is served, and a model is paid for it. Questions that are
-    refused for good are not timed.
+    The pipeline works without the store, as a server does, so models are paid for it. Questions whose requests are refused for
+    good are not timed.
     """
-    answering = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner)
+    pipeline = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner)
     sample = job.golden.examples[:: max(1, len(job.golden.examples) // job.values["latency"])][: job.values["latency"]]
     seconds, spent, refused = [], Spent(), ""
     for example in sample:
         try:
-            warm = answering.answer(example.query)
+            warm = pipeline.answer(example.query)
             began = time.perf_counter()
-            timed = answering.answer(example.query)
+            timed = pipeline.answer(example.query)
         except RefusalError as error:
             refused = str(error)
             continue
@@ -216,36 +209,16 @@ def run_latency(job: Job) -> Entry:
         spent += sum(map(_took, (warm, timed)), Spent())
     if refused and not seconds:
         raise RefusalError.of(refused)
-    return Entry({"seconds": np.array(seconds)}, {"spent": json_values([spent])[0]})
+    return Entry({"seconds": np.array(seconds)}, {"spent": asdict(spent)})
 
 
 def _took(answer: Answer) -> Spent:
-    """What an answer took of models; `sought` says what rewriting did."""
+    """Tokens and cost of an answer, rewriting included."""
     reply, sought = answer.reply, answer.sought or Sought("", ())
     return Spent(reply.prompt_tokens + reply.completion_tokens + sought.tokens, reply.cost + sought.cost)
 
 
 RUNNERS: Mapping[str, Callable[[Job], Entry]] = {
-    "chunk": run_chunk,
-    "uncut": run_uncut,
-    "embed": run_embed,
-    "converse": run_converse,
-    "rewrite": run_rewrite,
-    "embed queries": run_embed_queries,
-    "index": run_index,
-    "search": run_search,
-    "fuse": run_fuse,
-    "rerank": run_rerank,
-    "select": run_select,
-    "shuffle": run_shuffle,
-    "no contexts": run_no_contexts,
-    "gold contexts": run_gold_contexts,
-    "screen": run_screen,
-    "generate": run_generate,
-    "check": run_check,
-    "assess": run_assess,
-    "gold": run_gold,
-    "judge": run_judge,
-    "score": run_score,
-    "latency": run_latency,
+    name.removeprefix("run_").replace("_", " "): run for name, run in list(globals().items()) if name.startswith("run_")
 }
+"""The function of every stage, by the name of the stage."""

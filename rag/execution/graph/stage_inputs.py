@@ -1,6 +1,6 @@
-"""A stage about to run, and what stored results are read as."""
+"""The inputs of a stage, and stored results as records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,10 +8,10 @@ from rag.config.build import Components
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Answer, Query, Reply, Sought, Turn
+from rag.core.records import Answer, Query, Reply, Sought, Turn, Vectors
 from rag.core.roles import Embedder, Generator, Judge, Reranker
 from rag.evaluation.data.golden import Golden
-from rag.execution.graph.open_pipeline import reading_of
+from rag.execution.graph.open_pipeline import reading_of, several
 from rag.execution.store.cached_judgements import StoredJudge
 from rag.execution.store.cached_vectors import StoredEmbedder, StoredReranker
 from rag.execution.store.serialisation import AnswerParts, answer_parts, assessment_of, screened_of, sought_of
@@ -22,7 +22,7 @@ from rag.pipeline.prompt_assembly import Prepared
 
 @dataclass(frozen=True)
 class Job:
-    """A stage about to run: its parts of the config, its inputs, and what every stage may use."""
+    """A stage that is about to run: its nodes and values, its inputs, and the golden set, builder and store of the plan."""
 
     nodes: Mapping[str, Any]
     values: Mapping[str, Any]
@@ -30,6 +30,18 @@ class Job:
     golden: Golden
     components: Components
     store: Store
+
+    def build(self, role: str) -> Any:
+        """The component of one node."""
+        return self.components.build(self.nodes[role], role)
+
+    def several(self, kind: str) -> dict[str, Any]:
+        """The components of a node that holds several by name."""
+        return several(self.nodes[kind], self.components)
+
+    def stored(self, role: str, wrapper: Callable[[Any, Store, str], Any]) -> Any:
+        """The component of one node in a wrapper that stores its results."""
+        return wrapper(self.build(role), self.store, self.components.identity(self.nodes[role], role))
 
     @property
     def corpus(self) -> Corpus:
@@ -42,48 +54,50 @@ class Job:
         return rankings_of(self.inputs["ranking"])
 
     @property
+    def vectors(self) -> Vectors | None:
+        """The vectors that this stage reads, if it reads any."""
+        return self.inputs["vectors"].arrays["vectors"] if "vectors" in self.inputs else None
+
+    @property
     def queries(self) -> list[Query]:
-        """The questions as they were asked, in the conversations that they stood in or, where these were lived, in those."""
+        """The questions, with the histories of the golden set or of the stage `converse`."""
         asked = [example.query for example in self.golden.examples]
         entry = self.inputs.get("questions")
         return lived_of(entry, asked) if entry else asked
 
     @property
     def sought(self) -> list[Sought]:
-        """What is searched for: what a rewriter made of the questions, or the questions as they were asked."""
+        """The search texts of every question: those of a rewriter, or the question itself."""
         entry = self.inputs.get("queries")
         return sought_of(entry.meta) if entry else [Sought(query.text, (query.text,)) for query in self.queries]
 
     @property
     def texts(self) -> list[str]:
-        """All texts that are searched for, those of one question in a row."""
+        """The search texts of all questions, in their order."""
         return [text for sought in self.sought for text in sought.texts]
 
     def embedder(self) -> Embedder:
-        """The embedder, its vectors kept by text."""
-        node = self.nodes["embedder"]
-        return StoredEmbedder(self.components.build(node, "embedder"), self.store, self.components.identity(node, "embedder"))
+        """The embedder; its vectors are stored by text."""
+        embedder: Embedder = self.stored("embedder", StoredEmbedder)
+        return embedder
 
     def reranker(self) -> Reranker:
-        """The reranker; one that scores pairs has its scores kept by pair."""
-        node = self.nodes["reranker"]
-        reranker: Reranker = self.components.build(node, "reranker")
-        return (
-            StoredReranker(reranker, self.store, self.components.identity(node, "reranker")) if reranker.pairwise else reranker
-        )
+        """The reranker; the scores of one that scores pairs are stored by pair."""
+        reranker: Reranker = self.build("reranker")
+        return self.stored("reranker", StoredReranker) if reranker.pairwise else reranker
 
     def generator(self) -> Generator:
-        """The generator; a costly one has its replies kept by request."""
+        """The generator; the replies of a costly one are stored by request."""
         generator: Generator = self.components.handed(self.nodes["generator"], "generator")
         return generator
 
     def judge(self) -> Judge:
-        """The judge, its judgements kept by what was judged."""
-        node = self.nodes["judge"]
-        return StoredJudge(self.components.build(node, "judge"), self.store, self.components.identity(node, "judge"))
+        """The judge; its judgements are stored by text."""
+        judge: Judge = self.stored("judge", StoredJudge)
+        return judge
 
     def prepared(self) -> list[Prepared]:
-        """What the generator is given for every question."""
+        """The request of every question, and the passages in it."""
         reading = reading_of(self.nodes, self.values, self.golden.documents, self.components)
         entry = self.inputs.get("screen")
         screened = screened_of(entry.meta) if entry else reading.screen(self.queries, self.ranking, self.corpus)
@@ -94,12 +108,12 @@ class Job:
         return answers_of(self.inputs["check"], self.corpus, self.queries) if "check" in self.inputs else None
 
     def assessments(self) -> list[Assessment] | None:
-        """What a judge said of the answers, if one was asked."""
+        """The assessments of the answers, if a judge was asked."""
         return assessment_of(self.inputs["assess"].meta) if "assess" in self.inputs else None
 
 
 def lived_of(entry: Entry, queries: Sequence[Query]) -> list[Query]:
-    """Questions with the histories that a conversation left."""
+    """Questions with the histories of live conversations."""
     lived = [tuple(Turn(**turn) for turn in history) for history in entry.meta["histories"]]
     return [replace(query, history=history) for query, history in zip(queries, lived, strict=True)]
 
@@ -115,7 +129,7 @@ def rankings_of(entry: Entry) -> Rankings:
 
 
 def replies_of(entry: Entry) -> list[Reply]:
-    """The replies of stored answers, as people read them; an empty one for a question that failed."""
+    """The replies of stored answers; an empty one for a question that failed."""
     return [part.reply if part else Reply("") for part in answer_parts(entry.meta)]
 
 
@@ -131,16 +145,16 @@ def _answer(query: Query, part: AnswerParts, corpus: Corpus) -> Answer:
 
 
 def entry_of_rankings(rankings: Rankings) -> Entry:
-    """Rankings as a stage keeps them."""
+    """Rankings as the result of a stage."""
     ranks = {} if rankings.ranks is None else {"ranks": rankings.ranks}
     return Entry({"positions": rankings.positions, "scores": rankings.scores, **ranks})
 
 
 def entry_of_corpus(corpus: Corpus) -> Entry:
-    """Chunks as a stage keeps them."""
+    """Chunks as the result of a stage."""
     return Entry({"doc": corpus.doc, "start": corpus.start, "end": corpus.end})
 
 
 def entry_of_contexts(corpus: Corpus, rankings: Rankings) -> Entry:
-    """Chunks and rankings of them in one entry, which may be read as either."""
+    """Chunks and rankings of them in one entry, which can be read as either."""
     return Entry({**entry_of_corpus(corpus).arrays, **entry_of_rankings(rankings).arrays})

@@ -1,7 +1,7 @@
 """A trial as a graph of keyed stages.
 
-A component that changes nothing has no stage: its key is its input's. The cut `k` and the metric cut-offs read prefixes, so
-they stand in no key above the cut.
+A component that changes nothing has no stage: its key is the key of its input. The cut `k` and the cut-offs of metrics read
+prefixes of rankings, so no key above the cut holds them.
 """
 
 import platform
@@ -9,26 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rag.config.build import Components
 from rag.config.validation import WITHOUT_RETRIEVAL, check, check_control, check_fusion, check_history, control_of, history_of
 from rag.core.assessments import PARTS
-from rag.core.roles import AssessedMetric, changes_nothing
+from rag.core.roles import AssessedMetric
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.scoring import check_column, parse_column
-from rag.execution.graph.open_pipeline import SINGLE, layers, pinned, selectors_of
+from rag.evaluation.scoring import check_column
+from rag.execution.graph.open_pipeline import TrialParts, pinned
 from rag.execution.graph.stage_graph import Graph
 
 DOCUMENTS, QUESTIONS, GOLD = "documents", "questions", "gold answers"
 
 
 def machine() -> str:
-    """What a timing was taken on."""
+    """The name of this machine: measured times of two machines are not compared."""
     return f"{platform.node()} {platform.machine()} {platform.processor()}"
 
 
 @dataclass(frozen=True)
 class Ends:
-    """The last stages of a trial: what its row in a leaderboard is read from."""
+    """Keys of the last stages of a trial, from which its row in a leaderboard is read; None for a stage that it has not."""
 
     score: str
     judge: str
@@ -42,185 +41,150 @@ class Ends:
 
 
 def add_trial(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Ends:
-    """Add all stages of one resolved config; ConfigError for whatever in it cannot be built."""
-    check(config)
-    roles = ("fusion", "reranker", "queries", "generator")
-    silent = {role: changes_nothing(graph.components.role(role, config[role])) for role in roles}
-    check_fusion(graph.components, config)
-    check_control(config, silent["generator"], len(golden.examples))
-    pinned(config.get("pinned") or (), golden.documents)
-    control = control_of(config)
-    indexes: dict[str, str] = {}
-    questions = _questions(graph, config, golden, silent["generator"])
-    if control in WITHOUT_RETRIEVAL:
-        corpus = ranking = _instead(graph, config, golden)
-    else:
-        corpus, indexes = add_corpus(graph, config, golden)
-        ranking = _ranking(graph, config, golden, questions, corpus, indexes, silent)
-    if control == "shuffled_contexts":
-        ranking = graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: golden.golden_digest})
-    generate, checked, assess = (None, None, None)
-    if not silent["generator"]:
-        generate, checked, assess = _answer(graph, config, golden, questions, corpus, ranking)
-    judge = _judge(graph, config, golden, corpus, ranking)
-    score = _score(graph, config, golden, {"judge": judge, "check": checked, "assess": assess, "corpus": corpus})
-    timed = config["latency"] and control == "none"
-    latency = _latency(graph, config, golden, corpus, indexes) if timed else None
-    return Ends(score, judge, ranking, corpus, indexes, generate, checked, assess, latency)
+    """Add all stages of one resolved config; ConfigError for anything in it that cannot be built."""
+    return TrialGraph(graph, config, golden).add()
 
 
-def _questions(graph: Graph, config: Mapping[str, Any], golden: Golden, no_generator: bool) -> str:
-    """What is asked: questions with the histories that they came with or, in live conversations, after a stage that lives them.
+class TrialGraph:
+    """Adds the stages of one trial to a graph."""
 
-    What a control changes is how a question is answered, not the conversation that it stands in.
-    """
-    if history_of(config) == "gold":
-        return golden.queries_digest
-    check_history(config, no_generator, any(example.query.history for example in golden.examples))
-    corpus, indexes = add_corpus(graph, {**config, "control": "none"}, golden)
-    inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **indexes}
-    return graph.add("converse", _served(graph, config), _served_values(config), inputs)
+    def __init__(self, graph: Graph, config: Mapping[str, Any], golden: Golden) -> None:
+        self.graph, self.config, self.golden = graph, config, golden
+        self.parts, self.control = TrialParts(config, graph.components), control_of(config)
+
+    def add(self) -> Ends:
+        """Add all stages; ConfigError for anything in the config that cannot be built."""
+        parts, control = self.parts, self.control
+        check(self.config)
+        for role in ("fusion", "reranker", "queries", "generator"):
+            parts.role(role)
+        check_fusion(self.graph.components, self.config)
+        check_control(self.config, parts.is_none("generator"), len(self.golden.examples))
+        pinned(self.config.get("pinned") or (), self.golden.documents)
+        indexes: dict[str, str] = {}
+        questions = self._questions()
+        if control in WITHOUT_RETRIEVAL:
+            corpus = ranking = self._contexts_of_control()
+        else:
+            corpus, indexes = self.corpus()
+            ranking = self._ranking(questions, corpus, indexes)
+        if control == "shuffled_contexts":
+            ranking = self.graph.add("shuffle", {}, {}, {"ranking": ranking, GOLD: self.golden.golden_digest})
+        generate, checked, assess = (None, None, None)
+        if not parts.is_none("generator"):
+            generate, checked, assess = self._answers(questions, corpus, ranking)
+        judge = self._judge(corpus, ranking)
+        score = self._score({"judge": judge, "check": checked, "assess": assess, "corpus": corpus})
+        latency = self._latency(corpus, indexes) if self.config["latency"] and control == "none" else None
+        return Ends(score, judge, ranking, corpus, indexes, generate, checked, assess, latency)
+
+    def corpus(self, control: str | None = None) -> tuple[str, dict[str, str]]:
+        """Add the stages before any question; the keys of the chunks and, by name, of the indexes."""
+        corpus = self._chunks()
+        if (control or self.control) == "perfect_chunker":
+            corpus = self.graph.add("uncut", {}, {}, {"corpus": corpus, GOLD: self.golden.golden_digest})
+        return corpus, {name: self._index(name, corpus) for name in self.config["index"]}
+
+    def _questions(self) -> str:
+        """The questions with the histories of the golden set or, in live conversations, with the pipeline's own answers.
+
+        A control changes how a question is answered, not the conversation before it.
+        """
+        golden = self.golden
+        if history_of(self.config) == "gold":
+            return golden.queries_digest
+        has_history = any(example.query.history for example in golden.examples)
+        check_history(self.config, self.parts.is_none("generator"), has_history)
+        corpus, indexes = self.corpus("none")
+        inputs = {"corpus": corpus, QUESTIONS: golden.queries_digest, GOLD: golden.golden_digest, **indexes}
+        return self.graph.add("converse", self.parts.nodes, self.parts.values, inputs)
+
+    def _ranking(self, questions: str, corpus: str, indexes: Mapping[str, str]) -> str:
+        add, config = self.graph.add, self.config
+        queries = self.golden.queries_digest  # Searched for as typed, a question is the same in any conversation.
+        if not self.parts.is_none("queries"):
+            queries = add("rewrite", {"queries": config["queries"]}, {}, {QUESTIONS: questions})
+        searches = {name: self._search(name, key, queries) for name, key in indexes.items()}
+        values = {"depth": config["depth"], "names": list(searches)}
+        ranking = add("fuse", {"fusion": config["fusion"]}, values, searches)
+        if not self.parts.is_none("reranker"):
+            inputs = {"ranking": ranking, "corpus": corpus, "queries": queries}
+            ranking = add("rerank", {"reranker": config["reranker"]}, {"rerank_depth": config["rerank_depth"]}, inputs)
+        if selectors := self.parts.selectors:
+            ranking = add("select", {"selectors": selectors}, {}, {"ranking": ranking, "corpus": corpus})
+        return ranking
+
+    def _contexts_of_control(self) -> str:
+        """Add what a generator reads where nothing is searched: chunks and a ranking of them, in one stage."""
+        if self.control == "closed_book":
+            return self.graph.add("no contexts", {}, {}, {QUESTIONS: self.golden.queries_digest})
+        inputs = {"corpus": self._chunks(), GOLD: self.golden.golden_digest}
+        return self.graph.add("gold contexts", {}, {"depth": self.config["depth"]}, inputs)
+
+    def _chunks(self) -> str:
+        self.parts.role("chunker")
+        return self.graph.add("chunk", {"chunker": self.config["chunker"]}, {}, {DOCUMENTS: self.golden.corpus_digest})
+
+    def _index(self, name: str, corpus: str) -> str:
+        inputs = {"corpus": corpus}
+        if self.parts.indexes[name].uses_vectors:
+            self.parts.role("embedder")
+            inputs = {"vectors": self.graph.add("embed", {"embedder": self.config["embedder"]}, {}, inputs)}
+        return self.graph.add("index", {"index": self.config["index"][name]}, {}, inputs)
+
+    def _search(self, name: str, index: str, queries: str) -> str:
+        inputs = {"index": index, "queries": queries}
+        if self.parts.indexes[name].uses_vectors:
+            inputs["vectors"] = self.graph.add("embed queries", {"embedder": self.config["embedder"]}, {}, {"queries": queries})
+        return self.graph.add("search", {"index": self.config["index"][name]}, {"depth": self.config["depth"]}, inputs)
+
+    def _answers(self, questions: str, corpus: str, ranking: str) -> tuple[str, str, str | None]:
+        """Add the stages that generate, check and, where a metric needs it, judge answers."""
+        graph, parts, values = self.graph, self.parts, self.parts.reading_values
+        for role in ("memory", "prompt"):
+            parts.role(role)
+        inputs = {"ranking": ranking, "corpus": corpus, QUESTIONS: questions}
+        if screens := parts.layers["screens"]:
+            inputs["screen"] = graph.add("screen", {"screens": screens}, {"k": self.config["k"]}, inputs)
+        if getattr(parts.role("generator"), "reads_gold", False):
+            inputs[GOLD] = self.golden.golden_digest
+        nodes = {**{name: self.config[name] for name in ("memory", "prompt", "generator")}, **parts.layers}
+        inspections = nodes.pop("inspections")
+        if values["pinned"]:
+            values["documents"] = self.golden.corpus_digest  # Pinned documents are read whole, whatever the chunks are.
+        generate = graph.add("generate", nodes, values, inputs)
+        checked = graph.add("check", {**nodes, "inspections": inspections}, values, {**inputs, "generate": generate})
+        assess = None
+        if needs := needed(parts):
+            parts.role("judge")
+            inputs = {"check": checked, "corpus": corpus, QUESTIONS: questions}
+            assess = graph.add("assess", {"judge": self.config["judge"]}, {"needs": list(needs)}, inputs)
+        return generate, checked, assess
+
+    def _judge(self, corpus: str, ranking: str) -> str:
+        gold = {GOLD: self.golden.golden_digest}
+        table = self.graph.add("gold", {}, {"coverage": self.config["coverage"]}, {"corpus": corpus, **gold})
+        return self.graph.add("judge", {}, {}, {"ranking": ranking, "gold": table, "corpus": corpus, **gold})
+
+    def _score(self, sources: Mapping[str, str | None]) -> str:
+        config, columns = self.config, self.parts.columns
+        for column in columns:
+            check_column(column, self.parts.metrics[column.metric])
+        values = {"columns": list(config["metrics"])}
+        if any(column.endswith("@k") for column in config["metrics"]):
+            values["k"] = config["k"]
+        # Only answers need the chunks; a holdout is known by its gold.
+        inputs = {name: key for name, key in sources.items() if key and (name != "corpus" or sources["check"])}
+        nodes = {column.metric: config["metric"][column.metric] for column in columns}
+        return self.graph.add("score", {"metrics": nodes}, values, {**inputs, GOLD: self.golden.golden_digest})
+
+    def _latency(self, corpus: str, indexes: Mapping[str, str]) -> str:
+        values = self.parts.values | {"latency": self.config["latency"], "machine": machine()}
+        inputs = {"corpus": corpus, QUESTIONS: self.golden.queries_digest, **indexes}
+        return self.graph.add("latency", self.parts.nodes, values, inputs)
 
 
-def _ranking(
-    graph: Graph,
-    config: Mapping[str, Any],
-    golden: Golden,
-    questions: str,
-    corpus: str,
-    indexes: Mapping[str, str],
-    silent: Mapping[str, bool],
-) -> str:
-    """Add what finds and orders chunks; `silent` says which roles change nothing."""
-    queries = golden.queries_digest  # Searched for as typed, a question is the same whatever was said before it.
-    if not silent["queries"]:
-        queries = graph.add("rewrite", {"queries": config["queries"]}, {}, {QUESTIONS: questions})
-    searches = {name: _search(graph, config, name, key, queries) for name, key in indexes.items()}
-    values = {"depth": config["depth"], "names": list(searches)}
-    ranking = graph.add("fuse", {"fusion": config["fusion"]}, values, searches)
-    if not silent["reranker"]:
-        inputs = {"ranking": ranking, "corpus": corpus, "queries": queries}
-        ranking = graph.add("rerank", {"reranker": config["reranker"]}, {"rerank_depth": config["rerank_depth"]}, inputs)
-    if selectors := selectors_of(config, graph.components):
-        ranking = graph.add("select", {"selectors": selectors}, {}, {"ranking": ranking, "corpus": corpus})
-    return ranking
-
-
-def _instead(graph: Graph, config: Mapping[str, Any], golden: Golden) -> str:
-    """Add what a generator reads where nothing is searched: chunks and a ranking of them, in one stage."""
-    if control_of(config) == "closed_book":
-        return graph.add("no contexts", {}, {}, {QUESTIONS: golden.queries_digest})
-    inputs = {"corpus": _chunks(graph, config, golden), GOLD: golden.golden_digest}
-    return graph.add("gold contexts", {}, {"depth": config["depth"]}, inputs)
-
-
-def add_corpus(graph: Graph, config: Mapping[str, Any], golden: Golden) -> tuple[str, dict[str, str]]:
-    """Add what stands before any question: chunks, and indexes over them; their keys."""
-    corpus = _chunks(graph, config, golden)
-    if control_of(config) == "perfect_chunker":
-        corpus = graph.add("uncut", {}, {}, {"corpus": corpus, GOLD: golden.golden_digest})
-    return corpus, {name: _index(graph, config, name, corpus) for name in config["index"]}
-
-
-def _chunks(graph: Graph, config: Mapping[str, Any], golden: Golden) -> str:
-    graph.components.role("chunker", config["chunker"])
-    return graph.add("chunk", {"chunker": config["chunker"]}, {}, {DOCUMENTS: golden.corpus_digest})
-
-
-def _vectors(graph: Graph, config: Mapping[str, Any], corpus: str) -> str:
-    graph.components.role("embedder", config["embedder"])
-    return graph.add("embed", {"embedder": config["embedder"]}, {}, {"corpus": corpus})
-
-
-def _index(graph: Graph, config: Mapping[str, Any], name: str, corpus: str) -> str:
-    node = config["index"][name]
-    index = graph.components.role("index", node, f"index.{name}")
-    inputs = {"vectors": _vectors(graph, config, corpus)} if index.uses_vectors else {"corpus": corpus}
-    return graph.add("index", {"index": node}, {}, inputs)
-
-
-def _search(graph: Graph, config: Mapping[str, Any], name: str, index: str, queries: str) -> str:
-    node = config["index"][name]
-    inputs = {"index": index, "queries": queries}
-    if graph.components.role("index", node).uses_vectors:
-        inputs["vectors"] = graph.add("embed queries", {"embedder": config["embedder"]}, {}, {"queries": queries})
-    return graph.add("search", {"index": node}, {"depth": config["depth"]}, inputs)
-
-
-def _answer(
-    graph: Graph, config: Mapping[str, Any], golden: Golden, questions: str, corpus: str, ranking: str
-) -> tuple[str, str, str | None]:
-    """Add what generates, checks and, where a metric asks for it, judges answers."""
-    for role in ("memory", "prompt"):
-        graph.components.role(role, config[role])
-    parts = layers(config, graph.components)
-    inputs = {"ranking": ranking, "corpus": corpus, QUESTIONS: questions}
-    if parts["screens"]:
-        inputs["screen"] = graph.add("screen", {"screens": parts["screens"]}, {"k": config["k"]}, inputs)
-    if getattr(graph.components.role("generator", config["generator"]), "reads_gold", False):
-        inputs[GOLD] = golden.golden_digest
-    nodes = {**{name: config[name] for name in ("memory", "prompt", "generator")}, **parts}
-    inspections = nodes.pop("inspections")
-    values = reading_values(config)
-    if values["pinned"]:
-        values["documents"] = golden.corpus_digest  # read whole, even where no chunk of them is
-    generate = graph.add("generate", nodes, values, inputs)
-    check = graph.add("check", {**nodes, "inspections": inspections}, values, {**inputs, "generate": generate})
-    return generate, check, _assess(graph, config, questions, corpus, check)
-
-
-def _assess(graph: Graph, config: Mapping[str, Any], questions: str, corpus: str, check: str) -> str | None:
-    needs = needed(graph.components, config)
-    if not needs:
-        return None
-    graph.components.role("judge", config["judge"])
-    inputs = {"check": check, "corpus": corpus, QUESTIONS: questions}
-    return graph.add("assess", {"judge": config["judge"]}, {"needs": list(needs)}, inputs)
-
-
-def needed(components: Components, config: Mapping[str, Any]) -> tuple[str, ...]:
+def needed(parts: TrialParts) -> tuple[str, ...]:
     """The parts of an assessment that the columns of a config read, in a fixed order."""
-    names = {parse_column(column, config["k"], config["metric"]).metric for column in config["metrics"]}
-    metrics = [components.role("metric", config["metric"][name], f"metric.{name}") for name in names]
-    read = {part for metric in metrics if isinstance(metric, AssessedMetric) for part in metric.needs}
+    read = {part for metric in parts.metrics.values() if isinstance(metric, AssessedMetric) for part in metric.needs}
     return tuple(part for part in PARTS if part in read)
-
-
-def reading_values(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the wiring that a request depends on."""
-    return {"k": config["k"], "context_tokens": config.get("context_tokens"), "pinned": list(config.get("pinned") or ())}
-
-
-def _judge(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, ranking: str) -> str:
-    table = graph.add("gold", {}, {"coverage": config["coverage"]}, {"corpus": corpus, GOLD: golden.golden_digest})
-    return graph.add("judge", {}, {}, {"ranking": ranking, "gold": table, "corpus": corpus, GOLD: golden.golden_digest})
-
-
-def _score(graph: Graph, config: Mapping[str, Any], golden: Golden, sources: Mapping[str, str | None]) -> str:
-    columns = [parse_column(column, config["k"], config["metric"]) for column in config["metrics"]]
-    nodes = {column.metric: config["metric"][column.metric] for column in columns}
-    for column in columns:
-        check_column(column, graph.components.role("metric", nodes[column.metric], f"metric.{column.metric}"))
-    values = {"columns": list(config["metrics"])}
-    if any(column.endswith("@k") for column in config["metrics"]):
-        values["k"] = config["k"]
-    # The questions of a holdout are those of its golden set, and answers are laid over the chunks that they were made from.
-    read = {name: key for name, key in sources.items() if key and (name != "corpus" or sources["check"])}
-    inputs = {**read, GOLD: golden.golden_digest}
-    return graph.add("score", {"metrics": nodes}, values, inputs)
-
-
-def _latency(graph: Graph, config: Mapping[str, Any], golden: Golden, corpus: str, indexes: Mapping[str, str]) -> str:
-    values = _served_values(config) | {"latency": config["latency"], "machine": machine()}
-    return graph.add("latency", _served(graph, config), values, {"corpus": corpus, QUESTIONS: golden.queries_digest, **indexes})
-
-
-def _served(graph: Graph, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a config that answer one question."""
-    parts = layers(config, graph.components)
-    nodes = {role: config[role] for role in (*SINGLE, "memory", "prompt")}
-    return nodes | parts | {"indexes": config["index"], "selectors": selectors_of(config, graph.components)}
-
-
-def _served_values(config: Mapping[str, Any]) -> dict[str, Any]:
-    return reading_values(config) | {name: config[name] for name in ("depth", "rerank_depth")}

@@ -1,4 +1,4 @@
-"""How much of its chunks the embedder of each planned trial does not read: a warning before anything is spent."""
+"""The share of chunks that the embedder of each planned trial does not read: a warning before anything is spent."""
 
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.store.store import Store
@@ -8,7 +8,7 @@ from rag.pipeline import unread_text
 def unread_shares(made: Plan, store: Store) -> dict[str, float | None]:
     """By id of the trials that embed: the share of the characters of its chunks beyond the embedder's window.
 
-    As the stage found it where it ran, else as the documents let it be expected; None where it is not known.
+    The stored share where the stage ran, else an estimate from the documents; None where it is not known.
     """
     vectors = {trial.trial_id: (key, trial) for trial in made.trials if (key := _embedding(made, trial))}
     shares = {key: _share(made, key, trial, store) for key, trial in dict(vectors.values()).items()}
@@ -22,9 +22,9 @@ def _embedding(made: Plan, trial: PlannedTrial) -> str | None:
 def _share(made: Plan, key: str, trial: PlannedTrial, store: Store) -> float | None:
     embed = made.stages[key]
     chunk = made.stages[embed.inputs["corpus"]]
-    found = store.read_meta(embed.entry)
-    if found is not None or chunk.name != "chunk":
-        return (found or {}).get("unread")
+    meta = store.read_meta(embed.entry)
+    if meta is not None or chunk.name != "chunk":
+        return (meta or {}).get("unread")
     build = made.graph.components.build
     chunker, embedder = build(chunk.nodes["chunker"], "chunker"), build(embed.nodes["embedder"], "embedder")
     return unread_text.expected(embedder, chunker, trial.golden.documents)

@@ -1,12 +1,12 @@
-"""The calibration card of a judge: how it agrees with people, beside what the length and the words of a text alone would say.
+"""The calibration card of a judge: its agreement with people, compared with baselines of word overlap and length.
 
-A judge whose weights come from several sets of labels is measured on each of these with the weights that the others give.
+A judge that was fitted on several sets of labels is measured on each with the weights that the other sets give.
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rag.config.identity import code_identity, digest
 from rag.core.assessments import Case, first_failure
 from rag.core.errors import DataError
+from rag.core.numbers import jsonable
 from rag.core.roles import Judge
 from rag.evaluation.statistics.agreement import DECISIONS, Auc, Decisions, Difference, Estimate, Resampled, calibration_error
 from rag.evaluation.statistics.paired import ALPHA
@@ -29,7 +30,7 @@ Bools = NDArray[np.bool_]
 Weights = Mapping[str, float]
 WORD = re.compile(r"\w+")
 SPACE = "cards"
-"""Where cards lie in a store."""
+"""The space of cards in a store."""
 
 
 @runtime_checkable
@@ -38,7 +39,7 @@ class Fitted(Protocol):
 
     @property
     def weights(self) -> Weights:
-        """What is fitted."""
+        """The fitted weights."""
         ...
 
     @property
@@ -47,7 +48,7 @@ class Fitted(Protocol):
         ...
 
     def measure(self, cases: Sequence[Case]) -> Floats:
-        """All that supports are made of, one row per text."""
+        """The features of texts, one row per text."""
         ...
 
     def refitted(self, measures: Sequence[Floats], labels: Sequence[Sequence[bool]]) -> "Fitted":
@@ -55,12 +56,12 @@ class Fitted(Protocol):
         ...
 
     def without(self, digest: str) -> Judge:
-        """The judge with the weights that the files other than this one give."""
+        """The judge with the weights of all files but this one."""
         ...
 
 
 def fit(judge: Fitted, sets: Sequence[Labelled]) -> dict[str, Any]:
-    """The `weights` that some sets give together, and `fitted_on`; of one set alone, that has no other weights."""
+    """The `weights` of some sets together, and `fitted_on`, the weights without each set; empty for a single set."""
     measures = [judge.measure(one.cases) for one in sets]
     labels = [one.labels for one in sets]
     others = [[row for row in range(len(sets)) if row != own] for own in range(len(sets)) if len(sets) > 1]
@@ -71,14 +72,13 @@ def fit(judge: Fitted, sets: Sequence[Labelled]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Card:
-    """How a judge agrees with the labels of one set, at its own `threshold`, with 95 % intervals by cluster.
+    """The agreement of a judge with the labels of one set, at its own `threshold`, with 95 % intervals by cluster.
 
-    `judge` is the identity that the card belongs to, `kinds` are the kinds of text that were measured. Texts that `abstained`
-    or `failed` (a claim could not be judged) have no score and stand in no figure but their own. `held_out` says that the judge
-    was fitted on these labels too, and measured with the weights that the other sets give. `over_overlap` and `over_length`
-    are paired differences in AUC, `error` is the expected calibration error. `pairs` has the faithfulness that the judge says
-    of each text, whether people call it supported, and the number of its cluster. `why` is what was wrong with the first text
-    that failed, where the judge says so.
+    `judge` is the identity of the judge, `kinds` are the kinds of text that were measured. `abstained` and `failed` count texts
+    without a score, which no other figure includes. `held_out` says that the judge was fitted on these labels too, and measured
+    with the weights of the other sets. `over_overlap` and `over_length` are paired differences in AUC, `error` is the expected
+    calibration error. `pairs` has the faithfulness of each text by the judge, the label of people, and the number of its
+    cluster. `why` is the message of the first text that failed.
     """
 
     judge: str
@@ -107,29 +107,24 @@ class Card:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know before trusting the judge; empty for a judge that beats both baselines."""
+        """Warnings about the judge; empty for one that beats both baselines and judged every text."""
         beaten = (("word overlap", self.over_overlap), ("length", self.over_length))
-        found = [f"does not beat {name} alone on {self.data}" for name, over in beaten if not _beats(over)]
+        remarks = [f"does not beat {name} alone on {self.data}" for name, over in beaten if not _beats(over)]
         if self.failed:
             why = f"; the first: {self.why}" if self.why else ""
-            found.append(f"{self.failed} of {self.texts} texts could not be judged and are in no figure{why}")
-        return found
+            remarks.append(f"{self.failed} of {self.texts} texts could not be judged and are in no figure{why}")
+        return remarks
 
     def to_json(self) -> dict[str, Any]:
         """The card as JSON values, None for NaN."""
-        return {**_plain(asdict(self)), "remarks": self.remarks}
+        return {**jsonable(asdict(self)), "remarks": self.remarks}
 
     @classmethod
-    def from_json(cls, content: dict[str, Any]) -> "Card":
-        """The card that `to_json` gave; one of older code says nothing of the fields that it has not."""
-        known = {one.name for one in fields(cls)}
-        values = {name: value for name, value in content.items() if name in known}
-        kinds = {name: Difference if "p" in value else Estimate for name, value in values.items() if isinstance(value, dict)}
-        made: dict[str, Any] = {
-            name: kind(**{part: _number(value) for part, value in values[name].items()}) for name, kind in kinds.items()
-        }
-        made["kinds"], made["pairs"] = tuple(values.get("kinds", ())), tuple(map(tuple, values.get("pairs", ())))
-        return cls(**{**values, **made, "error": _number(values.get("error"))})
+    def from_json(cls, content: Mapping[str, Any]) -> "Card":
+        """The card that `to_json` gave; fields that its version did not have keep their defaults."""
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(cls).validate_python(_with_nan(content))
 
     @property
     def speaks_of_answers(self) -> bool:
@@ -137,27 +132,27 @@ class Card:
         return ANSWER in self.kinds and bool(self.pairs)
 
     def people(self, said: Sequence[float], clusters: Sequence[str]) -> Estimate:
-        """The share of some answers that people would call supported, given the faithfulness that the judge says of each."""
+        """The share of answers that people would call supported, estimated from the judge's faithfulness of each."""
         known, people, own = zip(*self.pairs, strict=True)
         labels = np.array(known, np.float64), np.array(people, np.float64)
         return powered_mean(np.array(said, np.float64), *labels, clusters, [str(number) for number in own])
 
 
 def card_of(judge: Judge, labelled: Labelled, identity: str, store: Store) -> Card:
-    """The card of a judge on a set, from the store where it is; made where it is not, and then yet to be kept."""
-    found = store.read_meta(_place(identity, labelled.digest, labelled.name))
-    return Card.from_json(found) if found else calibrate(judge, labelled, identity)
+    """The card of a judge on a set, from the store, or else measured now and not yet stored."""
+    stored = store.read_meta(_place(identity, labelled.digest, labelled.name))
+    return Card.from_json(stored) if stored else calibrate(judge, labelled, identity)
 
 
 def keep(card: Card, store: Store) -> None:
-    """Put a card where `cards` finds it; StoreError where it cannot be written."""
+    """Store a card; StoreError where it cannot be written."""
     store.write(_place(card.judge, card.digest, card.data), Entry(meta=card.to_json()))
 
 
 def cards(store: Store, identity: str) -> list[Card]:
-    """The cards of the judge with that identity, by the name of the set; of several of one set that of today's code."""
-    found = ((key, store.read_meta(key)) for key in store.keys(SPACE))
-    own = [(key, Card.from_json(content)) for key, content in found if content and content["judge"] == identity]
+    """The cards of the judge with that identity, by the name of the set; of several of one set the card of today's code."""
+    stored = ((key, store.read_meta(key)) for key in store.keys(SPACE))
+    own = [(key, Card.from_json(content)) for key, content in stored if content and content["judge"] == identity]
     own.sort(key=lambda each: each[0] == _place(identity, each[1].digest, each[1].data))
     latest = {(card.data, card.digest): card for _, card in own}
     return [latest[name] for name in sorted(latest)]
@@ -168,7 +163,7 @@ def _place(identity: str, labels: str, name: str) -> str:
 
 
 def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int = DRAWS) -> Card:
-    """Measure a judge; DataError where so many texts have no score that labels of one kind are left."""
+    """Measure a judge; DataError where the texts with a score have labels of one kind only."""
     verdicts = _unbiased(judge, labelled).judge(labelled.cases)
     scores = np.array([math.nan if one.failures else one.support for one in verdicts])
     why, failed, known = first_failure(verdicts), sum(one.failures > 0 for one in verdicts), np.flatnonzero(~np.isnan(scores))
@@ -199,7 +194,7 @@ def calibrate(judge: Judge, labelled: Labelled, identity: str = "", draws: int =
 
 
 def _agreement(scores: Floats, labels: Bools, drawn: Resampled, threshold: float, cases: Sequence[Case]) -> dict[str, Any]:
-    """Everything of a card that has an interval, by its name there."""
+    """The fields of a card that have an interval."""
     rows = {"auc": scores, "overlap_auc": _overlaps(cases), "length_auc": -np.array([float(len(case.text)) for case in cases])}
     aucs = {name: Auc(row, labels) for name, row in rows.items()}
     values = {name: drawn.values(auc) for name, auc in aucs.items()}
@@ -213,7 +208,7 @@ def _agreement(scores: Floats, labels: Bools, drawn: Resampled, threshold: float
 
 
 def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
-    """The judge as far as it has seen nothing of some labels; DataError where it has seen nothing else."""
+    """The judge with weights from other labels than these; DataError where it has no others."""
     if not isinstance(judge, Fitted) or labelled.digest not in judge.fitted_on:
         return judge
     if not judge.fitted_on[labelled.digest]:
@@ -223,7 +218,7 @@ def _unbiased(judge: Judge, labelled: Labelled) -> Judge:
 
 
 def _overlaps(cases: Sequence[Case]) -> Floats:
-    """The share of the different words of a text that stand in its contexts."""
+    """The share of the distinct words of each text that its contexts contain."""
     pairs = ((_words(case.text), _words(" ".join(case.contexts))) for case in cases)
     return np.array([len(ours & theirs) / max(len(ours), 1) for ours, theirs in pairs])
 
@@ -236,11 +231,8 @@ def _beats(over: Difference) -> bool:
     return over.value > 0 and over.p <= ALPHA
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _number(value: float | None) -> float:
+def _with_nan(value: Any) -> Any:
+    """JSON values with NaN for null: no figure of a card is None."""
+    if isinstance(value, Mapping):
+        return {name: _with_nan(part) for name, part in value.items()}
     return math.nan if value is None else value

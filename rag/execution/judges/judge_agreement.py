@@ -1,4 +1,4 @@
-"""How far two judges agree about the same answers: whether they order them alike, and call the same ones faithful."""
+"""The agreement of two judges on the same answers: on their order, and on which are faithful."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rag.core.numbers import jsonable
 from rag.evaluation.statistics.agreement import Decisions, Estimate, RankCorrelation, Resampled
 from rag.evaluation.statistics.resampling import DRAWS
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -16,14 +17,14 @@ from rag.execution.store.serialisation import assessment_of
 from rag.execution.store.store import Store
 
 Row = tuple[float, float, bool, bool, str]
-"""What two judges say of an answer, whether either calls it faithful, and the cluster of its question."""
+"""The faithfulness of an answer by two judges, whether each calls it faithful, and the cluster of its question."""
 
 
 @dataclass(frozen=True)
 class Concordance:
-    """Two judges about the faithfulness of `answers` that both could judge, with 95 % intervals by cluster of questions.
+    """The agreement of two judges on the faithfulness of `answers` answers, with 95 % intervals by cluster of questions.
 
-    `kappa` is that of both calling an answer faithful, each from its own threshold on; NaN where nothing can be known.
+    `kappa` is that of calling an answer faithful, each judge at its own threshold; NaN where it cannot be known.
     """
 
     first: str
@@ -35,13 +36,12 @@ class Concordance:
 
     def to_json(self) -> dict[str, Any]:
         """The agreement as JSON values, None for NaN."""
-        told = {name: asdict(getattr(self, name)) for name in ("spearman", "kendall", "kappa")}
-        plain = {name: {end: None if math.isnan(one) else one for end, one in found.items()} for name, found in told.items()}
-        return {"judges": [self.first, self.second], "answers": self.answers, **plain}
+        figures = {name: jsonable(asdict(getattr(self, name))) for name in ("spearman", "kendall", "kappa")}
+        return {"judges": [self.first, self.second], "answers": self.answers, **figures}
 
 
 def concordances(made: Plan, store: Store, draws: int = DRAWS) -> list[Concordance]:
-    """Every two judges of a plan that judged the same answers, in the order of the trials."""
+    """The agreement of every two judges of a plan that judged the same answers, in the order of the trials."""
     rows: dict[tuple[str, str], list[Row]] = {}
     seen: set[tuple[str, str]] = set()
     for one, other in combinations([trial for trial in made.trials if trial.ends.assess], 2):
@@ -54,7 +54,7 @@ def concordances(made: Plan, store: Store, draws: int = DRAWS) -> list[Concordan
 
 
 def _name(trial: PlannedTrial) -> str:
-    """What the axis `judge` calls it, or the name of its class."""
+    """The label of the judge on the axis `judge`, or the name of its class."""
     return trial.trial.choices.get("judge") or str(trial.trial.config["judge"]["_target_"]).rpartition(".")[2]
 
 

@@ -1,19 +1,19 @@
-"""The judges of trials: what they judged, what they could not, and how far each can be trusted."""
+"""The judges of trials: counts of their judgements and failures, and their calibration cards."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag.core.assessments import Assessment, first_failure
+from rag.core.numbers import jsonable, mean
 from rag.core.roles import AssessedMetric
-from rag.evaluation.scoring import parse_column
 from rag.evaluation.statistics.agreement import Estimate
+from rag.execution.graph.open_pipeline import TrialParts
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card
 from rag.execution.judges.human_labels import ANSWER
-from rag.execution.store.serialisation import assessment_of, json_values
+from rag.execution.store.serialisation import assessment_of
 from rag.execution.store.store import Store
 
 SHOWN = 3
@@ -22,7 +22,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Corrected:
-    """The mean faithfulness of a trial's `answers`, as the `judge` says it and as `people` would, by the labels of a card."""
+    """The mean faithfulness of a trial's `answers` by the judge, and by people as estimated from the labels of a card."""
 
     trial: str
     answers: int
@@ -41,11 +41,11 @@ class Corrected:
 
 @dataclass(frozen=True)
 class Assessor:
-    """A judge, by the name of its class and its `identity`, with the trials and columns that it judges in.
+    """A judge, by the name of its class and its `identity`, with the trials and columns that it judges.
 
-    `asked` counts the judgements that it was asked for, in all of these trials, `failed` those that it could not make.
-    `cards` say how it agrees with people, one per set of labels; `why` is what was wrong with the first claim that failed.
-    `corrected` are the means of faithfulness that carry the judge's error, the highest first.
+    `asked` counts the judgements in all of these trials, `failed` those that it could not make; `why` is the message of the
+    first that failed. `cards` have its agreement with people, one per set of labels. `corrected` are means of faithfulness that
+    allow for the judge's error, the highest first.
     """
 
     name: str
@@ -62,27 +62,26 @@ class Assessor:
     @property
     def remarks(self) -> list[str]:
         """What a reader must know before trusting its figures."""
-        found = [f"{self.name} {remark}" for card in self.cards for remark in card.remarks if remark.startswith("does not")]
+        remarks = [f"{self.name} {remark}" for card in self.cards for remark in card.remarks if remark.startswith("does not")]
         if not self.cards:
-            found.append(f"{self.name} has no calibration card: its agreement with people is unknown")
+            remarks.append(f"{self.name} has no calibration card: its agreement with people is unknown")
         elif not any(ANSWER in card.kinds for card in self.cards):
             kinds = ", ".join(sorted({f"kind {kind}" for card in self.cards for kind in card.kinds})) or "unknown kind"
-            found.append(f"{self.name} was measured on texts of {kinds}, not on answers: on these it may err more")
-        return [*found, self.lost] if self.failed else found
+            remarks.append(f"{self.name} was measured on texts of {kinds}, not on answers: on these it may err more")
+        return [*remarks, self.lost] if self.failed else remarks
 
     @property
     def lost(self) -> str:
-        """How much it could not judge."""
+        """A sentence on the judgements that failed."""
         why = f"; the first: {self.why}" if self.why else ""
         return f"{self.name} could not make {self.failed:,} of {self.asked:,} judgements: they are in no figure{why}"
 
     def to_json(self) -> dict[str, Any]:
         """The judge as JSON values."""
         own = {"judge": self.name, "identity": self.identity, "config": self.node, "columns": list(self.columns)}
-        counts = {"asked": self.asked, "failed": self.failed}
-        means = [{**asdict(one), "card": one.card.data} for one in self.corrected]
-        cards = [card.to_json() for card in self.cards]
-        return {**own, **counts, "remarks": self.remarks, "corrected": json_values(means), "cards": cards}
+        counts = {"asked": self.asked, "failed": self.failed, "remarks": self.remarks}
+        means = jsonable([{**asdict(each), "card": each.card.data} for each in self.corrected])
+        return {**own, **counts, "corrected": means, "cards": [card.to_json() for card in self.cards]}
 
 
 def assessors(made: Plan, store: Store, trials: Sequence[PlannedTrial] | None = None) -> list[Assessor]:
@@ -96,65 +95,53 @@ def assessors(made: Plan, store: Store, trials: Sequence[PlannedTrial] | None = 
 
 def asking(made: Plan, store: Store, trials: Sequence[PlannedTrial] | None = None) -> list[Assessor]:
     """The answer metrics of a plan's trials, or of some of them, that ask a model of their own, by their names."""
-    found: dict[tuple[str, str], list[PlannedTrial]] = {}
+    by_metric: dict[tuple[str, str], dict[str, tuple[PlannedTrial, Mapping[str, int]]]] = {}
     for trial in made.trials if trials is None else trials:
-        for name in _counts(trial, made, store):
-            node = trial.trial.config["metric"][name]
-            found.setdefault((name, made.graph.components.identity(node, f"metric.{name}")), []).append(trial)
-    return [_asking(name, own_identity, own, made, store) for (name, own_identity), own in found.items()]
+        meta = store.read_meta(made.stages[trial.ends.score].entry) or {}
+        for name, counts in meta.get("asked", {}).items():
+            own_identity = made.graph.components.identity(trial.trial.config["metric"][name], f"metric.{name}")
+            by_metric.setdefault((name, own_identity), {})[trial.trial_id] = trial, counts
+    return [_asking(name, own_identity, list(own.values())) for (name, own_identity), own in by_metric.items()]
 
 
-def _counts(trial: PlannedTrial, made: Plan, store: Store) -> Mapping[str, Mapping[str, int]]:
-    """What metrics were asked for that ask a model of their own, and what they could not make."""
-    found: Mapping[str, Mapping[str, int]] = (store.read_meta(made.stages[trial.ends.score].entry) or {}).get("asked", {})
-    return found
-
-
-def _asking(name: str, identity: str, trials: Sequence[PlannedTrial], made: Plan, store: Store) -> Assessor:
-    distinct = {trial.ends.score: trial for trial in trials}.values()
-    told = [_counts(trial, made, store)[name] for trial in distinct]
-    asked, failed = (sum(int(part[count]) for part in told) for count in ("asked", "failed"))
-    ids = tuple(trial.trial_id for trial in trials)
-    return Assessor(name, identity, trials[0].trial.config["metric"][name], ids, (name,), asked, failed, ())
+def _asking(name: str, own_identity: str, rows: Sequence[tuple[PlannedTrial, Mapping[str, int]]]) -> Assessor:
+    distinct = {trial.ends.score: counts for trial, counts in rows}.values()
+    asked, failed = (sum(int(counts[count]) for counts in distinct) for count in ("asked", "failed"))
+    trials = [trial for trial, _ in rows]
+    node, ids = trials[0].trial.config["metric"][name], tuple(trial.trial_id for trial in trials)
+    return Assessor(name, own_identity, node, ids, (name,), asked, failed, ())
 
 
 def identity(made: Plan, config: Mapping[str, Any]) -> str:
-    """The identity of a config's judge, under which its cards lie."""
+    """The identity of a config's judge, to which its cards belong."""
     return made.graph.components.identity(config["judge"], "judge")
 
 
 def assessed_columns(made: Plan, config: Mapping[str, Any]) -> list[str]:
     """The columns of a config that a judge fills."""
-    build, metric = made.graph.components.role, config["metric"]
-    names = {column: parse_column(column, config["k"], metric).metric for column in config["metrics"]}
-    return [
-        column for column, name in names.items() if isinstance(build("metric", metric[name], f"metric.{name}"), AssessedMetric)
-    ]
+    parts = TrialParts(config, made.graph.components)
+    return [column.name for column in parts.columns if isinstance(parts.metrics[column.metric], AssessedMetric)]
 
 
 def _assessor(name: str, trials: Sequence[PlannedTrial], made: Plan, store: Store) -> Assessor:
-    node = trials[0].trial.config["judge"]
-    stages = dict.fromkeys(trial.ends.assess for trial in trials if trial.ends.assess)
-    told = [store.read_meta(made.stages[key].entry) or {} for key in stages]
+    node, cards = trials[0].trial.config["judge"], tuple(calibration.cards(store, name))
+    metas = {key: store.read_meta(made.stages[key].entry) or {} for trial in trials if (key := trial.ends.assess)}
+    assessments = {key: assessment_of(meta) if meta else [] for key, meta in metas.items()}
     columns = dict.fromkeys(column for trial in trials for column in assessed_columns(made, trial.trial.config))
-    asked, failed = (sum(int(part.get(count, 0)) for part in told) for count in ("asked", "failed"))
-    title = str(node["_target_"]).rpartition(".")[2]
-    ids = tuple(trial.trial_id for trial in trials)
-    said = (one.verdict for part in told if part.get("failed") for one in assessment_of(part) if one.verdict)
-    cards = tuple(calibration.cards(store, name))
-    told_of = [(trial, store.read_meta(made.stages[trial.ends.assess or ""].entry)) for trial in trials]
-    means = [one for trial, meta in told_of if meta for one in _corrected(trial, assessment_of(meta), cards)]
-    means.sort(key=lambda one: -one.people.value)
-    return Assessor(title, name, node, ids, tuple(columns), asked, failed, cards, first_failure(said), tuple(means))
+    asked, failed = (sum(int(meta.get(count, 0)) for meta in metas.values()) for count in ("asked", "failed"))
+    means = [each for trial in trials for each in _corrected(trial, assessments[trial.ends.assess or ""], cards)]
+    means.sort(key=lambda each: -each.people.value)
+    why = first_failure(each.verdict for part in assessments.values() for each in part if each.verdict)
+    title, ids = str(node["_target_"]).rpartition(".")[2], tuple(trial.trial_id for trial in trials)
+    return Assessor(title, name, node, ids, tuple(columns), asked, failed, cards, why, tuple(means))
 
 
-def _corrected(trial: PlannedTrial, found: Sequence[Assessment], cards: Sequence[Card]) -> Iterator[Corrected]:
+def _corrected(trial: PlannedTrial, assessments: Sequence[Assessment], cards: Sequence[Card]) -> Iterator[Corrected]:
     """The mean faithfulness of the answers that claim something, once for every card of answers."""
-    rows = zip(trial.golden.examples, found, strict=True)
-    judged = [(example, one.verdict.faithfulness) for example, one in rows if one.verdict]
+    rows = zip(trial.golden.examples, assessments, strict=False)  # none where the trial did not run
+    judged = [(example, each.verdict.faithfulness) for example, each in rows if each.verdict]
     known = [(example.cluster or example.query.query_id, value) for example, value in judged if value == value]
     for card in cards if known else ():
         if card.speaks_of_answers:
             clusters, values = zip(*known, strict=True)
-            mean = math.fsum(values) / len(values)
-            yield Corrected(trial.trial.name, len(values), mean, card.people(values, clusters), card)
+            yield Corrected(trial.trial.name, len(values), mean(values), card.people(values, clusters), card)

@@ -1,6 +1,5 @@
-"""What a run may spend on models, and what it spent: kept in the store, so that all its processes count together."""
+"""The budget of a run for models, and its spending: in the store, so that all processes of the run count together."""
 
-import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,10 +16,10 @@ REPLAYS = ("use", "only")
 
 @dataclass(frozen=True)
 class Terms:
-    """How a run deals with models.
+    """The terms on which a run may ask models.
 
-    `replay` is `use`, which takes stored replies and asks for those that are missing, or `only`, which asks for none. `tokens`
-    and `usd` (US dollars) are what one run may spend, None for no limit.
+    `replay` is `use` (stored replies are used, missing ones are requested) or `only` (nothing is requested). `tokens` and `usd`
+    (US dollars) are the budget of one run, None for no limit.
     """
 
     replay: str = "use"
@@ -29,7 +28,7 @@ class Terms:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "Terms":
-        """The terms that a config names; ConfigError for what are none. Configs of former times have no limits."""
+        """The terms that a config names; ConfigError where they are not valid. Old configs have no limits."""
         replay, budget = config.get("replay", "use"), config.get("budget") or {}
         if replay not in REPLAYS:
             raise ConfigError("replay", f"is {yaml_text(replay)}", closest(str(replay), REPLAYS))
@@ -37,7 +36,7 @@ class Terms:
             raise ConfigError("budget", f"is {yaml_text(budget)}", "for example budget.usd=5 or budget.tokens=100000")
         for name, value in budget.items():
             if name not in ("tokens", "usd"):
-                raise ConfigError(f"budget.{name}", "is no limit", closest(str(name), ("tokens", "usd")))
+                raise ConfigError(f"budget.{name}", "is not a limit", closest(str(name), ("tokens", "usd")))
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
                 raise ConfigError(f"budget.{name}", f"is {yaml_text(value)}", "a number from 0, or null for no limit")
         return cls(replay, budget.get("tokens"), budget.get("usd"))
@@ -49,20 +48,20 @@ class Terms:
 
     @property
     def where(self) -> str:
-        """The key of the config that limits, for people."""
+        """The config key of the limit, for error messages."""
         return "budget.tokens" if self.usd is None else "budget.usd" if self.tokens is None else "budget"
 
 
 def common(configs: Iterable[Mapping[str, Any]]) -> Terms:
     """The terms that all trials of a sweep share; ConfigError where they differ."""
-    found = list(dict.fromkeys(Terms.of(config) for config in configs))
-    if len(found) > 1:
+    terms = list(dict.fromkeys(Terms.of(config) for config in configs))
+    if len(terms) > 1:
         raise ConfigError("budget, replay", "differ between trials", "set them once, for the whole sweep")
-    return found[0] if found else Terms()
+    return terms[0] if terms else Terms()
 
 
 class Ledger:
-    """What one run spends on models, written down in the store before and after every batch of requests."""
+    """The spending of one run on models, written to the store before and after every batch of requests."""
 
     def __init__(self, store: Store, terms: Terms) -> None:
         self.store, self.terms = store, terms
@@ -70,30 +69,30 @@ class Ledger:
         self._settled: dict[str, Spent] = {}
 
     def spent(self) -> Spent:
-        """Everything so far, what is under way as it was expected; what was seen once counts though the store be cleared."""
+        """Spending so far, open requests at their expected spending. Entries that are deleted meanwhile still count."""
         return sum(self._entries(), Spent())
 
     def _entries(self) -> tuple[Spent, Spent]:
-        """What was spent, and what is held for requests that are under way."""
+        """Settled spending, and the expected spending of open requests."""
         held = Spent()
         for key in self.store.keys(self.space):
             meta = None if key in self._settled else self.store.read_meta(key)
             if meta is None:
                 continue
-            found = Spent(meta["tokens"], math.nan if meta["usd"] is None else meta["usd"])
+            spent = Spent(meta["tokens"], meta["usd"])
             if meta["open"]:
-                held += found
+                held += spent
             else:
-                self._settled[key] = found
+                self._settled[key] = spent
         return sum(self._settled.values(), Spent()), held
 
     @contextmanager
     def entered(self, expected: Sequence[Spent]) -> Iterator[tuple[int, Callable[[Spent], None]]]:
-        """Write down as many requests, in their order, as still fit as they are expected; BudgetError if not even one does.
+        """Reserve the expected spending of as many requests, in their order, as fit; BudgetError if not even one does.
 
-        Gives their number, and the function that writes down what they took; nothing stays of a batch that broke off. To look
-        and to write is one step for all processes that share a folder. Where no lock holds, as behind a URL, who has written
-        looks again: of processes that look at the same moment all may be refused, and no two get what fits one.
+        Gives their number, and the function that records their real spending; the reservation of a batch that raised is
+        removed. Processes that share a folder reserve one after the other. Behind a URL there is no lock, so every process
+        checks again after writing: processes that reserve at the same moment may all be refused, and never exceed the budget.
         """
         key = f"{self.space}/{uuid.uuid4().hex}"
         done = False
@@ -121,8 +120,8 @@ class Ledger:
 
     def _fitting(self, expected: Sequence[Spent]) -> int:
         total, fitting = self.spent(), 0
-        for one in expected:
-            total += one
+        for spent in expected:
+            total += spent
             if not self._fits(total):
                 break
             fitting += 1
@@ -131,22 +130,21 @@ class Ledger:
         return fitting
 
     def _refused(self) -> BudgetError:
-        return BudgetError(self.terms.where, self._said(), "raise it, or run again: what is stored is not paid for twice")
+        return BudgetError(self.terms.where, self._reason(), "raise it, or run again: what is stored is not paid for twice")
 
     def _fits(self, total: Spent) -> bool:
         tokens, usd = self.terms.tokens, self.terms.usd
-        # An unknown price fits no budget in money.
+        # An unknown cost is NaN, which no budget in money admits.
         return (tokens is None or total.tokens <= tokens) and (usd is None or total.cost <= usd)
 
-    def _said(self) -> str:
+    def _reason(self) -> str:
         spent, held = self._entries()
-        told = f"{_figures(spent)} are spent" if held.tokens else f"is spent: {_figures(spent)}"
+        settled = f"{_figures(spent)} are spent" if held.tokens else f"is spent: {_figures(spent)}"
         others = f", {_figures(held)} are held for requests that other processes wait for" if held.tokens else ""
-        return f"{told}{others}, and the next request would not fit"
+        return f"{settled}{others}, and the next request would not fit"
 
     def _write(self, key: str, spent: Spent, *, is_open: bool) -> None:
-        usd = None if math.isnan(spent.cost) else spent.cost
-        self.store.write(key, Entry(meta={"tokens": spent.tokens, "usd": usd, "open": is_open}))
+        self.store.write(key, Entry(meta={"tokens": spent.tokens, "usd": spent.cost, "open": is_open}))
 
 
 def _figures(spent: Spent) -> str:

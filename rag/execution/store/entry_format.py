@@ -21,7 +21,7 @@ HEADER = re.compile(rb"assay 1 (?P<arrays>[0-9a-f]{64}) (?P<meta>[0-9a-f]{64}) (
 
 @dataclass(frozen=True)
 class Entry:
-    """What a key stands for: named arrays, and a JSON object beside them."""
+    """The content of a key: named arrays and a JSON object."""
 
     arrays: Arrays = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -30,13 +30,13 @@ class Entry:
 def encode(entry: Entry) -> bytes:
     """An entry as bytes, checksums first."""
     arrays = _npz(entry.arrays) if entry.arrays else b""
-    # NaN stands for itself: the cost of a reply may be unknown.
+    # JSON with NaN: the cost of a reply may be unknown.
     meta = json.dumps(entry.meta, separators=(",", ":")).encode()
     return b"assay 1 %s %s %d\n" % (_sha256(arrays), _sha256(meta), len(meta)) + meta + arrays
 
 
 def _npz(arrays: Arrays) -> bytes:
-    """What `numpy.savez` writes, which takes no array named `file`; ValueError for Python objects."""
+    """The bytes of `numpy.savez`, which cannot write an array named `file`; ValueError for Python objects."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, array in arrays.items():
@@ -61,7 +61,7 @@ def decode_meta(data: bytes) -> tuple[re.Match[bytes], dict[str, Any]]:
     """The header and the JSON at the beginning of an entry's bytes; ValueError when a byte of them differs."""
     header = HEADER.match(data)
     if header is None:
-        raise ValueError("its header is not one")
+        raise ValueError("its header is not valid")
     meta = data[header.end() : header.end() + int(header["length"])]
     if _sha256(meta) != header["meta"]:
         raise ValueError("the checksum of its JSON differs")

@@ -1,7 +1,7 @@
-"""How often a holdout was looked at. Whoever chooses by what a holdout says has tuned on it: so every look is written down.
+"""Counts the looks at a holdout: choosing by its results would be tuning on it, so every look is recorded.
 
-A look is a set of trials that were measured on the holdout, at least one of them for the first time. It is noted before the
-measuring begins, so that a broken-off look and the one that completes it are the same.
+A look is a set of trials measured on the holdout, at least one of them for the first time. It is recorded before the trials
+run, so that an interrupted look and the run that completes it count once.
 """
 
 from collections.abc import Collection
@@ -11,7 +11,7 @@ from rag.execution.store.store import Entry, Store
 
 
 def look(store: Store, golden_digest: str, trials: Collection[str], experiment: str) -> int:
-    """Note that trials are measured on a holdout, known by its golden digest; how many looks there have been, this included."""
+    """Record that trials are measured on a holdout, named by its golden digest; the number of looks so far."""
     earlier = store.keys(_space(golden_digest))
     seen = {trial for key in earlier for trial in (store.read_meta(key) or {}).get("trials", [])}
     if set(trials) <= seen:
@@ -22,7 +22,7 @@ def look(store: Store, golden_digest: str, trials: Collection[str], experiment: 
 
 
 def count(store: Store, golden_digest: str) -> int:
-    """How many looks there have been."""
+    """The number of looks so far."""
     return len(store.keys(_space(golden_digest)))
 
 

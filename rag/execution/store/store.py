@@ -1,8 +1,7 @@
 """A content-addressed store: atomic, checksummed, safe for many writers, in a folder or behind any fsspec URL.
 
-An entry is one file, see `rag.execution.store.entry_format`. A local write goes to a temporary name in the same folder, is
-synced, then renamed; an object store's put is atomic by itself. What cannot be read back as it was written counts as absent, is
-removed, and is told.
+An entry is one file, see `rag.execution.store.entry_format`. A local file is replaced as a whole; an object store's put is
+atomic by itself. A damaged entry counts as absent: it is removed, and a warning is logged.
 """
 
 import errno
@@ -13,7 +12,6 @@ import re
 import socket
 import stat
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -23,20 +21,20 @@ import fsspec
 import numpy as np
 
 from rag.core.errors import StoreError
-from rag.core.files import is_running, locked
+from rag.core.files import is_running, locked, replace_file
 from rag.execution.store.entry_format import HEADER, Entry, decode, decode_meta, encode
 
 __all__ = ["Entry", "Store"]
 
 HEAD = 4096
-"""Bytes that are read first when only the JSON of an entry is wanted; most fits into them."""
+"""Bytes that are read first when only the JSON of an entry is needed; most JSON fits into them."""
 LOCKS = 256
 TEMPORARY = re.compile(r"^\.(?P<host>.+)\.(?P<pid>\d+)\.\d+\.tmp$")
 ABANDONED_AFTER = 3600.0
-"""Seconds after which a temporary file of another machine counts as left behind."""
+"""Seconds after which a temporary file of another machine may be deleted."""
 
 log = logging.getLogger(__name__)
-Found = TypeVar("Found")
+Content = TypeVar("Content")
 
 
 class Store:
@@ -45,29 +43,29 @@ class Store:
     def __init__(self, root: str) -> None:
         self.root = root
         try:
-            # Others write too: a listing of yesterday would hide what they wrote.
+            # Other processes write too: a cached listing would hide their entries.
             self.files, self.base = fsspec.core.url_to_fs(root, use_listings_cache=False)
         except Exception as error:
-            # Each file system of fsspec has errors of its own.
-            raise StoreError("store", f"{root!r} cannot be opened ({_said(error)})", "set store=<folder or URL>") from error
+            # Every file system of fsspec raises its own errors.
+            raise StoreError("store", f"{root!r} cannot be opened ({_reason(error)})", "set store=<folder or URL>") from error
         self.local = "file" in np.atleast_1d(self.files.protocol)
 
     def path(self, key: str) -> str:
-        """Where a key's entry lies; two more characters of the hash keep folders small."""
+        """The file of a key; a folder by the first two characters of the name keeps folders small."""
         space, name = key.rsplit("/", 1)
         return f"{self.base}/{space}/{name[:2]}/{name}"
 
     def has(self, key: str) -> bool:
-        """Whether an entry is there; only reading it proves that it is sound."""
+        """Whether there is an entry; only reading it shows whether it is damaged."""
         return os.path.exists(self.path(key)) if self.local else bool(self.files.exists(self.path(key)))
 
     def read(self, key: str) -> Entry | None:
-        """The entry under a key; None when there is none, or when it was damaged and has now been removed."""
-        return self._sound(key, lambda: decode(self._bytes(key)))
+        """The entry of a key; None where there is none, or where it was damaged: then it is removed."""
+        return self._undamaged(key, lambda: decode(self._bytes(key)))
 
     def read_meta(self, key: str) -> dict[str, Any] | None:
         """The JSON of an entry without its arrays; None as in `read`."""
-        return self._sound(key, lambda: self._meta(key))
+        return self._undamaged(key, lambda: self._meta(key))
 
     def _meta(self, key: str) -> dict[str, Any]:
         head = self._bytes(key, HEAD)
@@ -81,17 +79,17 @@ class Store:
                 data: bytes = self.files.cat_file(self.path(key), end=most)
                 return data
             if not stat.S_ISREG(os.stat(self.path(key)).st_mode):
-                raise OSError(errno.EINVAL, "it is no file")  # a pipe would be waited for
+                raise OSError(errno.EINVAL, "it is not a file")  # reading a pipe would never end
             with open(self.path(key), "rb") as file:
                 return file.read(-1 if most is None else most)
         except (FileNotFoundError, MemoryError):
             raise
         except Exception as error:
-            # Object stores have errors of their own. Not to reach an entry does not make it damaged.
-            what = f"cannot be read ({_said(error)})"
+            # Every object store raises its own errors. An entry that cannot be reached is not damaged.
+            what = f"cannot be read ({_reason(error)})"
             raise StoreError(self.path(key), what, "check the disk and its permissions, or the connection") from error
 
-    def _sound(self, key: str, read: Callable[[], Found]) -> Found | None:
+    def _undamaged(self, key: str, read: Callable[[], Content]) -> Content | None:
         try:
             return read()
         except FileNotFoundError:
@@ -99,68 +97,52 @@ class Store:
         except (StoreError, MemoryError):
             raise
         except Exception as error:
-            # Whatever a damaged file makes a parser say, it is damage.
+            # A parser may raise any error for a damaged file.
             log.warning("store entry %s is damaged (%s): removed, it will be computed again", key, error)
             self.remove(key)
             return None
 
     def write(self, key: str, entry: Entry) -> None:
-        """Put an entry under a key; a reader sees the whole of it or nothing."""
+        """Write the entry of a key; a reader sees the old entry or the new one."""
         data, path = encode(entry), self.path(key)
         try:
             if self.local:
-                self._write_local(Path(path), data)
+                replace_file(Path(path), data)
             else:
                 self.files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
                 self.files.pipe_file(path, data)
         except Exception as error:
             raise _unwritable(path, error) from error
 
-    def _write_local(self, path: Path, data: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.parent / f".{socket.gethostname()}.{os.getpid()}.{uuid.uuid4().int}.tmp"
-        try:
-            # The folder is not synced: after a power cut an entry may be gone, but none can be half there.
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-
     def remove(self, key: str) -> None:
-        """Take an entry away; gone already is as good."""
+        """Remove an entry; nothing happens where there is none."""
         try:
             self.files.rm_file(self.path(key))
         except FileNotFoundError:
             return
         except Exception as error:
-            raise StoreError(self.path(key), f"cannot be removed ({_said(error)})", "check its permissions") from error
+            raise StoreError(self.path(key), f"cannot be removed ({_reason(error)})", "check its permissions") from error
 
     def keys(self, space: str) -> list[str]:
         """Every key of a space, sorted."""
-        found = self.files.find(f"{self.base}/{space}")
-        names = (path.rsplit("/", 1) for path in found)
+        names = (path.rsplit("/", 1) for path in self.files.find(f"{self.base}/{space}"))
         places = ((folder[len(self.base) + 1 :].rsplit("/", 1)[0], name) for folder, name in names)
         return sorted(f"{place}/{name}" for place, name in places if not name.startswith("."))
 
     def size(self, key: str) -> int:
-        """Bytes that an entry takes."""
+        """The size of an entry in bytes."""
         return int(self.files.size(self.path(key)))
 
     def written(self, key: str) -> float:
-        """When an entry was written, in seconds since 1970."""
+        """The time at which an entry was written, in seconds since 1970."""
         return float(self.files.modified(self.path(key)).timestamp())
 
     @contextmanager
     def claim(self, key: str) -> Iterator[None]:
-        """Hold a key against every other process of the machines that share this folder; the death of a holder frees it.
+        """Lock a key against all other processes that share this folder; the lock ends with its process.
 
-        Locks are few and fixed, so none is ever left over; two keys that begin alike, up to the first slash, may share one, so
-        claims of such must not stand inside each other. Behind a URL there is nothing to lock: two machines may then compute
-        the same entry, and both write the same bytes.
+        Locks are a fixed set of files, so none is left over. Two keys of one space may share a lock: do not claim one inside a
+        claim of the other. Behind a URL nothing is locked: two machines may compute the same entry and write the same bytes.
         """
         if not self.local:
             yield
@@ -176,30 +158,30 @@ class Store:
             yield
 
     def clear_orphans(self) -> int:
-        """Remove temporary files whose writer is dead; return how many."""
+        """Remove temporary files of processes that ended; return how many."""
         if not self.local:
             return 0
         orphans = [path for path in Path(self.base).rglob(".*.tmp") if _abandoned(path)]
         for path in orphans:
-            with suppress(PermissionError):  # they only take room
+            with suppress(PermissionError):  # it only takes space
                 path.unlink(missing_ok=True)
         return len(orphans)
 
 
 def _unwritable(path: str, error: Exception) -> StoreError:
     full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-    what = "the disk is full" if full else f"cannot be written ({_said(error)})"
+    what = "the disk is full" if full else f"cannot be written ({_reason(error)})"
     return StoreError(path, what, "make room, or set store=<folder or URL>; then run again: it goes on here")
 
 
 def _unlockable(lock: Path, error: OSError) -> StoreError:
     if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOTSUP):
         return _unwritable(str(lock), error)
-    remedy = "set store=<folder on a disk of this machine, or URL>, or have locks switched on for this drive"
-    return StoreError(str(lock), f"cannot be locked ({_said(error)}): this drive has no file locks", remedy)
+    remedy = "set store=<folder on a disk of this machine, or URL>, or turn on file locks for this drive"
+    return StoreError(str(lock), f"cannot be locked ({_reason(error)}): this drive has no file locks", remedy)
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""Stored scores → one row per trial, best first. What was measured with a clock stands apart: it is never twice the same."""
+"""Stored scores → one row per trial, best first. Measured times are kept apart, because they differ from run to run."""
 
 import math
 from collections.abc import Mapping
@@ -12,20 +12,20 @@ from rag.core.errors import ConfigError
 from rag.evaluation.scoring import Scores, summarise
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
-from rag.execution.store.store import Entry, Store
+from rag.execution.store.store import Store
 from rag.execution.sweep.objective import Objective
 from rag.pipeline import unread_text
 
 SPENT = ("tokens", "cost_usd")
-"""What generators spend."""
+"""Columns of what generators spend."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One trial: `metrics` by column (mean, low, high, n), `kinds` by kind and column, `measured` by clock and scale.
+    """One trial: `metrics` by column (mean, low, high, n), `kinds` by kind and column, `measured` such as latency by column.
 
-    `summed` has the mean, low, high and n of an objective that adds several metrics; `broken` are the bounds it does not keep.
-    `failures` say, one per question, why questions were not answered; they score 0.
+    `summed` has the mean, low, high and n of an objective that adds several metrics; `broken` are the bounds that it breaks.
+    `failures` has one message for each question that was not answered; these score 0.
     """
 
     trial_id: str
@@ -42,17 +42,17 @@ class Row:
 
     def value(self, column: str) -> float:
         """A metric's mean or a measurement; NaN where the trial has none."""
-        found = self.metrics[column]["mean"] if column in self.metrics else self.measured.get(column)
-        return float("nan") if found is None else float(found)
+        value = self.metrics[column]["mean"] if column in self.metrics else self.measured.get(column)
+        return float("nan") if value is None else float(value)
 
     def reached(self, objective: Objective) -> Mapping[str, Any]:
-        """What the trial reached by an objective: mean, and low, high and n where it is measured per question."""
+        """The mean of the objective; with low, high and n where it is measured per question."""
         if objective.summed:
             return self.summed
         return self.metrics.get(objective.column) or {"mean": self.measured.get(objective.column)}
 
     def worth(self, objective: Objective) -> float:
-        """What a trial is ordered by: more is better; NaN where nothing was measured."""
+        """The sort key of a trial: more is better; NaN where nothing was measured."""
         mean = self.reached(objective).get("mean")
         return math.nan if mean is None else objective.sign * float(mean)
 
@@ -61,8 +61,8 @@ class Row:
 class Leaderboard:
     """Rows, best first by the objective.
 
-    Trials that break a bound stand behind those that keep all, those that were not measured behind them, and those that
-    failed, or did not come to an end, last.
+    Trials that break a bound come after those that keep all, then those without a value, and last those that failed or did
+    not end.
     """
 
     experiment: str
@@ -72,28 +72,27 @@ class Leaderboard:
     rows: tuple[Row, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """What depends on inputs alone: the same bytes from every machine, order and number of processes.
+        """All that depends on inputs alone: the same bytes for every machine, order and number of processes.
 
-        Only an objective or a bound that reads a clock makes the order depend on that clock.
+        With an objective or a bound on a measured time the order of the rows depends on that time.
         """
         objective = {"column": self.objective.column, "maximize": self.objective.maximize, "text": self.objective.text}
-        trials = [_told(row) for row in self.rows]
+        trials = [_row_json(row) for row in self.rows]
         return {"experiment": self.experiment, "question": self.question, "objective": objective, "trials": trials}
 
     def measured(self) -> dict[str, Any]:
-        """What a clock and a scale said, by trial."""
+        """Measured values by trial."""
         return {row.trial_id: dict(row.measured) for row in self.rows}
 
 
-def _told(row: Row) -> dict[str, Any]:
-    told = {"trial": row.trial_id, "name": row.name, "choices": dict(row.choices), "status": row.status}
-    told |= {"objective": row.summed} if row.summed else {}
-    told |= {"broken": list(row.broken)} if row.broken else {}
-    return told | {"metrics": row.metrics, "kinds": row.kinds}
+def _row_json(row: Row) -> dict[str, Any]:
+    names = {"trial": row.trial_id, "name": row.name, "choices": dict(row.choices), "status": row.status}
+    objective = ({"objective": row.summed} if row.summed else {}) | ({"broken": list(row.broken)} if row.broken else {})
+    return names | objective | {"metrics": row.metrics, "kinds": row.kinds}
 
 
 def objective_of(plan: Plan) -> Objective:
-    """What a plan's trials are ordered by; ConfigError where none of them measures that."""
+    """The objective of a plan; ConfigError where no trial measures it."""
     objective = Objective.parse(plan.experiment.objective, _columns(plan))
     named = (*(term.column for term in objective.terms), *(bound.column for bound in objective.bounds))
     clocked = next((column for column in named if column.startswith("latency_")), "")
@@ -114,15 +113,9 @@ def _columns(plan: Plan) -> tuple[str, ...]:
 def build_leaderboard(plan: Plan, outcomes: Mapping[str, Outcome], store: Store) -> Leaderboard:
     """The leaderboard of a plan as far as it ran."""
     columns, objective = _columns(plan), objective_of(plan)
-    costs: dict[str, Mapping[str, Any]] = {}
-    rows = [_row(trial, plan, objective, outcomes, store, costs) for trial in plan.trials]
-    ordered = tuple(sorted((_judged(row, objective) for row in rows), key=lambda row: _place(row, objective)))
-    return Leaderboard(plan.experiment.name, plan.experiment.question, objective, columns, ordered)
-
-
-def _judged(row: Row, objective: Objective) -> Row:
-    broken = objective.admits(row) if row.status == "done" else []
-    return replace(row, broken=tuple(bound.text for bound in broken)) if broken else row
+    table = _Rows(plan, objective, outcomes, store)
+    ordered = sorted(map(table.row, plan.trials), key=lambda row: _place(row, objective))
+    return Leaderboard(plan.experiment.name, plan.experiment.question, objective, columns, tuple(ordered))
 
 
 def _place(row: Row, objective: Objective) -> tuple[bool, bool, bool, float, str]:
@@ -130,97 +123,95 @@ def _place(row: Row, objective: Objective) -> tuple[bool, bool, bool, float, str
     return row.status != "done", math.isnan(worth), bool(row.broken), 0.0 if math.isnan(worth) else -worth, row.name
 
 
-def _row(
-    trial: PlannedTrial,
-    plan: Plan,
-    objective: Objective,
-    outcomes: Mapping[str, Outcome],
-    store: Store,
-    costs: dict[str, Mapping[str, Any]],
-) -> Row:
-    failed = next((outcomes[end] for end in ends_of(trial) if end in outcomes and outcomes[end].error), None)
-    names = (trial.trial_id, trial.trial.name, trial.trial.choices)
-    if failed:
-        return Row(*names, "not run" if failed.status == "stopped" else "failed", {}, {}, {}, failed.error)
-    place = plan.stages[trial.ends.score].entry
-    meta = store.read_meta(place)
-    if meta is None:
-        return Row(*names, "not run", {}, {}, {})
-    summary = meta["summary"]
-    summed = _summed(store.read(place), trial, objective) if objective.summed else {}
-    measured, failures = _measured(trial, plan, store, costs), _failures(trial, plan, store)
-    if failures:
-        measured["failed_questions"] = float(len(failures))
-    return Row(*names, "done", summary["columns"], summary["kinds"], measured, summed=summed, failures=failures)
+class _Rows:
+    """Builds the rows of one leaderboard; the JSON of a stage that trials share is read once."""
+
+    def __init__(self, plan: Plan, objective: Objective, outcomes: Mapping[str, Outcome], store: Store) -> None:
+        self.plan, self.objective, self.outcomes, self.store = plan, objective, outcomes, store
+        self.generates = any(trial.ends.generate for trial in plan.trials)
+        self._metas: dict[str, Mapping[str, Any]] = {}
+
+    def row(self, trial: PlannedTrial) -> Row:
+        """The row of a trial; its status is done, failed, or not run."""
+        names = (trial.trial_id, trial.trial.name, trial.trial.choices)
+        outcomes = [self.outcomes[end] for end in ends_of(trial) if end in self.outcomes]
+        if failed := next((outcome for outcome in outcomes if outcome.error), None):
+            return Row(*names, "not run" if failed.status == "stopped" else "failed", {}, {}, {}, failed.error)
+        summary = self._meta(trial.ends.score).get("summary")
+        if summary is None:
+            return Row(*names, "not run", {}, {}, {})
+        failures = tuple(reply["failure"] for reply in self._meta(trial.ends.generate).get("failures", {}).values())
+        measured = self._measured(trial) | ({"failed_questions": float(len(failures))} if failures else {})
+        summed = self._summed(trial) if self.objective.summed else {}
+        row = Row(*names, "done", summary["columns"], summary["kinds"], measured, summed=summed, failures=failures)
+        broken = self.objective.broken_bounds(row.value)
+        return replace(row, broken=tuple(bound.text for bound in broken)) if broken else row
+
+    def _meta(self, key: str | None) -> Mapping[str, Any]:
+        """The JSON of a stage result; empty where there is none."""
+        if key is None:
+            return {}
+        if key not in self._metas:
+            self._metas[key] = _small(self.store.read_meta(self.plan.stages[key].entry) or {})
+        return self._metas[key]
+
+    def _summed(self, trial: PlannedTrial) -> Mapping[str, Any]:
+        """The summary of a sum of columns, over the questions that all of them apply to."""
+        entry = self.store.read(self.plan.stages[trial.ends.score].entry)
+        scores = Scores.from_arrays(entry.arrays) if entry else None
+        if scores is None or not {term.column for term in self.objective.terms} <= set(scores.columns):
+            return {}
+        values = self.objective.per_question(scores)[:, None]
+        table = Scores(scores.query_ids, ("objective",), values, scores.failed)
+        summary: Mapping[str, Any] = summarise(table, trial.golden.examples, self.objective.span).to_json()
+        return dict(summary["columns"]["objective"])
+
+    def _measured(self, trial: PlannedTrial) -> dict[str, float]:
+        metas = [self._meta(key) for key in self.plan.graph.ancestors(*ends_of(trial))]
+        costs = [cost for meta in metas if (cost := meta.get("cost", {})).get("name") != "latency"]
+        measured = {
+            "stage_seconds": round(sum(cost.get("seconds", 0.0) for cost in costs), 4),
+            "cpu_seconds": round(sum(cost.get("cpu", 0.0) for cost in costs), 4),
+            "index_bytes": float(sum(self._meta(key).get("cost", {}).get("bytes", 0) for key in trial.ends.indexes.values())),
+        }
+        unread = {meta["cost"]["name"]: meta["unread"] for meta in metas if meta.get("unread") is not None}
+        measured |= {unread_text.COLUMNS[stage]: share for stage, share in unread.items()}
+        if self.generates:  # In a sweep without generators no row has these columns; else a trial without one spent nothing.
+            spent = sum((meta["paid"] for meta in metas if "paid" in meta), Spent())
+            measured["tokens"] = float(spent.tokens)
+            measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
+        measured |= self._meta(trial.ends.assess).get("judged", {}) if trial.ends.assess else {}
+        if asked := self._meta(trial.ends.score).get("asked"):
+            failed = sum(float(count["failed"]) for count in asked.values())
+            measured["judge_failures"] = measured.get("judge_failures", 0.0) + failed
+        return measured | self._latency(trial)
+
+    def _latency(self, trial: PlannedTrial) -> dict[str, float]:
+        entry = self.store.read(self.plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
+        if entry is None:
+            return {}
+        seconds = entry.arrays["seconds"]
+        return {f"latency_p{share}_ms": round(1000 * float(np.percentile(seconds, share)), 3) for share in (50, 95)}
 
 
-def _failures(trial: PlannedTrial, plan: Plan, store: Store) -> tuple[str, ...]:
-    meta = store.read_meta(plan.stages[trial.ends.generate].entry) if trial.ends.generate else None
-    return tuple(reply["failure"] for reply in (meta or {}).get("failures", {}).values())
-
-
-def _summed(entry: Entry | None, trial: PlannedTrial, objective: Objective) -> Mapping[str, Any]:
-    """The summary of what an objective adds up: over the questions that all of its terms apply to."""
-    scores = Scores.from_arrays(entry.arrays) if entry else None
-    if scores is None or not {term.column for term in objective.terms} <= set(scores.columns):
-        return {}
-    values = objective.per_question(scores)[:, None]
-    table = Scores(scores.query_ids, ("objective",), values, scores.failed)
-    found: Mapping[str, Any] = summarise(table, trial.golden.examples, objective.span).to_json()["columns"]["objective"]
-    return found
-
-
-def _measured(trial: PlannedTrial, plan: Plan, store: Store, costs: dict[str, Mapping[str, Any]]) -> dict[str, float]:
-    def cost(key: str) -> Mapping[str, Any]:
-        if key not in costs:
-            meta = store.read_meta(plan.stages[key].entry) or {}
-            costs[key] = {**meta.get("cost", {}), "unread": meta.get("unread")}
-        return costs[key]
-
-    kept = [found for key in plan.graph.ancestors(*ends_of(trial)) if (found := cost(key)).get("name") != "latency"]
-    measured = {
-        "stage_seconds": round(sum(found.get("seconds", 0.0) for found in kept), 4),
-        "cpu_seconds": round(sum(found.get("cpu", 0.0) for found in kept), 4),
-        "index_bytes": float(sum(cost(key).get("bytes", 0) for key in trial.ends.indexes.values())),
-    }
-    measured |= {unread_text.COLUMNS[found["name"]]: found["unread"] for found in kept if found["unread"] is not None}
-    # Beside trials that generate, one that does not has spent nothing; where none does, nothing is said of it.
-    if any(other.ends.generate for other in plan.trials):
-        spent = _answering(trial, plan, store)
-        measured["tokens"] = float(spent.tokens)
-        measured |= {} if math.isnan(spent.cost) else {"cost_usd": round(spent.cost, 6)}
-    if trial.ends.assess:
-        measured |= _assessed(store.read_meta(plan.stages[trial.ends.assess].entry) or {})
-    if own := (store.read_meta(plan.stages[trial.ends.score].entry) or {}).get("asked"):
-        failed = sum(float(count["failed"]) for count in own.values())
-        measured["judge_failures"] = measured.get("judge_failures", 0.0) + failed
-    entry = store.read(plan.stages[trial.ends.latency].entry) if trial.ends.latency else None
-    if entry is not None:
-        for share in (50, 95):
-            measured[f"latency_p{share}_ms"] = round(1000 * float(np.percentile(entry.arrays["seconds"], share)), 3)
-    return measured
-
-
-def _answering(trial: PlannedTrial, plan: Plan, store: Store) -> Spent:
-    """What answering took, whoever paid for it and when: rewriting, remembering, generating, asking again."""
-    spent = Spent()
-    for key in plan.graph.ancestors(*ends_of(trial)):
-        if plan.stages[key].name in ("rewrite", "generate", "check"):
-            spent += _paid(store.read_meta(plan.stages[key].entry) or {})
-    return spent
+def _small(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON of a stage with sums in the place of what it says of single answers, which may be large."""
+    kept = {name: meta[name] for name in ("summary", "failures", "cost", "unread", "asked") if name in meta}
+    if meta.get("cost", {}).get("name") in ("rewrite", "generate", "check"):
+        kept["paid"] = _paid(meta)
+    return kept | ({"judged": _judged(meta)} if "assessments" in meta else {})
 
 
 def _paid(meta: Mapping[str, Any]) -> Spent:
-    """What one stage paid. Replies are counted as they are after checks, which holds what asking again took."""
+    """What one stage of answering paid. Replies count as they are after checks, with the requests that checks repeated."""
     replies = [*meta.get("failures", {}).values(), *(answer["reply"] for answer in meta.get("answers", ()) if answer)]
-    rows = [(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
-    rows += [(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
-    return sum((Spent(tokens, math.nan if cost is None else cost) for tokens, cost in rows), Spent())
+    rows = [Spent(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
+    rows += [Spent(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
+    return sum(rows, Spent())
 
 
-def _assessed(meta: Mapping[str, Any]) -> dict[str, float]:
-    """What a judge took, and how many judgements it could not make; it is no part of what an answer costs."""
-    spent = meta.get("assessments", ())
-    costs = [part["cost"] for part in spent]
-    told = {"judge_tokens": float(sum(part["tokens"] for part in spent)), "judge_failures": float(meta.get("failed", 0))}
-    return told if None in costs else told | {"judge_cost_usd": round(math.fsum(costs), 6)}
+def _judged(meta: Mapping[str, Any]) -> dict[str, float]:
+    """What a judge took, and how many judgements it could not make; it is not part of the cost of an answer."""
+    spent = sum((Spent(part["tokens"], part["cost"]) for part in meta["assessments"]), Spent())
+    figures = {"judge_tokens": float(spent.tokens), "judge_failures": float(meta.get("failed", 0))}
+    return figures if math.isnan(spent.cost) else figures | {"judge_cost_usd": round(spent.cost, 6)}

@@ -1,54 +1,32 @@
-"""What a sweep is sorted by, and what a trial must keep to be chosen: clauses that people write, read once."""
+"""The objective of an experiment: what its trials are sorted by, and the bounds that a recommended trial must keep."""
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.errors import ConfigError, closest
+from rag.evaluation.scoring import Scores
 
 Floats = NDArray[np.float64]
 
 USUAL = "ndcg@10"
 MEASURED = ("latency_p50_ms", "latency_p95_ms", "index_bytes", "stage_seconds", "cpu_seconds", "tokens", "cost_usd")
-"""What a clock or a scale says of a trial; less is better in all of them."""
+"""Measured values of a trial that are no metrics; less is better in all of them."""
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 BOUND = re.compile(rf"(?P<column>\S+?)\s*(?P<sign><=|>=|==|≤|≥)\s*(?P<limit>{NUMBER})", re.IGNORECASE)
 TERM = re.compile(rf"(?:(?P<weight>{NUMBER})\s*\*\s*)?(?P<column>[^\s*<>=≤≥]+)", re.IGNORECASE)
 DIRECTION = re.compile(r"(?:(?P<direction>maximize|minimize)\s+)?(?P<sum>.+)", re.DOTALL)
-FORMS = "for example: maximize ndcg@10; or 0.5 * recall@5 + 0.5 * ndcg@10; and latency_p95_ms <= 200 beside it"
-
-
-class Valued(Protocol):
-    """A row of a leaderboard."""
-
-    def value(self, column: str) -> float:
-        """A metric's mean or a measurement; NaN where the trial has none."""
-        ...
-
-
-class Table(Protocol):
-    """Scores per question: `rag.evaluation.scoring.Scores`."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        ...
-
-    @property
-    def values(self) -> Floats:
-        """Shape (questions, columns), NaN where a column does not apply."""
-        ...
+FORMS = "for example: maximize ndcg@10; or 0.5 * recall@5 + 0.5 * ndcg@10; with latency_p95_ms <= 200 as a second clause"
 
 
 @dataclass(frozen=True)
 class Term:
-    """A column that is to be large, or small; `weight` is above 0 and counts beside the other terms."""
+    """A column that is to be large, or small; `weight` is above 0 and relative to the other terms."""
 
     column: str
     weight: float = 1.0
@@ -77,18 +55,18 @@ class Bound:
             raise ConfigError("bound", f"is {text!r}", "for example: latency_p95_ms <= 200, with <=, >= or ==")
         limit = float(match["limit"])
         if not math.isfinite(limit):
-            raise ConfigError("bound", f"is {text!r}, which holds for nothing or for everything", "give a finite number")
+            raise ConfigError("bound", f"is {text!r}, which every value or no value keeps", "give a finite number")
         return cls(match["column"], match["sign"] in ("<=", "≤"), limit, match["sign"] == "==")
 
     def holds(self, value: float) -> bool:
-        """Whether a value keeps the bound; what is not known does not."""
+        """Whether a value keeps the bound; NaN does not."""
         if self.exact:
             return value == self.limit
         return value <= self.limit if self.at_most else value >= self.limit
 
     @property
     def text(self) -> str:
-        """As people write it."""
+        """The bound as it is written."""
         return f"{self.column} {'==' if self.exact else '<=' if self.at_most else '>='} {self.limit:.15g}"
 
 
@@ -96,7 +74,7 @@ class Bound:
 class Objective:
     """What trials are ordered by, a weighted sum of metrics or one measured value, and bounds that come before it.
 
-    A bound is kept or broken by what was found, not by its interval: it says what is wanted of what was measured.
+    Whether a bound is kept depends on the measured value, not on its interval.
     """
 
     terms: tuple[Term, ...]
@@ -135,17 +113,17 @@ class Objective:
 
     @property
     def measured(self) -> bool:
-        """Whether a clock or a scale decides, so that there is nothing per question to compare."""
+        """Whether it is a measured value such as latency, which cannot be compared question by question."""
         return self.column in MEASURED
 
     @property
     def summed(self) -> bool:
-        """Whether it is a sum that no column shows by itself."""
+        """Whether it is a sum of several columns."""
         return len(self.terms) > 1
 
     @property
     def sign(self) -> float:
-        """What turns a value that is better when larger into the value that people read."""
+        """The factor between a value that is better when larger and the value that is printed."""
         return 1.0 if self.summed or self.maximize else -1.0
 
     @property
@@ -156,28 +134,28 @@ class Objective:
 
     @property
     def text(self) -> str:
-        """As people read it."""
+        """The objective with its bounds as it is printed."""
         large, small = ([term for term in self.terms if term.maximize is way] for way in (True, False))
         sums = {"maximize": large, "minimize": small}
-        told = [f"{word} {' + '.join(self._written(term) for term in terms)}" for word, terms in sums.items() if terms]
-        return ", ".join([*told, *(bound.text for bound in self.bounds)])
+        clauses = [f"{word} {' + '.join(self._term_text(term) for term in terms)}" for word, terms in sums.items() if terms]
+        return ", ".join([*clauses, *(bound.text for bound in self.bounds)])
 
-    def _written(self, term: Term) -> str:
+    def _term_text(self, term: Term) -> str:
         return f"{term.weight:g} * {term.column}" if self.summed else term.column
 
-    def per_question(self, scores: Table) -> Floats:
+    def per_question(self, scores: Scores) -> Floats:
         """Shape (questions,): the terms weighted and signed, higher is always better; NaN where any of them is NaN."""
         if self.measured:
             raise ValueError(f"{self.column} is not measured per question")
         places = [scores.columns.index(term.column) for term in self.terms]
-        # A single term keeps its own unit: a weight that stands alone orders nothing.
+        # A single term keeps its own unit: its weight changes no order.
         weights = np.array([term.signed for term in self.terms]) if self.summed else np.array([self.sign])
         total: Floats = scores.values[:, places] @ weights
         return total
 
-    def admits(self, row: Valued) -> list[Bound]:
-        """The bounds that a trial breaks; none means that it may be chosen."""
-        return [bound for bound in self.bounds if not bound.holds(row.value(bound.column))]
+    def broken_bounds(self, value: Callable[[str], float]) -> list[Bound]:
+        """The bounds that a trial breaks; `value` gives its metric or measurement by column, NaN where there is none."""
+        return [bound for bound in self.bounds if not bound.holds(value(bound.column))]
 
 
 def _bound(text: str, columns: Sequence[str]) -> Bound:

@@ -1,4 +1,4 @@
-"""One trial as scores per question, with everything that must agree before it is compared with another."""
+"""The scores of one trial by question, with fingerprints of everything that two trials must share to be compared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Result:
     """Scores of one trial. `questions` has the digest of each golden question by id, in the order of the rows of `scores`.
 
     `fingerprints` holds digests of what scores depend on besides the pipeline: `golden`, `corpus`, `coverage`, and
-    `metric <name>` for every metric that was measured. Two results whose fingerprints differ do not measure the same thing.
+    `metric <name>` for every metric. Results with different fingerprints do not measure the same thing.
     """
 
     trial_id: str
@@ -31,15 +31,15 @@ class Result:
 
 
 def question_digest(example: Example) -> str:
-    """What a golden question says, as sixteen hex digits: text, history, evidence, answers, kind, tags, split, cluster."""
+    """Sixteen hex digits of a digest over all fields of a golden question."""
     return digest(question_record(example))[:16]
 
 
 def fingerprints(trial: PlannedTrial) -> dict[str, str]:
     """Digests of everything but the pipeline that the scores of a trial depend on.
 
-    A metric counts by its class and parameters, not by its code: the conformance suite holds the code to its definition, and a
-    baseline outlives refactorings.
+    A metric counts by its class and parameters, not by its code, so that a baseline outlives refactorings: the conformance
+    suite checks the code.
     """
     config = trial.trial.config
     columns = (parse_column(column, config["k"], config["metric"]).metric for column in config["metrics"])
@@ -49,7 +49,7 @@ def fingerprints(trial: PlannedTrial) -> dict[str, str]:
 
 
 def read_scores(trial: PlannedTrial, made: Plan, store: Store) -> Result:
-    """The result of a trial that ran; DataError for one that did not, or not to its end."""
+    """The result of a trial; DataError where it has no scores in the store."""
     entry = store.read(made.stages[trial.ends.score].entry)
     if entry is None:
         raise DataError(f"trial {trial.trial_id}", "has no scores in the store", "run its sweep again: what is there is reused")

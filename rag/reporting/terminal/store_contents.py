@@ -20,6 +20,9 @@ def spaces(found: Mapping[str, Any]) -> None:
     for space, held in found["spaces"].items():
         table.add_row(escape(space), f"{held['entries']:,}", f"{held['bytes'] / 1e6:,.1f}")
     out.print(table)
+    if (old := found.get("old")) and old["entries"]:
+        size = f"{old['entries']:,} stage results ({old['bytes'] / 1e6:,.1f} MB) are of other versions of the code"
+        out.print(f"{size}: rag store gc --old removes them.", soft_wrap=True)
 
 
 def skipped(files: Sequence[Skipped]) -> None:

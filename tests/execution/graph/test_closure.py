@@ -134,7 +134,7 @@ def edited(graph: Graph, module: str) -> set[str]:
 
     def changed(name: str) -> identity.Source | None:
         found = known(name)
-        return replace(found, code="edited") if found and name == module else found
+        return replace(found, content=b"edited", tree=None) if found and name == module else found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "_source", changed)
@@ -248,7 +248,7 @@ def test_modules_of_stages_are_imported_by_statements_and_read_no_files_of_the_p
 
 
 def _place(module: str) -> str:
-    found = identity._found(module)
+    found = identity._module_spec(module)
     return str(found.origin if found else "")
 
 
@@ -268,14 +268,14 @@ def test_stored_items_are_known_by_the_code_that_stores_them(here: Path) -> None
         embedder, store = HashingEmbedder(), Store("store")
         stored, judge = StoredEmbedder(embedder, store, "one"), StoredJudge(None, store, "one")  # type: ignore[arg-type]
         pairs = StoredReranker(MmrReranker(embedder), store, "one").pairs  # type: ignore[arg-type]
-        return [stored.documents.space, stored.queries.space, pairs.space, judge.space]
+        return [stored.documents.space, stored.queries.space, pairs.space, judge.stored.space]
 
     before, known = spaces(), identity._source
 
     def changed(name: str) -> identity.Source | None:
         found = known(name)
         return (
-            replace(found, code="edited")
+            replace(found, content=b"edited", tree=None)
             if found and name in ("rag.execution.store.cached_vectors", "rag.evaluation.attribution")
             else found
         )

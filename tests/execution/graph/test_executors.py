@@ -2,11 +2,14 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.small_set import AXES, write_experiment, write_golden
@@ -14,7 +17,7 @@ from support.small_set import AXES, write_experiment, write_golden
 from rag.config.experiment import load
 from rag.execution.graph import dask_cluster, plan
 from rag.execution.graph.engine import Outcome
-from rag.execution.graph.executors import InlineExecutor, executor_of
+from rag.execution.graph.executors import InlineExecutor, executor_of, task_graph
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
@@ -39,9 +42,22 @@ def store_at(path: Path) -> Store:
     return Store(str(path))
 
 
-def test_every_distinct_stage_runs_once_and_a_second_sweep_runs_none(tmp_path: Path) -> None:
-    store = store_at(tmp_path / "store")
-    first = swept(made(tmp_path, store), store)
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sweep.Sweep]:
+    """The folder of a study, with its store, and the sweep of it in one process."""
+    folder = tmp_path_factory.mktemp("base")
+    store = store_at(folder / "store")
+    return folder, swept(made(folder, store), store)
+
+
+@pytest.fixture
+def copied(tmp_path: Path, base: tuple[Path, sweep.Sweep]) -> Store:
+    """The store of the base in this test's folder, to be changed."""
+    return store_at(shutil.copytree(base[0] / "store", tmp_path / "store"))
+
+
+def test_every_distinct_stage_runs_once_and_a_second_sweep_runs_none(tmp_path: Path, base: Any, copied: Store) -> None:
+    store, first = copied, base[1]
     # 3 chunkers, each: 1 chunk, 1 embed, 2 indexes, 2 searches, 3 fusions, 1 gold, 3 judgements, 3 scores (no metric has @k),
     # and the questions embedded once for all.
     assert first.counts() == {"distinct": 3 * 16 + 1, "ran": 49, "failed": 0, "blocked": 0, "reused": 0}
@@ -53,25 +69,22 @@ def test_every_distinct_stage_runs_once_and_a_second_sweep_runs_none(tmp_path: P
     assert second.board.measured() == first.board.measured()
 
 
-def test_the_cut_k_makes_new_scores_and_nothing_else(tmp_path: Path) -> None:
-    store = store_at(tmp_path / "store")
-    swept(made(tmp_path, store), store)
-    more = made(tmp_path, store, AXES, ', "metrics=[recall@k]"')
+def test_the_cut_k_makes_new_scores_and_nothing_else(tmp_path: Path, copied: Store) -> None:
+    more = made(tmp_path, copied, AXES, ', "metrics=[recall@k]"')
     assert {more.stages[key].name for key in more.to_run} == {"score"}
     assert len(more.to_run) == 3 * 3 * 2
 
 
-def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Path) -> None:
-    inline = store_at(tmp_path / "inline")
-    expected = board(swept(made(tmp_path, inline), inline))
+def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Path, base: Any) -> None:
+    expected = board(base[1])
     two = store_at(tmp_path / "two")
     assert board(swept(made(tmp_path, two), two, "processes")) == expected
-    for seed in range(3):
+    for seed in range(2):
         shuffled = store_at(tmp_path / f"shuffled{seed}")
         planned = made(tmp_path, shuffled)
-        keys = list(planned.to_run)
-        random.Random(seed).shuffle(keys)
-        reordered = replace(planned, to_run=tuple(keys))
+        tasks = task_graph(planned)
+        keys = random.Random(seed).sample(list(tasks), len(tasks))
+        reordered = replace(planned, to_run=tuple(TopologicalSorter({key: tasks[key] for key in keys}).static_order()))
         assert board(swept(reordered, shuffled)) == expected
 
 
@@ -82,17 +95,16 @@ def test_two_clusters_of_processes_do_not_get_in_each_others_way() -> None:
             assert one.submit(sum, [1, 2]).result() + other.submit(sum, [3]).result() == 6
 
 
-def test_a_cluster_that_runs_already_says_the_same(tmp_path: Path) -> None:
+def test_a_cluster_that_runs_already_says_the_same(tmp_path: Path, base: Any) -> None:
     from distributed import LocalCluster
 
-    inline, shared = store_at(tmp_path / "inline"), store_at(tmp_path / "shared")
-    expected = board(swept(made(tmp_path, inline), inline))
+    shared = store_at(tmp_path / "shared")
     planned = made(tmp_path, shared)
     with LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
         place = {"mode": "cluster", "address": cluster.scheduler_address}
         done = sweep.run(planned, shared, place, lambda key, outcome: None)
     assert done.counts()["ran"] == 49
-    assert board(done) == expected
+    assert board(done) == board(base[1])
 
 
 def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: Path) -> None:
@@ -106,10 +118,10 @@ def test_a_failing_stage_fails_the_trials_that_need_it_and_no_others(tmp_path: P
     json.dumps(done.to_json(), allow_nan=False)
 
 
-def test_a_damaged_entry_is_told_and_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    store = store_at(tmp_path / "store")
-    expected = board(swept(made(tmp_path, store), store))
-    planned = made(tmp_path, store)
+def test_a_damaged_entry_is_logged_and_computed_again(
+    tmp_path: Path, base: Any, copied: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, planned = copied, base[1].plan
     chunks = next(stage for stage in planned.stages.values() if stage.name == "chunk")
     scores = [stage for stage in planned.stages.values() if stage.name in ("score", "judge", "gold")]
     for stage in scores:
@@ -122,10 +134,10 @@ def test_a_damaged_entry_is_told_and_computed_again(tmp_path: Path, caplog: pyte
         done = swept(made(tmp_path, store), store)
     assert "damaged" in caplog.text
     assert done.counts()["failed"] == 0
-    assert board(done) == expected
+    assert board(done) == board(base[1])
 
 
-def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path: Path, base: Any) -> None:
     store = store_at(tmp_path / "store")
     planned = made(tmp_path, store)
     seen: list[str] = []
@@ -140,7 +152,7 @@ def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path
     assert sorted({row.status for row in stopped.board.rows}) == ["done", "not run"]
     rest = made(tmp_path, store)
     assert 0 < len(rest.to_run) < len(planned.to_run)
-    assert board(swept(rest, store)) == board(swept(made(tmp_path, fresh := store_at(tmp_path / "fresh")), fresh))
+    assert board(swept(rest, store)) == board(base[1])
 
 
 def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
@@ -158,6 +170,7 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
 KILLER = """
 # Sweeps again and again, each time in a child that is killed at a random step of storing what was still to do.
 import os, random, signal, sys
+from rag.core import files
 from rag.execution.graph import engine, executors as execute, plan
 from rag.execution.store import entry_format as entries, store as storing
 from rag.execution.sweep import sweep
@@ -166,12 +179,12 @@ from rag.config.experiment import load
 kills, steps, rng = int(sys.argv[1]), int(sys.argv[2]), random.Random(7)
 store = storing.Store("store")
 made = plan.make(load("study.yaml"), store)
-places = {module.__file__ for module in (entries, engine, execute, storing)}
+places = {module.__file__ for module in (entries, engine, execute, files, storing)}
 
 def swept(left, begun):
     def step(frame, event, argument):
         nonlocal left, begun
-        begun = begun or frame.f_code.co_name == "_write_local"
+        begun = begun or frame.f_code.co_name == "replace_file"
         left -= begun and frame.f_code.co_filename in places
         if left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -193,7 +206,7 @@ for number in range(kills):
 """
 
 
-def test_fifty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path) -> None:
+def test_fifty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path, base: Any) -> None:
     golden = write_golden(tmp_path / "golden")
     write_experiment(tmp_path / "study.yaml", golden, AXES)
     subprocess.run([sys.executable, "-c", KILLER, "50", "800"], cwd=tmp_path, check=True, timeout=600)
@@ -203,9 +216,7 @@ def test_fifty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path) -> Non
     assert list(Path(store.base).rglob("*.tmp")), "and some of them a write"
     store.clear_orphans()
     assert not list(Path(store.base).rglob("*.tmp"))
-    done = swept(made(tmp_path, store), store)
-    fresh = store_at(tmp_path / "fresh")
-    assert board(done) == board(swept(made(tmp_path, fresh), fresh))
+    assert board(swept(made(tmp_path, store), store)) == board(base[1])
 
 
 def test_an_executor_must_be_one_that_there_is() -> None:

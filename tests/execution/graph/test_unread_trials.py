@@ -65,9 +65,9 @@ def beyond() -> int:
 def test_the_share_is_the_same_in_plan_leaderboard_mlflow_and_report(study: Callable[[str], str], rag: Verb) -> None:
     path, share = study(AXES), beyond() / len(LONG + SHORT)
     assert 0.3 < share < 0.7
-    told = rag("sweep", path, "--no-track", "--json").json
-    names = {trial["trial"]: trial["name"] for trial in told["trials"]}
-    found = {names[trial_id]: measured for trial_id, measured in told["measured"].items()}
+    result = rag("sweep", path, "--no-track", "--json").json
+    names = {trial["trial"]: trial["name"] for trial in result["trials"]}
+    found = {names[trial_id]: measured for trial_id, measured in result["measured"].items()}
     assert {name.partition(" ")[0]: measured.get("unread") for name, measured in found.items() if "none" in name} == {
         "words": None,
         "minilm": pytest.approx(share),
@@ -84,14 +84,14 @@ def test_the_share_is_the_same_in_plan_leaderboard_mlflow_and_report(study: Call
         trial.trial_id: trial.metrics
         for trial in sweep_runs.record(sweep_runs.recall(ready.plan, ready.store), ready.store).trials
     }
-    for trial_id, measured in told["measured"].items():
+    for trial_id, measured in result["measured"].items():
         for column in ("unread", "reranker_unread"):
             assert sent[trial_id].get(column) == measured.get(column)
     percent = f"{100 * share:.1f} %"
-    assert told["unread"].startswith(f"In 4 of 6 trials chunks are longer than a model's window: up to {percent} of their")
-    assert json.loads(Path("reports/study/verdict.json").read_text("utf-8"))["unread"] == told["unread"]
+    assert result["unread"].startswith(f"In 4 of 6 trials chunks are longer than a model's window: up to {percent} of their")
+    assert json.loads(Path("reports/study/verdict.json").read_text("utf-8"))["unread"] == result["unread"]
     material = gather(ready.plan, ready.store)
-    assert told["unread"] in wording.headline(material).sure
+    assert result["unread"] in wording.headline(material).sure
     assert percent in markdown.render(material)
 
 
@@ -100,9 +100,9 @@ def test_a_plan_says_it_before_anything_ran_and_without_a_model(
 ) -> None:
     path, share = study(AXES), beyond() / len(LONG + SHORT)
     monkeypatch.setitem(sys.modules, "torch", None)
-    told = rag("plan", path, "--json").json
-    assert told["stages"]["cached"] == 0
-    assert sorted(told["unread"].values()) == [0.0, 0.0, pytest.approx(share), pytest.approx(share)]
+    result = rag("plan", path, "--json").json
+    assert result["stages"]["cached"] == 0
+    assert sorted(result["unread"].values()) == [0.0, 0.0, pytest.approx(share), pytest.approx(share)]
     shown = rag("plan", path).out
     assert f"0.0 % – {100 * share:.1f} %" in shown
     assert "In 2 of 6 trials chunks are longer than a model's window" in shown

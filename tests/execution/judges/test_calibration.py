@@ -39,10 +39,10 @@ class Reader:
     def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         raise AssertionError("labels are about claims")
 
-    def _verdict(self, said: str) -> Verdict:
-        if said == "?":
+    def _verdict(self, output: str) -> Verdict:
+        if output == "?":
             return Verdict(abstained=True)
-        return Verdict((Claim(0, 1, float("nan"), failure="lost"),) if said == "!" else (Claim(0, 1, float(said)),))
+        return Verdict((Claim(0, 1, float("nan"), failure="lost"),) if output == "!" else (Claim(0, 1, float(output)),))
 
 
 def set_of(rows: Sequence[tuple[str, bool]], clusters: int = 50) -> Labelled:
@@ -138,9 +138,9 @@ def numbered(number: int) -> Labelled:
 
 def test_a_card_on_labels_of_the_fit_is_made_with_the_weights_of_the_others() -> None:
     sets = [numbered(number) for number in range(3)]
-    told = fit(Leak({}), sets)
-    assert (set(told["weights"]), set(told["fitted_on"]["d1"])) == ({"0", "1", "2"}, {"0", "2"})
-    judge = Leak(**told)
+    result = fit(Leak({}), sets)
+    assert (set(result["weights"]), set(result["fitted_on"]["d1"])) == ({"0", "1", "2"}, {"0", "2"})
+    judge = Leak(**result)
     for one in sets:
         card = calibrate(judge, one, draws=50)
         assert (card.held_out, card.sensitivity.value) == (True, 0.0)
@@ -148,9 +148,9 @@ def test_a_card_on_labels_of_the_fit_is_made_with_the_weights_of_the_others() ->
 
 
 def test_a_judge_is_not_measured_on_all_that_it_was_fitted_on() -> None:
-    told = fit(Leak({}), [numbered(1)])
+    result = fit(Leak({}), [numbered(1)])
     with pytest.raises(DataError, match=r"set1: is all that the judge was fitted on.*\n.*data=wice,set1"):
-        calibrate(Leak(**told), numbered(1))
+        calibrate(Leak(**result), numbered(1))
 
 
 def test_sets_count_alike_however_many_texts_they_have(shipped: Any) -> None:
@@ -168,9 +168,9 @@ def test_a_card_knows_what_it_measured_and_what_people_would_say(drawn: Labelled
     assert (card.kinds, card.speaks_of_answers, len(card.pairs)) == (("claim",), False, 200)
     card = calibrate(Reader(), drawn, draws=50)
     scores = np.array([float(case.text.split()[0]) for case in drawn.cases])
-    said = np.linspace(0.2, 0.6, 40)
-    found = card.people(said.tolist(), [str(number) for number in range(40)])
-    assert found.value == pytest.approx(said.mean() + (np.array(drawn.labels) - scores).mean())
+    output = np.linspace(0.2, 0.6, 40)
+    found = card.people(output.tolist(), [str(number) for number in range(40)])
+    assert found.value == pytest.approx(output.mean() + (np.array(drawn.labels) - scores).mean())
     tenth = np.minimum(scores * 10, 9).astype(int)
     shares = [abs((scores - drawn.labels)[tenth == part].sum()) for part in range(10)]
     assert card.error == pytest.approx(sum(shares) / 200)
@@ -185,7 +185,7 @@ def test_a_card_of_older_code_is_read(drawn: Labelled) -> None:
     assert Card.from_json(json.loads(json.dumps(card.to_json()))).auc == card.auc
 
 
-def test_the_small_set_is_told_apart(shipped: Any, small_set: Path) -> None:
+def test_the_small_set_is_distinguished(shipped: Any, small_set: Path) -> None:
     """Written by us, quotations and paraphrases against changed numbers, names, negations and inventions."""
     card = calibrate(shipped, labelled(str(small_set)), draws=1000)
     assert card.auc.value >= 0.93
@@ -196,7 +196,7 @@ def test_the_small_set_is_told_apart(shipped: Any, small_set: Path) -> None:
 
 @needs_data
 @pytest.mark.parametrize(("name", "above", "reached"), [("mtrag", 0.0, 0.8), ("wice", 0.05, 0.75)])
-def test_texts_of_sets_that_the_weights_have_not_seen_are_told_apart(
+def test_texts_of_sets_that_the_weights_have_not_seen_are_distinguished(
     shipped: Any, monkeypatch: pytest.MonkeyPatch, name: str, above: float, reached: float
 ) -> None:
     """A part of them, without a model, for the sake of time; `make bench` measures all."""
@@ -237,9 +237,9 @@ def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
 
 def test_calibrate_prints_a_card_and_stores_it(rag: Verb, here: Path, small_set: Path) -> None:
-    told = rag("judge", "calibrate", "judge=local", f"data={small_set}", "--json").json
-    assert (told["texts"], told["data"], told["held_out"]) == (30, "small", False)
-    assert len(cards(Store(str(here / ".rag" / "store")), told["judge"])) == 1
+    result = rag("judge", "calibrate", "judge=local", f"data={small_set}", "--json").json
+    assert (result["texts"], result["data"], result["held_out"]) == (30, "small", False)
+    assert len(cards(Store(str(here / ".rag" / "store")), result["judge"])) == 1
     shown = rag("judge", "calibrate", f"data={small_set}")
     assert shown.code == 0
     assert "word overlap" in shown.out
@@ -260,9 +260,9 @@ def test_fit_prints_weights_as_the_yaml_has_them(rag: Verb, small_set: Path, mon
     other = small_set.with_name("other.jsonl")
     other.write_text("".join(small_set.read_text("utf-8").splitlines(keepends=True)[3:-2]), "utf-8")
     chosen = (f"data={small_set},{other}", "~judge.encoder.runtime", "judge.encoder._target_=support.judge_texts.WordEncoder")
-    told = rag("judge", "fit", *chosen, "--json").json
-    assert set(told["fitted_on"]) == {sha256(path.read_bytes()).hexdigest() for path in (small_set, other)}
-    assert yaml.safe_load(rag("judge", "fit", *chosen).out) == told
+    result = rag("judge", "fit", *chosen, "--json").json
+    assert set(result["fitted_on"]) == {sha256(path.read_bytes()).hexdigest() for path in (small_set, other)}
+    assert yaml.safe_load(rag("judge", "fit", *chosen).out) == result
 
 
 def test_a_card_is_about_one_set(rag: Verb, small_set: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_card_is_about_one_set(rag: Verb, small_set: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "output"),
     [
         ('{"text": "a"}\n', "x.jsonl:1: has no 'contexts'"),
         ('{"text": "a", "contexts": "b", "supported": true}\n', "x.jsonl:1: does not fit: text is a text"),
@@ -281,14 +281,14 @@ def test_a_card_is_about_one_set(rag: Verb, small_set: Path) -> None:
         ('{"text": "a", "contexts": [], "supported": true}\n', "holds 1 texts, not both"),
     ],
 )
-def test_labels_that_cannot_be_read(rag: Verb, here: Path, content: str, said: str) -> None:
+def test_labels_that_cannot_be_read(rag: Verb, here: Path, content: str, output: str) -> None:
     (here / "x.jsonl").write_text(content, encoding="utf-8")
     found = rag("judge", "calibrate", "data=x.jsonl")
-    assert (found.code, said in found.err) == (2, True), found.err
+    assert (found.code, output in found.err) == (2, True), found.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (["data=wice"], "set RAG_DATA"),
         (["judge=locl", "data=x.jsonl"], "did you mean 'local'"),
@@ -296,6 +296,6 @@ def test_labels_that_cannot_be_read(rag: Verb, here: Path, content: str, said: s
         (["nonsense"], "has no '='"),
     ],
 )
-def test_what_is_asked_wrongly(rag: Verb, arguments: list[str], said: str) -> None:
+def test_what_is_asked_wrongly(rag: Verb, arguments: list[str], output: str) -> None:
     found = rag("judge", "calibrate", *arguments)
-    assert (found.code, said in found.err) == (2, True), found.err
+    assert (found.code, output in found.err) == (2, True), found.err

@@ -1,6 +1,8 @@
 """Judges in a sweep: their cards, what they could not judge, and where all of that is shown."""
 
 import json
+import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from rag.config.experiment import load
 from rag.execution.judges.judge_report import assessors
 from rag.execution.store import maintenance
 from rag.execution.store.store import Store
-from rag.execution.sweep import ablations, sweep
+from rag.execution.sweep import ablations, holdout, sweep
 from rag.reporting import html
 from rag.reporting.html.judge_trust import judges
 from rag.reporting.html.page import board
@@ -49,10 +51,24 @@ def written(here: Path, *fixed: str, gate: str = GATE) -> str:
     return "study.yaml"
 
 
+@pytest.fixture(scope="module")
+def swept_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a study that a judge read the answers of, its store, its reports and its baseline."""
+    folder = tmp_path_factory.mktemp("swept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr("rag.execution.graph.plan.plugins", lambda: ("support",))
+        done, store = swept(written(folder, *WORDS, COLUMNS))
+        sweep.write(done)
+        holdout.write(done, holdout.reach(done, store, {"mode": "inline"}, None))
+    return folder
+
+
 @pytest.fixture
-def study(here: Path) -> str:
-    """A study whose answers a judge reads."""
-    return written(here, *WORDS, COLUMNS)
+def study(here: Path, swept_study: Path) -> str:
+    """A study whose answers a judge read."""
+    shutil.copytree(swept_study, here, dirs_exist_ok=True)
+    return "study.yaml"
 
 
 def swept(study: str, *overrides: str) -> tuple[sweep.Sweep, Store]:
@@ -82,7 +98,7 @@ def test_means_carry_the_error_that_the_labels_show(study: str, labels: str, rag
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     (judge,) = assessors(done.plan, store)
     (card,) = judge.cards
-    moved = sum(label - said for said, label, _ in card.pairs) / len(card.pairs)
+    moved = sum(label - output for output, label, _ in card.pairs) / len(card.pairs)
     rows = {row.name: row.metrics["faithfulness"] for row in done.board.rows}
     assert len(judge.corrected) == 2
     for one in judge.corrected:
@@ -112,13 +128,13 @@ def test_a_card_of_other_texts_than_answers_warns(study: str, labels: str, rag: 
     assert warning in " ".join(rag("sweep", study, "--no-track").out.split())
 
 
-def test_mlflow_is_told_of_the_judge(study: str, labels: str, rag: Verb) -> None:
+def test_mlflow_is_given_the_judge(study: str, labels: str, rag: Verb) -> None:
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     done, store = swept(study)
     for trial in sweep_runs.record(done, store).trials:
-        told = json.loads(trial.files["judge.json"])
-        assert trial.tags["judge"] == told["judge"] == "LocalJudge"
-        assert trial.tags["judge.auc.people"].startswith(f"{told['cards'][0]['auc']['value']:.3f} [")
+        result = json.loads(trial.files["judge.json"])
+        assert trial.tags["judge"] == result["judge"] == "LocalJudge"
+        assert trial.tags["judge.auc.people"].startswith(f"{result['cards'][0]['auc']['value']:.3f} [")
         assert trial.metrics["faithfulness"] > 0.9
         assert trial.metrics["judge_failures"] == 0
 
@@ -145,7 +161,6 @@ def test_a_report_has_a_section_on_judges_and_all_columns(here: Path, labels: st
 
 
 def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: str, rag: Verb) -> None:
-    assert rag("sweep", study, "--no-track").code == 0
     assert rag("baseline", study).code == 0
     worse = ("control=shuffled_contexts",)
     warned = rag("gate", study, *worse, "--json").json
@@ -153,8 +168,8 @@ def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: s
     assert (row["column"], row["advisory"]) == ("faithfulness", True)
     assert [bound["advisory"] for bound in warned["bounds"]] == [False, True]
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
-    told = rag("gate", study, *worse, "--json").json
-    assert [one["advisory"] for one in (*told["rows"], *told["bounds"])] == [False, False, False]
+    result = rag("gate", study, *worse, "--json").json
+    assert [one["advisory"] for one in (*result["rows"], *result["bounds"])] == [False, False, False]
     # Another judge is another matter.
     other = rag("gate", study, "judge.threshold=0.6", "--json").json
     assert [one["advisory"] for one in other["rows"]] == [True]
@@ -162,7 +177,8 @@ def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: s
 
 def test_controls_compare_what_judges_say(study: str) -> None:
     done, store = swept(study)
-    found = ablations.measure_ablations(done.plan.trials[0], done.plan, store, {"mode": "inline"}, lambda *_: None)
+    trial, quiet = done.plan.trials[0], nullcontext(lambda *_: None)
+    found = ablations.measure_ablations(trial, done.plan, store, {"mode": "inline"}, lambda plan: quiet)
     columns = {row.column for row in found.results}
     assert {"faithfulness", "answer_relevance", "context_relevance", "citation_support"} <= columns
     own, shuffled = (next(r for r in found.results if (r.column, r.name) == ("context_relevance", name)) for name in NAMES)
@@ -174,17 +190,15 @@ NAMES = (ablations.RETRIEVED, "shuffled_contexts")
 
 def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> None:
     study = written(here, *SPEECHLESS, "metrics=[ndcg@10,faithfulness]")
-    told = rag("sweep", study, "--no-track")
+    result = rag("sweep", study, "--no-track")
     done, store = swept(study)
     (judge,) = assessors(done.plan, store)
     assert judge.failed == judge.asked > 0
     assert judge.lost.endswith("judgements: they are in no figure; the first: the reply holds no JSON object")
-    assert judge.lost in " ".join(told.out.split())
+    assert judge.lost in " ".join(result.out.split())
     row = done.board.rows[0]
     assert row.metrics["faithfulness"]["n"] == 0
-    asked = (
-        2 * row.measured["judge_failures"]
-    )  # every claim is asked about twice, here in as many requests as there are answers
+    asked = 2 * row.measured["judge_failures"]  # two requests for every claim, and every answer is one claim
     assert 0 < row.measured["judge_tokens"] / 7 <= asked
     assert row.measured["judge_cost_usd"] == pytest.approx(row.measured["judge_tokens"] / 7 * 0.001)
     assert row.measured["cost_usd"] == 0
@@ -205,9 +219,9 @@ def test_what_a_metric_could_not_ask_its_own_model_is_shown_everywhere(here: Pat
     )
     study = written(here, *metric, gate="gate: {metrics: {ndcg@10: 0.03}}\n")
     _answered(here / "golden" / "questions.jsonl", 12)
-    told = rag("sweep", study, "--no-track")
+    result = rag("sweep", study, "--no-track")
     lost = "ragas_context_recall could not make 8 of 8 judgements: they are in no figure"
-    assert lost in " ".join(told.out.split())
+    assert lost in " ".join(result.out.split())
     done, store = swept(study)
     assert assessors(done.plan, store) == []
     assert [row.measured["judge_failures"] for row in done.board.rows] == [4, 4]
@@ -223,11 +237,11 @@ def test_what_a_metric_could_not_ask_its_own_model_is_shown_everywhere(here: Pat
 def _answered(path: Path, count: int) -> None:
     """Give the first questions a reference answer."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    told = (row | ({"answers": ["It costs ten crowns."]} if number < count else {}) for number, row in enumerate(rows))
-    path.write_text("".join(json.dumps(row) + "\n" for row in told), "utf-8")
+    result = (row | ({"answers": ["It costs ten crowns."]} if number < count else {}) for number, row in enumerate(rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in result), "utf-8")
 
 
-def test_a_judge_reads_nothing_where_nobody_asks(study: str) -> None:
+def test_a_judge_reads_nothing_where_no_metric_needs_it(study: str) -> None:
     done, store = swept(study, "metrics=[ndcg@10,token_f1]")
     assert assessors(done.plan, store) == []
     assert judges(done.plan, store, done.plan.trials[0]) is None
@@ -241,9 +255,8 @@ def test_an_empty_store_has_no_cards(here: Path) -> None:
 
 
 def test_trials_are_compared_by_what_judges_say(study: str, rag: Verb) -> None:
-    assert rag("sweep", study, "--no-track").code == 0
     ids = [trial["trial"] for trial in json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]]
-    told = rag("compare", *ids)
-    assert told.code == 0
+    result = rag("compare", *ids)
+    assert result.code == 0
     for column in ("faithfulness", "answer_relevance", "citation_support"):
-        assert column in told.out
+        assert column in result.out

@@ -27,11 +27,6 @@ TWO = "  k: k=1,2"
 
 
 @pytest.fixture
-def store(here: Path) -> Store:
-    return Store(str(here / "store"))
-
-
-@pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     with answering(monkeypatch) as server:
         yield server
@@ -68,7 +63,7 @@ def test_a_ledger_adds_up_and_enters_what_fits(store: Store) -> None:
     assert ledger.spent() == Spent(30, 0.25), "what was refused leaves nothing"
 
 
-def test_a_store_that_is_cleared_meanwhile_makes_nobody_spend_twice(store: Store) -> None:
+def test_a_store_that_is_cleared_meanwhile_pays_for_nothing_twice(store: Store) -> None:
     ledger = Ledger(store, Terms(tokens=100))
     with ledger.entered([Spent(90)]) as (_, settle):
         settle(Spent(90))
@@ -148,8 +143,8 @@ def test_many_processes_enter_no_more_than_fits(store: Store) -> None:
             assert other.stdin is not None
             other.stdin.write("go\n")
             other.stdin.flush()
-        told = [other.communicate(timeout=60)[0] for other in others]
-        assert sum(int(found) for found in told) == 33, "3 tokens each, 100 in all"
+        outcome = [other.communicate(timeout=60)[0] for other in others]
+        assert sum(int(found) for found in outcome) == 33, "3 tokens each, 100 in all"
 
 
 def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,16 +220,16 @@ def test_a_budget_changes_no_trial_and_no_stage(here: Path, store: Store, script
     assert free.stages.keys() == bound.stages.keys()
 
 
-def test_the_estimate_stands_beside_what_it_took(here: Path, store: Store, script: Script) -> None:
+def test_the_estimate_comes_with_what_it_took(here: Path, store: Store, script: Script) -> None:
     study = write_study(here, fixed=f", generator.max_tokens=10{PRICE}")
     made = planned(study, store)
     expected = made.estimate.spending.likely.tokens
     assert expected == QUESTIONS * (3 * 200 + 10)
     done = swept(made, store)
-    told = done.to_json()
+    outcome = done.to_json()
     money = {"tokens": expected, "cost_usd": pytest.approx(expected / 1000)}
-    assert told["estimated"] == {**money, "most": money}
-    assert told["spent"] == {"tokens": 100 * QUESTIONS, "cost_usd": pytest.approx(0.1 * QUESTIONS)}
+    assert outcome["estimated"] == {**money, "most": money}
+    assert outcome["spent"] == {"tokens": 100 * QUESTIONS, "cost_usd": pytest.approx(0.1 * QUESTIONS)}
     again = swept(planned(study, store), store)
     assert again.to_json()["spent"] == {"tokens": 0, "cost_usd": 0.0}
     assert again.board.rows[0].measured["cost_usd"] == pytest.approx(0.1 * QUESTIONS), "a trial costs what it cost"
@@ -257,17 +252,17 @@ def test_a_server_that_does_not_count_is_counted_by_characters(here: Path, store
 
 def test_tokens_and_money_go_to_mlflow_and_stand_on_the_board(here: Path, store: Store, script: Script) -> None:
     done = swept(planned(write_study(here, fixed=f", generator.max_tokens=10{PRICE}"), store, "budget.usd=90"), store)
-    told = sweep_runs.record(done, store)
-    assert told.metrics["spent_tokens"] == 100 * QUESTIONS
-    assert told.metrics["spent_cost_usd"] == pytest.approx(0.1 * QUESTIONS)
-    assert told.metrics["planned_tokens"] == done.plan.estimate.spending.likely.tokens
-    (trial,) = told.trials
+    outcome = sweep_runs.record(done, store)
+    assert outcome.metrics["spent_tokens"] == 100 * QUESTIONS
+    assert outcome.metrics["spent_cost_usd"] == pytest.approx(0.1 * QUESTIONS)
+    assert outcome.metrics["planned_tokens"] == done.plan.estimate.spending.likely.tokens
+    (trial,) = outcome.trials
     assert (trial.metrics["tokens"], trial.metrics["cost_usd"]) == (100.0 * QUESTIONS, pytest.approx(0.1 * QUESTIONS))
     assert not [name for name in trial.params if name.startswith(("budget", "replay"))], "another budget is the same trial"
-    with terminal.out.capture() as said:
+    with terminal.out.capture() as output:
         terminal.out.print(terminal.leaderboard(done.board))
         terminal.counted(done)
-    shown = said.get()
+    shown = output.get()
     assert "tokens" in shown
     assert "0.6000" in shown
     plan = "3,660 tokens, 3.6600 US dollars"

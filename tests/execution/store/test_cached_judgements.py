@@ -2,9 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
-
-import pytest
 
 from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
 from rag.execution.store.cached_judgements import BLOCK, StoredJudge
@@ -49,11 +46,6 @@ class Reading(Counting):
         return [(0.125, Spent(3, 0.0)) for _ in pairs]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path / "store"))
-
-
 def test_each_case_is_judged_once_also_by_another_process(store: Store) -> None:
     judge = Counting()
     cases = [Case("a", ("x",)), Case("b", ("x",)), Case("a", ("x",)), Case("a", ("y",)), Case("a", ("x",), "q")]
@@ -68,7 +60,7 @@ def test_each_case_is_judged_once_also_by_another_process(store: Store) -> None:
     assert len(judge.cases) == 5
 
 
-def test_pairs_and_contexts_are_told_apart(store: Store) -> None:
+def test_pairs_and_contexts_are_distinguished(store: Store) -> None:
     judge = Reading()
     kept = StoredJudge(judge, store, "one")
     assert kept.relate([("q", "t"), ("q", "t")]) == [0.5, 0.5]

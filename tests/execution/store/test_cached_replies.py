@@ -15,11 +15,6 @@ from rag.execution.store.cached_replies import REPLIES, StoredGenerator
 from rag.execution.store.store import Store
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path / "store"))
-
-
 class CountingGenerator:
     """Answers with what it was asked; remembers it."""
 
@@ -116,7 +111,7 @@ class Breaking(CountingGenerator):
         texts = [request.messages[-1].content for request in requests]
         self.asked += texts
         end = texts.index("bad") if "bad" in texts else len(texts)
-        broken = ServiceError("there", "it broke", "mend it")
+        broken = ServiceError("there", "it broke", "fix it")
         return [Reply(text) if number < end else broken for number, text in enumerate(texts)]
 
 

@@ -1,5 +1,6 @@
-"""Every item is computed once, by whoever needs it first, and what is stored is what would have been computed."""
+"""Every item is computed once, by the first process that needs it, and a stored value equals a computed one."""
 
+import os
 import random
 import subprocess
 import sys
@@ -57,11 +58,6 @@ class CountingReranker:
             [1 / (3 + len(query) + sum(map(ord, text))) for text in texts]
             for query, texts in zip(queries, passages, strict=True)
         ]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path / "store"))
 
 
 def embedding(store: Store) -> tuple[StoredEmbedder, CountingEmbedder]:
@@ -224,11 +220,11 @@ for _ in range(8):
 
 
 def test_processes_that_add_at_once_lose_nothing(store: Store) -> None:
-    where = {"PYTHONPATH": str(Path(__file__).parent)}
+    where = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])}
     command = [sys.executable, "-c", PROCESS, store.root]
     running = [subprocess.Popen([*command, str(seed)], env=where, stderr=subprocess.PIPE) for seed in range(3)]
-    told = [process.communicate(timeout=100)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], told
+    result = [process.communicate(timeout=100)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], result
     stored, inner = embedding(store)
     texts = [f"text {number}" for number in range(700)]
     np.testing.assert_array_equal(stored.embed_documents(texts), CountingEmbedder().embed_documents(texts))

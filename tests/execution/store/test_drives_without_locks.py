@@ -54,11 +54,11 @@ def test_a_claim_on_a_drive_without_locks_says_so(tmp_path: Path, monkeypatch: p
 def test_a_sweep_on_a_drive_without_locks_says_so(rag: Verb, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = write_experiment(here / "study.yaml", write_golden(here / "golden"), AXES)
     answer(monkeypatch, errno.ENOLCK)
-    said = rag("sweep", str(study), "--no-track")
-    assert said.code == 2
-    assert "cannot be locked (No locks available): this drive has no file locks\n  → set store=<folder on" in said.err
-    assert "Traceback" not in said.err + said.out
-    assert "Warning" not in said.err
+    output = rag("sweep", str(study), "--no-track")
+    assert output.code == 2
+    assert "cannot be locked (No locks available): this drive has no file locks\n  → set store=<folder on" in output.err
+    assert "Traceback" not in output.err + output.out
+    assert "Warning" not in output.err
     monkeypatch.undo()
     done = rag("sweep", str(study), "--no-track", "--json")
     assert (done.code, len(done.json["trials"])) == (0, 2)
@@ -87,7 +87,7 @@ def test_a_question_file_on_a_drive_without_locks(golden: Path, monkeypatch: pyt
     assert (golden / "questions.jsonl").read_bytes() == before
 
 
-def test_a_lock_that_seems_held_is_waited_for_and_said(
+def test_a_lock_that_seems_held_is_waited_for_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Some drives answer EACCES, as if another process held every lock."""
@@ -122,7 +122,7 @@ def test_two_who_write_at_once_both_look_again(tmp_path: Path, monkeypatch: pyte
     """Both look before either has written: without a second look both would enter what fits one."""
     monkeypatch.setattr(fcntl, "flock", lambda *_: None)
     store, meeting = Store(str(tmp_path)), threading.Barrier(2)
-    told: list[str] = []
+    result: list[str] = []
 
     def enter() -> None:
         ledger = Ledger(store, Terms(tokens=100))
@@ -138,17 +138,17 @@ def test_two_who_write_at_once_both_look_again(tmp_path: Path, monkeypatch: pyte
         try:
             with ledger.entered([Spent(60)]) as (_, settle):
                 settle(Spent(60))
-            told.append("entered")
+            result.append("entered")
         except BudgetError as error:
-            told.append(error.what)
+            result.append(error.what)
 
     threads = [threading.Thread(target=enter) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert len(told) == 2
-    assert told.count("entered") <= 1
+    assert len(result) == 2
+    assert result.count("entered") <= 1
     left = [meta for key in store.keys("ledger/shared") if (meta := store.read_meta(key))]
     assert sum(meta["tokens"] for meta in left) <= 100
 
@@ -159,5 +159,5 @@ def test_processes_whose_locks_hold_nothing_spend_no_more_than_the_budget(tmp_pa
     for other in others:
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
-    told = [other.communicate("go\n", timeout=60)[0] for other in others]
-    assert 0 < sum(int(found) for found in told) <= 33, "3 tokens each, 100 in all"
+    result = [other.communicate("go\n", timeout=60)[0] for other in others]
+    assert 0 < sum(int(found) for found in result) <= 33, "3 tokens each, 100 in all"

@@ -12,11 +12,6 @@ from rag.execution.store.store import Store
 
 
 @pytest.fixture
-def store(here: Path) -> Store:
-    return Store(str(here / "store"))
-
-
-@pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     with serving(answer(lambda question: f"It is {len(question)} [1].")) as server:
         ask_of(server, monkeypatch)
@@ -29,7 +24,7 @@ def forget(store: Store) -> None:
         store.remove(key)
 
 
-def test_a_replay_asks_nobody_and_says_the_same_to_the_last_bit(here: Path, store: Store, script: Script) -> None:
+def test_a_replay_asks_no_model_and_says_the_same_to_the_last_bit(here: Path, store: Store, script: Script) -> None:
     study = write_study(here)
     first = swept(planned(study, store), store)
     asked = len(script.asked)
@@ -47,7 +42,7 @@ def test_a_miss_says_which_question_has_no_reply(here: Path, store: Store, scrip
     assert script.asked == []
     (row,) = done.board.rows
     assert row.status == "failed"
-    assert "replay: allows stored replies alone" in row.error
+    assert "replay: allows stored replies only" in row.error
     assert "of 6 requests to tiny@127.0.0.1" in row.error
     assert "'When does the ferry to Holm leave?'" in row.error
     assert "replay=use" in row.error

@@ -1,4 +1,4 @@
-"""What the store gives back is what was put in, whoever is killed, whatever flips, however many write."""
+"""The store gives back what was written, also after kills, flipped bits and many writers."""
 
 import errno
 import hashlib
@@ -52,11 +52,6 @@ plain = st.recursive(
 )
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path / "store"))
-
-
 def example() -> Entry:
     return Entry({"x": np.arange(6, dtype=np.int32).reshape(2, 3), "y": np.array([0.5])}, {"cost": {"seconds": 1.5}})
 
@@ -73,9 +68,9 @@ def run(code: str, *arguments: object) -> "subprocess.Popen[str]":
 
 
 def waited(processes: "list[subprocess.Popen[str]]") -> list[str]:
-    told = [process.communicate(timeout=60) for process in processes]
-    assert [process.returncode for process in processes] == [0] * len(processes), told
-    return [out for out, _ in told]
+    result = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(processes), result
+    return [out for out, _ in result]
 
 
 # Round trips
@@ -108,7 +103,7 @@ def test_a_json_value_may_be_not_a_number(store: Store) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 10, 3_000, 4_096, 5_000, 100_000])
-def test_the_json_is_read_alone_whatever_its_size(store: Store, size: int) -> None:
+def test_the_json_is_read_alone_at_any_size(store: Store, size: int) -> None:
     meta = {"text": "ü" * size}
     store.write(KEY, Entry({"big": np.zeros(50_000)}, meta))
     assert store.read_meta(KEY) == meta
@@ -316,8 +311,8 @@ for kill in range(25):
 
 
 def test_twenty_five_kills_leave_nothing_unreadable_and_no_left_overs(store: Store) -> None:
-    (told,) = waited([run(KILLED, store.root)])
-    assert len(told.split()) == 25
+    (result,) = waited([run(KILLED, store.root)])
+    assert len(result.split()) == 25
     keys = store.keys("stages")
     assert keys
     assert all(store.read(key) is not None for key in keys), "an entry was half there"
@@ -369,9 +364,9 @@ def test_a_write_that_fails_leaves_no_temporary(store: Store, monkeypatch: pytes
 # Disks
 
 
-@pytest.mark.parametrize(("number", "said"), [(errno.ENOSPC, "the disk is full"), (errno.EDQUOT, "the disk is full")])
-def test_a_full_disk_is_said_and_leaves_no_half_entry(
-    store: Store, monkeypatch: pytest.MonkeyPatch, number: int, said: str
+@pytest.mark.parametrize(("number", "printed"), [(errno.ENOSPC, "the disk is full"), (errno.EDQUOT, "the disk is full")])
+def test_a_full_disk_is_reported_and_leaves_no_half_entry(
+    store: Store, monkeypatch: pytest.MonkeyPatch, number: int, printed: str
 ) -> None:
     def full(_: int) -> None:
         raise OSError(number, os.strerror(number))
@@ -379,7 +374,7 @@ def test_a_full_disk_is_said_and_leaves_no_half_entry(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError) as caught:
         store.write(KEY, example())
-    assert caught.value.what == said
+    assert caught.value.what == printed
     assert "make room" in caught.value.remedy
     monkeypatch.undo()
     assert not store.has(KEY)
@@ -405,7 +400,7 @@ def test_a_write_that_the_system_cuts_short_leaves_the_old_entry(store: Store) -
     assert not list(Path(store.base).rglob("*.tmp"))
 
 
-def test_a_store_where_a_file_lies_is_said(tmp_path: Path) -> None:
+def test_a_store_where_a_file_lies_is_reported(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("no folder", encoding="utf-8")
     store = Store(str(tmp_path / "store"))
     with pytest.raises(StoreError, match="cannot be written"):
@@ -495,12 +490,12 @@ def test_a_local_store_in_every_spelling(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("root", ["nope://bucket/x", "gopher://x"])
-def test_an_address_that_nothing_opens_is_said(root: str) -> None:
+def test_an_address_that_nothing_opens_is_reported(root: str) -> None:
     with pytest.raises(StoreError, match=r"store: .*cannot be opened"):
         Store(root)
 
 
-def test_a_service_that_fails_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_fails_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store("memory://assay-failing")
 
     def broken(*_: object, **__: object) -> Any:
@@ -588,6 +583,20 @@ def test_statistics_count_entries_and_bytes(store: Store) -> None:
     json.dumps(found, allow_nan=False)
 
 
+def test_results_of_other_code_are_counted_and_removed_on_request_only(store: Store) -> None:
+    for number, code in enumerate(("today", "before", "")):
+        store.write(f"stages/{number:064x}", Entry(meta={"cost": {"name": "chunk"} | ({"code": code} if code else {})}))
+    store.write("vectors/abc-d/0123", example())
+    old = sum(store.size(f"stages/{number:064x}") for number in (1, 2))
+    assert maintenance.stats(store, "today")["old"] == {"entries": 2, "bytes": old}
+    assert "old" not in maintenance.stats(store)
+    assert maintenance.collect(store, 1)["removed"] == 0
+    removed = maintenance.collect(store, 1, "today")
+    assert (removed["removed"], removed["bytes"]) == (2, old)
+    assert store.keys("stages") == [f"stages/{0:064x}"]
+    assert store.keys("vectors")
+
+
 def test_verification_finds_all_that_is_damaged_and_removes_it(store: Store) -> None:
     keys = [f"{space}/{number:064x}" for space in ("stages", "replies") for number in range(5)]
     for key in keys:
@@ -622,7 +631,7 @@ def test_collection_removes_old_stages_and_nothing_else(store: Store, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("look", "said"),
+    ("look", "printed"),
     [
         (lambda store: maintenance.stats(store)["spaces"]["stages"]["entries"], 2),
         (lambda store: maintenance.verify(store)["damaged"], []),
@@ -630,7 +639,7 @@ def test_collection_removes_old_stages_and_nothing_else(store: Store, tmp_path: 
     ],
 )
 def test_another_who_removes_at_the_same_time_does_no_harm(
-    store: Store, monkeypatch: pytest.MonkeyPatch, look: Callable[[Store], Any], said: Any
+    store: Store, monkeypatch: pytest.MonkeyPatch, look: Callable[[Store], Any], printed: Any
 ) -> None:
     for number in range(4):
         store.write(f"stages/{number:064x}", example())
@@ -643,4 +652,4 @@ def test_another_who_removes_at_the_same_time_does_no_harm(
         return found
 
     monkeypatch.setattr(Store, "keys", late)
-    assert look(store) == said
+    assert look(store) == printed

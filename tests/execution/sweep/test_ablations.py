@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.command_line import verb
-from support.small_set import write_experiment
+from support.small_set import write_experiment, write_golden
 
 from rag.config.experiment import ad_hoc, load
 from rag.config.validation import OF_READING
@@ -21,6 +22,7 @@ from rag.core.records import Example, Query
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import interval
 from rag.execution.graph.engine import Outcome
+from rag.execution.graph.executors import Listener, Watch
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, sweep, trial_scores
@@ -40,8 +42,31 @@ def prepare(here: Path, golden: Path) -> Callable[..., sweep.Prepared]:
     return made
 
 
+@pytest.fixture(scope="module")
+def swept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the store of a trial with answers; its controls did not run."""
+    folder = tmp_path_factory.mktemp("swept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        golden = write_golden(folder / "golden")
+        ready = sweep.prepare(ad_hoc([*FIXED, f"dataset.path={golden}", "generator=extractive"]))
+        sweep.run(ready.plan, ready.store, ready.settings, quiet)
+    return folder
+
+
+@pytest.fixture
+def extractive(here: Path, prepare: Any, swept_folder: Path) -> tuple[Plan, Store, Any]:
+    """The plan of that trial, and a copy of its store."""
+    shutil.copytree(swept_folder / ".rag", here / ".rag")
+    return run(prepare("generator=extractive"))
+
+
 def quiet(key: str, outcome: Outcome | None) -> None:
-    """Hear nothing."""
+    """Ignore what runs."""
+
+
+def watching(listen: Listener = quiet) -> Watch:
+    return lambda ahead: nullcontext(listen)
 
 
 def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
@@ -50,9 +75,9 @@ def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
     return ready.plan, ready.store, ready.settings
 
 
-def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
-    made, store, settings = run(prepare("generator=extractive"))
-    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
+def test_controls_say_what_the_contexts_are_worth(extractive: Any) -> None:
+    made, store, settings = extractive
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, watching()).results
     f1 = {row.name: row for row in found if row.column == "token_f1"}
     assert list(f1) == [RETRIEVED, *OF_READING]
     own = trial_scores.read_scores(made.trials[0], made, store).scores.column("token_f1")
@@ -67,13 +92,14 @@ def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
     assert {row.column for row in found} == {"exact_match", "token_f1"}
 
 
-def test_the_second_time_nothing_runs(prepare: Any) -> None:
-    made, store, settings = run(prepare("generator=extractive"))
+def test_the_second_time_nothing_runs(extractive: Any) -> None:
+    made, store, settings = extractive
     heard: list[str] = []
-    first = ablations.measure_ablations(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key))
+    note = lambda key, outcome: heard.append(key)  # noqa: E731
+    first = ablations.measure_ablations(made.trials[0], made, store, settings, watching(note))
     assert heard
     heard.clear()
-    assert ablations.measure_ablations(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key)) == first
+    assert ablations.measure_ablations(made.trials[0], made, store, settings, watching(note)) == first
     assert not heard
 
 
@@ -83,14 +109,14 @@ def test_the_second_time_nothing_runs(prepare: Any) -> None:
 )
 def test_where_there_is_nothing_to_control(prepare: Any, overrides: list[str]) -> None:
     made, store, settings = run(prepare(*overrides))
-    assert ablations.measure_ablations(made.trials[0], made, store, settings, quiet) == Controlled()
+    assert ablations.measure_ablations(made.trials[0], made, store, settings, watching()) == Controlled()
 
 
 def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
     questions = golden / "questions.jsonl"
     questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
     made, store, settings = run(prepare("generator=extractive"))
-    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, watching()).results
     assert {row.name for row in found} == {RETRIEVED, "closed_book", "gold_contexts"}
     assert all(row.low != row.low for row in found)
     assert found[0].to_json()["low"] is None
@@ -99,23 +125,23 @@ def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
 def test_a_trial_that_did_not_run_has_no_controls(prepare: Any) -> None:
     ready = prepare("generator=extractive")
     with pytest.raises(DataError, match="no scores"):
-        ablations.measure_ablations(ready.plan.trials[0], ready.plan, ready.store, ready.settings, quiet)
+        ablations.measure_ablations(ready.plan.trials[0], ready.plan, ready.store, ready.settings, watching())
 
 
-def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_control_that_fails_says_so(extractive: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     from rag.execution.graph import ablation_inputs
 
-    made, store, settings = run(prepare("generator=extractive"))
+    made, store, settings = extractive
     monkeypatch.setattr(ablation_inputs, "gold_contexts", lambda *given: 1 / 0)
-    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, watching()).results
     failed = [row for row in found if row.error]
     assert {row.name for row in failed} == {"gold_contexts"}
     assert failed[0].error == "ZeroDivisionError: division by zero"
     assert failed[0].mean != failed[0].mean
     terminal.controls(found)
-    said = capsys.readouterr()
-    assert "failed" in said.out
-    assert "gold: ZeroDivisionError" in said.err
+    output = capsys.readouterr()
+    assert "failed" in output.out
+    assert "gold: ZeroDivisionError" in output.err
 
 
 def test_what_is_nan_is_left_out_and_the_family_is_all_that_is_looked_at() -> None:
@@ -153,45 +179,36 @@ def test_a_trial_that_could_not_be_judged_says_why() -> None:
 def test_what_people_see(capsys: Any) -> None:
     rows = (ControlResult(RETRIEVED, "f", 0.5, n=9), ControlResult("closed_book", "f", 0.25, -0.25, -0.5, -0.125, 0.01, 9))
     terminal.controls(rows)
-    said = capsys.readouterr().out
-    assert "none" in said
-    assert "-.250 [-.500, -.125]" in said
+    output = capsys.readouterr().out
+    assert "none" in output
+    assert "-.250 [-.500, -.125]" in output
 
 
-# Beside a sweep
+# In a sweep
 
 
-@contextmanager
-def watched(made: Plan) -> Iterator[Any]:
-    yield quiet
-
-
-def test_without_anybody_watching_nothing_runs(prepare: Any) -> None:
-    made, store, settings = run(prepare("generator=extractive"))
+def test_without_anybody_watching_nothing_runs(extractive: Any) -> None:
+    made, store, settings = extractive
     (trial,) = made.trials
-    assert ablations.measured(trial, made, store, settings, None) == Controlled()
-    ran = ablations.measured(trial, made, store, settings, watched)
+    assert ablations.measure_ablations(trial, made, store, settings, None) == Controlled()
+    ran = ablations.measure_ablations(trial, made, store, settings, watching())
     assert {row.name for row in ran.results} == {RETRIEVED, *OF_READING}
-    assert ablations.measured(trial, made, store, settings, None) == ran
+    assert ablations.measure_ablations(trial, made, store, settings, None) == ran
 
 
 @pytest.mark.parametrize(
     ("raised", "left"),
     [(KeyboardInterrupt(), Controlled(interrupted=True)), (error := StoreError("a", "b", "c"), Controlled(stopped=error))],
 )
-def test_what_ends_them_is_told(prepare: Any, raised: BaseException, left: Controlled) -> None:
-    made, store, settings = run(prepare("generator=extractive"))
+def test_what_ends_them_is_reported(extractive: Any, raised: BaseException, left: Controlled) -> None:
+    made, store, settings = extractive
 
-    @contextmanager
-    def breaking(ahead: Plan) -> Iterator[Any]:
-        def listen(key: str, outcome: Outcome | None) -> None:
-            raise raised
+    def listen(key: str, outcome: Outcome | None) -> None:
+        raise raised
 
-        yield listen
-
-    assert ablations.measured(made.trials[0], made, store, settings, breaking) == left
-    told = Conclusion(controls=left)
-    assert (told.interrupted, told.stopped) == (left.interrupted, left.stopped)
+    assert ablations.measure_ablations(made.trials[0], made, store, settings, watching(listen)) == left
+    result = Conclusion(controls=left)
+    assert (result.interrupted, result.stopped) == (left.interrupted, left.stopped)
 
 
 @pytest.fixture
@@ -210,16 +227,16 @@ def test_a_sweep_shows_the_controls_of_its_recommendation(
     rag = verb(capsys, monkeypatch)
     path = study("told")
     assert "answers three times more" in " ".join(rag("plan", path).out.split())
-    said = rag("sweep", path, "--no-track", "--json").json
-    found = {(row["name"], row["column"]): row for row in said["controls"]}
+    output = rag("sweep", path, "--no-track", "--json").json
+    found = {(row["name"], row["column"]): row for row in output["controls"]}
     assert found["closed_book", "token_f1"]["mean"] == 0
-    recommended = next(row for row in said["trials"] if row["trial"] == said["winner"]["recommended"])
+    recommended = next(row for row in output["trials"] if row["trial"] == output["winner"]["recommended"])
     assert found[RETRIEVED, "token_f1"]["mean"] == pytest.approx(recommended["metrics"]["token_f1"]["mean"])
     shown = rag("sweep", path, "--no-track").out
     assert "what they owe to the contexts" in shown
     assert "another question's" in shown
     verdict = json.loads(Path("reports/told/verdict.json").read_text("utf-8"))
-    assert verdict["controls"] == said["controls"]
+    assert verdict["controls"] == output["controls"]
 
 
 @pytest.mark.parametrize(("more", "generator"), [("controls: false\n", "extractive"), ("", "none")])
@@ -237,8 +254,8 @@ def test_one_run_by_itself_has_no_controls(
     here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rag = verb(capsys, monkeypatch)
-    said = rag("run", *FIXED, f"dataset.path={golden}", "generator=extractive", "--no-track", "--json")
-    assert said.json["controls"] == []
+    output = rag("run", *FIXED, f"dataset.path={golden}", "generator=extractive", "--no-track", "--json")
+    assert output.json["controls"] == []
 
 
 @pytest.mark.parametrize("value", ["often", "0", "[closed_book]"])

@@ -71,47 +71,47 @@ def quiet(key: str, outcome: Outcome | None) -> None:
     """Hear nothing."""
 
 
-def rows_of(told: Conclusion) -> dict[tuple[str, str], Any]:
-    return {(row["name"], row["column"]): row for row in told.to_json()["controls"]}
+def rows_of(result: Conclusion) -> dict[tuple[str, str], Any]:
+    return {(row["name"], row["column"]): row for row in result.to_json()["controls"]}
 
 
 def test_the_recommended_trial_and_its_controls_are_judged_and_no_other(there: tuple[Sweep, Store, Conclusion]) -> None:
-    done, store, told = there
+    done, store, result = there
     assert all(set(row.metrics) == {"ndcg@10", "token_f1"} for row in done.board.rows)
-    rows = rows_of(told)
+    rows = rows_of(result)
     assert list(rows) == [(n, c) for c in ("token_f1", "faithfulness", "evidence_cited") for n in (RETRIEVED, *OF_READING)]
     own = rows[RETRIEVED, "faithfulness"]
     assert (own["mean"], own["n"], own["difference"]) == (1.0, QUESTIONS, None)  # quoted sentences
     assert 0 < own["mean_low"] < own["mean_high"] == 1.0  # few questions: Wilson's interval is wide
     assert (rows["closed_book", "faithfulness"]["mean"], rows["closed_book", "faithfulness"]["n"]) == (None, 0)
     assert rows["gold_contexts", "evidence_cited"]["mean"] > rows["closed_book", "evidence_cited"]["mean"] == 0
-    (judge,) = told.to_json()["judges"]
+    (judge,) = result.to_json()["judges"]
     assert (judge["judge"], judge["columns"], judge["failed"]) == ("LocalJudge", ["faithfulness"], 0)
     assert judge["remarks"][0].startswith("LocalJudge has no calibration card")
-    assert told.controls.plan
+    assert result.controls.plan
     assert all(trial.ends.assess is None for trial in done.plan.trials)
-    judged = {trial.ends.assess for trial in told.controls.plan.trials}
+    judged = {trial.ends.assess for trial in result.controls.plan.trials}
     stored = [key for key in store.keys("stages") if "assessments" in (store.read_meta(key) or {})]
     assert len(stored) == len(judged) == len(OF_READING) + 1
-    entries = [store.read_meta(told.controls.plan.stages[key].entry) or {} for key in judged if key]
+    entries = [store.read_meta(result.controls.plan.stages[key].entry) or {} for key in judged if key]
     assert judge["asked"] == sum(entry["asked"] for entry in entries) >= QUESTIONS
 
 
 def test_a_terminal_json_and_a_report_show_it(there: tuple[Sweep, Store, Conclusion], rag: Verb) -> None:
-    done, store, told = there
+    done, store, result = there
     planned = " ".join(rag("plan", "study.yaml").out.split())
     assert "Its answers alone are measured by faithfulness, evidence_cited." in planned
     shown = " ".join(rag("sweep", "study.yaml", "--no-track").out.split())
-    own = rows_of(told)[RETRIEVED, "faithfulness"]
+    own = rows_of(result)[RETRIEVED, "faithfulness"]
     brackets = f"1.000 [{own['mean_low']:.3f}, 1.000]".replace("[0.", "[.")
     assert f"faithfulness retrieved {brackets}" in shown
     assert f"faithfulness {QUESTIONS}, evidence_cited {QUESTIONS}." in shown
     assert shown.count("LocalJudge has no calibration card") == 1
-    said = rag("sweep", "study.yaml", "--no-track", "--json").json
-    assert said["stages"]["ran"] == 0
+    output = rag("sweep", "study.yaml", "--no-track", "--json").json
+    assert output["stages"]["ran"] == 0
     written = json.loads(Path("reports/study/verdict.json").read_text("utf-8"))
     for key in ("controls", "judges"):
-        assert said[key] == written[key] == told.to_json()[key]
+        assert output[key] == written[key] == result.to_json()[key]
     page = html.gather(done.plan, store)
     assert page.controls is not None
     assert page.controls.columns == ("token_f1", "faithfulness", "evidence_cited")
@@ -121,13 +121,13 @@ def test_a_terminal_json_and_a_report_show_it(there: tuple[Sweep, Store, Conclus
 
 
 def test_mlflow_gets_it_on_the_run_of_the_trial_and_on_the_parent(there: tuple[Sweep, Store, Conclusion]) -> None:
-    done, store, told = there
-    assert told.winner
-    sent = sweep_runs.record(done, store, told.controls)
+    done, store, result = there
+    assert result.winner
+    sent = sweep_runs.record(done, store, result.controls)
     plain = {trial.trial_id: trial for trial in sweep_runs.record(done, store).trials}
     for trial in sent.trials:
         before = plain[trial.trial_id]
-        if trial.trial_id != told.winner.recommended:
+        if trial.trial_id != result.winner.recommended:
             assert trial == before
             continue
         assert trial.metrics["faithfulness"] == trial.metrics["faithfulness_high"] == 1.0
@@ -157,7 +157,9 @@ def test_what_is_measured_is_what_was_declared(
     ready = sweep.prepare(load(write(here, more), overrides))
     done = sweep.run(ready.plan, ready.store, ready.settings, quiet)
     trial = done.plan.trials[0]
-    found = ablations.measure_ablations(trial, ready.plan, ready.store, ready.settings, quiet)
+    found = ablations.measure_ablations(
+        trial, ready.plan, ready.store, ready.settings, lambda made: contextlib.nullcontext(quiet)
+    )
     assert [(row.name, row.column) for row in found.results] == [(name, column) for column in columns for name in names]
     assert [judge.columns for judge in found.judges] == ([("faithfulness",)] if "faithfulness" in columns else [])
 
@@ -165,11 +167,11 @@ def test_what_is_measured_is_what_was_declared(
 def test_what_could_not_be_judged_is_counted(here: Path) -> None:
     ready = sweep.prepare(load(write(here, fixed=SPEECHLESS)))
     done = sweep.run(ready.plan, ready.store, ready.settings, quiet)
-    told = conclude(done, ready.store, ready.settings)
-    (judge,) = told.controls.judges
+    result = conclude(done, ready.store, ready.settings)
+    (judge,) = result.controls.judges
     assert judge.failed == judge.asked > 0
     assert judge.lost in judge.remarks
-    own = rows_of(told)[RETRIEVED, "faithfulness"]
+    own = rows_of(result)[RETRIEVED, "faithfulness"]
     assert (own["mean"], own["n"]) == (None, 0)
 
 
@@ -183,16 +185,16 @@ def test_a_key_that_is_no_list_and_a_metric_that_is_none_are_refused_before_anyt
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("answers", "output"),
     [
         ("recall@5", "answers: 'recall@5' measures rankings, which all trials are measured by"),
         ("recall", "measures rankings and has no cut-off"),
         ("faithfulness@5", "measures answers, which have no ranks"),
     ],
 )
-def test_what_measures_no_answer_is_refused(there: tuple[Sweep, Store, Conclusion], answers: str, said: str) -> None:
+def test_what_measures_no_answer_is_refused(there: tuple[Sweep, Store, Conclusion], answers: str, output: str) -> None:
     made = there[0].plan
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=output):
         ablations.check(replace(made, experiment=replace(made.experiment, answers=(answers,))))
 
 

@@ -27,7 +27,7 @@ def study(documents: int, change: Callable[[Lines], Lines] = lambda lines: lines
     write_gated(Path("study.yaml"), Path("../golden"), **{"gate": "", **parts})
 
 
-def said(rag: Verb, code: int, *arguments: str) -> str:
+def output(rag: Verb, code: int, *arguments: str) -> str:
     """What a verb says on one line, without NaN and tracebacks."""
     found = rag(*arguments)
     assert found.code == code, found
@@ -46,64 +46,64 @@ def said(rag: Verb, code: int, *arguments: str) -> str:
 )
 def test_one_cluster_is_given_no_verdict(rag: Verb, documents: int, change: Callable[[Lines], Lines], counted: str) -> None:
     study(documents, change)
-    swept = said(rag, 0, "sweep", "study.yaml", "--no-track")
+    swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
     assert "First by its mean: wide" in swept
     assert "its questions are one cluster, so that nothing can be told apart." in swept
     assert "Effects: one cluster of questions does not tell what choices do." in swept
     assert "Recommended:" not in swept
     assert "1 clusters" not in swept
     assert "1 questions" not in swept
-    kept = said(rag, 0, "baseline", "study.yaml")
+    kept = output(rag, 0, "baseline", "study.yaml")
     assert f"{counted.partition(' in')[0]} of all. The golden set has no holdout: the gate asks all questions" in kept
-    told = said(rag, 3, "gate", "study.yaml", "chunker.size=40")
-    assert "INCONCLUSIVE Not to be told from these questions: ndcg@10." in told
-    assert f"too few questions: {counted}, and 10 clusters are the least." in told
-    assert "would settle" not in told
-    assert "First by its mean: wide" in said(rag, 0, "report", "study.yaml")
+    result = output(rag, 3, "gate", "study.yaml", "chunker.size=40")
+    assert "INCONCLUSIVE Not to be told from these questions: ndcg@10." in result
+    assert f"too few questions: {counted}, and 10 clusters are the least." in result
+    assert "would settle" not in result
+    assert "First by its mean: wide" in output(rag, 0, "report", "study.yaml")
     trials = [row["trial"] for row in json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]]
-    compared = said(rag, 0, "compare", *trials)
+    compared = output(rag, 0, "compare", *trials)
     assert "Nothing can be told from a single cluster of questions." in compared
     assert "looked at together" not in compared
 
 
 def test_a_set_without_a_holdout_is_gated_as_a_whole(rag: Verb) -> None:
     study(15)
-    assert "Recommended: wide" in said(rag, 0, "sweep", "study.yaml", "--no-track")
-    assert "30 questions of all. The golden set has no holdout" in said(rag, 0, "baseline", "study.yaml")
-    assert "30 questions of all." in said(rag, 0, "gate", "study.yaml")
-    told = said(rag, 1, "gate", "study.yaml", "chunker.size=40")
-    assert "FAIL ndcg@10: worse." in told
+    assert "Recommended: wide" in output(rag, 0, "sweep", "study.yaml", "--no-track")
+    assert "30 questions of all. The golden set has no holdout" in output(rag, 0, "baseline", "study.yaml")
+    assert "30 questions of all." in output(rag, 0, "gate", "study.yaml")
+    result = output(rag, 1, "gate", "study.yaml", "chunker.size=40")
+    assert "FAIL ndcg@10: worse." in result
     # What has a holdout later is asked there: this baseline does not fit any more.
     path = Path("../golden/questions.jsonl")
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     halves = [json.dumps(line | {"split": ("tune", "holdout")[row // 2 % 2]}) for row, line in enumerate(lines)]
     path.write_text("\n".join(halves), "utf-8")
-    assert "was measured on 'all', and the gate asks 'holdout'" in said(rag, 2, "gate", "study.yaml")
+    assert "was measured on 'all', and the gate asks 'holdout'" in output(rag, 2, "gate", "study.yaml")
 
 
 def test_trials_that_answer_alike_are_tied(rag: Verb) -> None:
     study(10, axes=ALIKE)
-    swept = said(rag, 0, "sweep", "study.yaml", "--no-track")
+    swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
     assert "its mean is that of the best" in swept or "the other is not shown to be worse" in swept
     assert "Effects: bm25 within noise." in swept
-    assert said(rag, 0, "report", "study.yaml").startswith("Take")
+    assert output(rag, 0, "report", "study.yaml").startswith("Take")
     # A difference that never varied has no interval: [.000, .000] would say that a loss cannot be.
-    said(rag, 0, "baseline", "study.yaml")
+    output(rag, 0, "baseline", "study.yaml")
     (row,) = json.loads(rag("gate", "study.yaml", "index.bm25s.k1=1.3", "--json").out)["rows"]
     assert (row["verdict"], row["why"], row["difference"], row["low"], row["high"]) == ("PASS", "no change", 0, None, None)
 
 
 def test_questions_without_gold_have_no_score(rag: Verb) -> None:
     study(5, lambda lines: [line | {"evidence": [], "kind": "unanswerable"} for line in lines])
-    assert "No trial has a value of ndcg@10: nothing is concluded." in said(rag, 0, "sweep", "study.yaml", "--no-track")
-    assert "names no winner" in said(rag, 2, "baseline", "study.yaml")
+    assert "No trial has a value of ndcg@10: nothing is concluded." in output(rag, 0, "sweep", "study.yaml", "--no-track")
+    assert "names no winner" in output(rag, 2, "baseline", "study.yaml")
 
 
 def test_one_question_with_gold_among_others(rag: Verb) -> None:
     study(5, lambda lines: [line if not row else line | {"evidence": []} for row, line in enumerate(lines)])
-    swept = said(rag, 0, "sweep", "study.yaml", "--no-track")
+    swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
     assert "nothing can be told apart. It takes" in swept
     assert "Effects: one cluster of questions does not tell what choices do." in swept
     assert "are rough" not in swept
-    said(rag, 0, "baseline", "study.yaml")
-    assert "too few questions: 1 question" in said(rag, 3, "gate", "study.yaml", "chunker.size=40")
+    output(rag, 0, "baseline", "study.yaml")
+    assert "too few questions: 1 question" in output(rag, 3, "gate", "study.yaml", "chunker.size=40")

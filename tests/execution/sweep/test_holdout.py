@@ -14,7 +14,7 @@ from support.small_set import AXES, QUESTIONS, write_experiment, write_golden
 from rag.config.experiment import load
 from rag.core.errors import DataError
 from rag.execution.graph import plan
-from rag.execution.graph.executors import Listener
+from rag.execution.graph.executors import Listener, Watch
 from rag.execution.graph.plan import Plan
 from rag.execution.store import holdout_log
 from rag.execution.store.store import Store
@@ -43,7 +43,7 @@ def study(folder: Path, axes: str = AXES, more: str = "", fixed: str = "") -> Pa
     return path
 
 
-def run(path: Path, *overrides: str, mode: str = "inline", watch: holdout.Watch | None = None) -> tuple[Sweep, Conclusion]:
+def run(path: Path, *overrides: str, mode: str = "inline", watch: Watch | None = None) -> tuple[Sweep, Conclusion]:
     store = Store(str(path.parent / "store"))
     settings = {"mode": mode, "workers": 2}
     done = sweep.run(plan.make(load(str(path), overrides), store), store, settings, lambda key, outcome: None)
@@ -55,148 +55,155 @@ def silent(made: Plan) -> Iterator[Listener]:
     yield lambda key, outcome: None
 
 
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, Conclusion]:
+    """A study of three trials, swept and concluded."""
+    return run(study(tmp_path_factory.mktemp("tuned"), SEARCHES))
+
+
 def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Path) -> None:
     path = study(tmp_path)
-    done, told = run(path)
+    done, concluded = run(path)
     assert {trial.trial.config["split"] for trial in done.plan.trials} == {"tune"}
-    assert told.winner is not None
-    assert told.again is not None
-    assert told.winner.holdout
-    assert len(told.winner.tied) == 18, "three questions tell nothing apart"
-    again = [one for one in told.winner.standings if one.holdout]
+    assert concluded.winner is not None
+    assert concluded.again is not None
+    assert concluded.winner.holdout
+    assert len(concluded.winner.tied) == 18, "three questions tell nothing apart"
+    again = [one for one in concluded.winner.standings if one.holdout]
     best = [row.trial_id for row in done.board.rows[:5]]
-    assert {one.trial_id for one in again} == {*best, told.winner.recommended}
+    assert {one.trial_id for one in again} == {*best, concluded.winner.recommended}
     assert all(one.optimism is not None for one in again)
-    assert all(trial.trial.config["latency"] == 0 for trial in told.again.trials.values())
-    assert {len(trial.golden.examples) for trial in told.again.trials.values()} == {3}
-    assert sum(outcome.status == "ran" for outcome in told.again.ran.outcomes.values()) > 0
+    assert all(trial.trial.config["latency"] == 0 for trial in concluded.again.trials.values())
+    assert {len(trial.golden.examples) for trial in concluded.again.trials.values()} == {3}
+    ran = {
+        concluded.again.plan.stages[key].name
+        for key, outcome in concluded.again.ran.outcomes.items()
+        if outcome.status == "ran"
+    }
+    assert ran
+    assert ran & {"chunk", "embed", "index"} == set(), "stages of the corpus are shared with the holdout"
     _, second = run(path)
     assert second.again is not None
     assert second.again.plan.to_run == ()
-    assert second.to_json() == told.to_json()
-    assert (told.winner.looks, second.winner.looks if second.winner else 0) == (1, 1)
+    assert second.to_json() == concluded.to_json()
+    assert (concluded.winner.looks, second.winner.looks if second.winner else 0) == (1, 1)
 
 
-def test_corpus_stages_are_shared_with_the_holdout(tmp_path: Path) -> None:
-    _, told = run(study(tmp_path))
-    assert told.again is not None
-    names = {told.again.plan.stages[key].name for key in told.again.ran.outcomes}
-    assert names & {"chunk", "embed", "index"} == set()
-
-
-def test_two_processes_say_the_same(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "two").mkdir()
-    _, one = run(study(tmp_path / "one", SEARCHES, "holdout: 1\n"))
-    _, two = run(study(tmp_path / "two", SEARCHES, "holdout: 1\n"), mode="processes")
-    assert one.to_json() == two.to_json()
+def test_two_processes_give_the_same_conclusion(tmp_path: Path, tuned: tuple[Sweep, Conclusion]) -> None:
+    _, concluded = run(study(tmp_path, SEARCHES), mode="processes")
+    assert concluded.to_json() == tuned[1].to_json()
 
 
 def test_looks_are_those_that_measured_something_new(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES, "holdout: 1\n")
     counts = []
-    for more in ([], [], ["chunker.size=30"], ["chunker.size=30"], []):
-        _, told = run(path, "chunker=fixed", *(more or ["chunker.size=60"]))
-        assert told.winner is not None
-        counts.append(told.winner.looks)
-    assert counts == [1, 1, 2, 2, 2]
+    for more in ([], [], ["chunker.size=30"], []):
+        _, concluded = run(path, "chunker=fixed", *(more or ["chunker.size=60"]))
+        assert concluded.winner is not None
+        counts.append(concluded.winner.looks)
+    assert counts == [1, 1, 2, 2]
 
 
 def test_a_sweep_of_the_holdout_itself_is_a_look(tmp_path: Path) -> None:
-    done, told = run(study(tmp_path, SEARCHES), "split=holdout")
-    assert told.notes[:1] == ("These questions are the holdout: looks at it so far: 1.",)
+    done, concluded = run(study(tmp_path, SEARCHES), "split=holdout")
+    assert concluded.notes[:1] == ("These questions are the holdout: looks at it so far: 1.",)
     store = Store(str(tmp_path / "store"))
     assert holdout_log.count(store, done.plan.trials[0].golden.golden_digest) == 1
 
 
-def test_how_many_are_measured_again_is_said(tmp_path: Path) -> None:
-    _, told = run(study(tmp_path, SEARCHES, "holdout: 0\n"))
-    assert told.again is None
-    assert "holdout: 0" in told.notes[0]
-    _, told = run(study(tmp_path, SEARCHES, "holdout: 2\n"))
-    assert told.again is not None
-    assert len(told.again.trials) in (2, 3)
+def test_how_many_are_measured_again_is_reported(tmp_path: Path) -> None:
+    _, concluded = run(study(tmp_path, SEARCHES, "holdout: 0\n"))
+    assert concluded.again is None
+    assert "holdout: 0" in concluded.notes[0]
+    _, concluded = run(study(tmp_path, SEARCHES, "holdout: 2\n"))
+    assert concluded.again is not None
+    assert len(concluded.again.trials) in (2, 3)
 
 
 def test_all_questions_tune_and_report(tmp_path: Path) -> None:
-    _, told = run(study(tmp_path, SEARCHES), "split=all")
-    assert told.winner is not None
-    assert (told.again, told.winner.holdout, told.winner.looks) == (None, False, 0)
-    assert told.notes[:1] == ("Tuned and reported on the same questions (split=all): expect less of new ones.",)
+    _, concluded = run(study(tmp_path, SEARCHES), "split=all")
+    assert concluded.winner is not None
+    assert (concluded.again, concluded.winner.holdout, concluded.winner.looks) == (None, False, 0)
+    assert concluded.notes[:1] == ("Tuned and reported on the same questions (split=all): expect less of new ones.",)
 
 
 def test_without_a_holdout_it_says_so_and_goes_on(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES)
     questions = tmp_path / "golden" / "questions.jsonl"
     questions.write_text(questions.read_text("utf-8").replace('"holdout"', '"tune"'), "utf-8")
-    done, told = run(path)
+    done, concluded = run(path)
     assert len(done.plan.trials[0].golden.examples) == len(QUESTIONS)
-    assert told.winner is not None
-    assert "has no holdout" in told.notes[0]
+    assert concluded.winner is not None
+    assert "has no holdout" in concluded.notes[0]
 
 
 def test_trials_that_break_a_bound_stand_behind(tmp_path: Path) -> None:
     path = study(tmp_path, CHUNKS, "objective: [maximize ndcg@10, char_precision@5 >= 0.2]\n")
-    done, told = run(path)
+    done, concluded = run(path)
     assert [row.name for row in done.board.rows] == ["fixed-12", "whole"]
     assert [row.broken for row in done.board.rows] == [(), ("char_precision@5 >= 0.2",)]
     worth = [row.worth(done.board.objective) for row in done.board.rows]
     assert worth[0] < worth[1], "the bound decides, not the metric"
-    assert told.winner is not None
-    assert told.winner.recommended == done.board.rows[0].trial_id
-    assert [one.admitted for one in told.winner.standings] == [True, False]
+    assert concluded.winner is not None
+    assert concluded.winner.recommended == done.board.rows[0].trial_id
+    assert [one.admitted for one in concluded.winner.standings] == [True, False]
     assert json.loads(json.dumps(done.board.to_json()))["trials"][1]["broken"] == ["char_precision@5 >= 0.2"]
 
 
-def test_no_trial_keeps_a_bound(tmp_path: Path) -> None:
-    done, told = run(study(tmp_path, SEARCHES, "objective: [ndcg@10, judged@10 >= 2]\n"))
-    assert told.winner is None
-    assert told.notes == ("No trial keeps judged@10 >= 2: none is recommended, and the holdout was left alone.",)
-    assert told.effects is not None
-    assert Store(str(tmp_path / "store")).keys("looks") == []
-    assert done.board.rows[0].broken
+def test_without_a_trial_that_keeps_the_bounds_there_is_no_winner_and_no_error(rag: Verb, tmp_path: Path) -> None:
+    path = study(tmp_path, SEARCHES, "objective: [ndcg@10, judged@10 >= 2]\n")
+    note = "No trial keeps judged@10 >= 2: none is recommended, and the holdout was left alone."
+    done = rag("sweep", str(path), "--no-track", "--json")
+    assert done.code == 0
+    assert (done.json["winner"], done.json["notes"]) == (None, [note])
+    assert done.json["effects"]
+    assert done.json["trials"][0]["broken"]
+    assert Store(".rag/store").keys("looks") == []
+    printed = rag("sweep", str(path), "--no-track").out
+    assert "No trial keeps judged@10 >= 2" in printed
+    assert "Recommended" not in printed
 
 
-def test_a_bound_that_the_holdout_breaks_is_said(tmp_path: Path) -> None:
-    done, told = run(study(tmp_path, "  k: k=3", "objective: [ndcg@10, precision@5 >= 0.25]\n", ", chunker=whole"))
+def test_a_bound_that_the_holdout_breaks_is_reported(tmp_path: Path) -> None:
+    done, concluded = run(study(tmp_path, "  k: k=3", "objective: [ndcg@10, precision@5 >= 0.25]\n", ", chunker=whole"))
     row = done.board.rows[0]
     again, _ = run(study(tmp_path, "  k: k=3", "", ", chunker=whole"), "split=holdout")
     assert row.value("precision@5") >= 0.25
     there = again.board.rows[0].value("precision@5")
     assert there < 0.25
-    assert told.notes[:1] == (f"On the holdout {row.name} does not keep precision@5 >= 0.25: it has {there:.3f} there.",)
+    assert concluded.notes[:1] == (f"On the holdout {row.name} does not keep precision@5 >= 0.25: it has {there:.3f} there.",)
 
 
 def test_a_sum_of_metrics_is_compared_question_by_question(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES, "objective: [maximize 0.5 * recall@5, maximize 0.5 * ndcg@10]\n")
-    done, told = run(path)
+    done, concluded = run(path)
     row = done.board.rows[0]
     assert row.summed["mean"] == pytest.approx((row.value("recall@5") + row.value("ndcg@10")) / 2)
     assert row.summed["n"] == row.metrics["ndcg@10"]["n"]
-    assert told.winner is not None
-    assert told.winner.of(row.trial_id).tune.mean == row.summed["mean"]
+    assert concluded.winner is not None
+    assert concluded.winner.of(row.trial_id).tune.mean == row.summed["mean"]
     assert done.board.to_json()["trials"][0]["objective"] == row.summed
 
 
 def test_what_a_clock_decides_has_no_tied_set(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES, "objective: minimize latency_p95_ms\n")
     path.write_text(path.read_text("utf-8").replace("latency=0", "latency=2"), "utf-8")
-    done, told = run(path)
-    assert told.winner is not None
-    assert (told.winner.family, told.again, told.effects) == (0, None, None)
-    assert told.winner.tied == (told.winner.best,) == (done.board.rows[0].trial_id,)
-    assert "cannot be tested" in told.winner.why
-    assert "no score of questions" in told.notes[0]
+    done, concluded = run(path)
+    assert concluded.winner is not None
+    assert (concluded.winner.family, concluded.again, concluded.effects) == (0, None, None)
+    assert concluded.winner.tied == (concluded.winner.best,) == (done.board.rows[0].trial_id,)
+    assert "cannot be tested" in concluded.winner.why
+    assert "no score of questions" in concluded.notes[0]
 
 
 def test_trials_may_measure_different_things(tmp_path: Path) -> None:
     axes = '  metrics: ["metrics=[ndcg@10]", "metrics=[recall@5]"]'
-    done, told = run(study(tmp_path, axes, "objective: index_bytes\n"))
-    assert told.winner is not None
-    assert len(told.winner.front) == 2
-    _, told = run(study(tmp_path, axes, "objective: ndcg@10\n"))
-    assert told.winner is not None
-    assert [one.admitted for one in told.winner.standings] == [True, False]
+    done, concluded = run(study(tmp_path, axes, "objective: index_bytes\n"))
+    assert concluded.winner is not None
+    assert len(concluded.winner.front) == 2
+    _, concluded = run(study(tmp_path, axes, "objective: ndcg@10\n"))
+    assert concluded.winner is not None
+    assert [one.admitted for one in concluded.winner.standings] == [True, False]
     assert {row.status for row in done.board.rows} == {"done"}
 
 
@@ -205,23 +212,23 @@ def test_what_is_not_measured_is_not_chosen(tmp_path: Path) -> None:
     axes = "  generator: generator=none,extractive"
     path = study(tmp_path, axes, "objective: token_f1\n")
     path.write_text(path.read_text("utf-8").replace(", generator=none", ""), "utf-8")
-    done, told = run(path)
-    assert told.winner is not None
+    done, concluded = run(path)
+    assert concluded.winner is not None
     assert done.board.rows[0].name == "extractive"
-    assert [one.admitted for one in told.winner.standings] == [True, False]
-    assert "only trial" in told.winner.why
+    assert [one.admitted for one in concluded.winner.standings] == [True, False]
+    assert "only trial" in concluded.winner.why
 
 
 def test_a_trial_that_fails_does_not_compete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     break_fusion(monkeypatch, when=lambda questions: True)
-    done, told = run(study(tmp_path, SEARCHES))
+    done, concluded = run(study(tmp_path, SEARCHES))
     assert [row.status for row in done.board.rows].count("failed") == 1
-    assert told.winner is not None
-    assert len(told.winner.tied) == 2
-    assert [one.admitted for one in told.winner.standings] == [True, True, False]
+    assert concluded.winner is not None
+    assert len(concluded.winner.tied) == 2
+    assert [one.admitted for one in concluded.winner.standings] == [True, True, False]
 
 
-def test_what_fails_on_the_holdout_is_told_and_the_rest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_on_the_holdout_is_reported_and_the_rest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = study(tmp_path, SEARCHES)
     calls: list[int] = []
 
@@ -230,14 +237,14 @@ def test_what_fails_on_the_holdout_is_told_and_the_rest_is_kept(tmp_path: Path, 
         return len(calls) > 1
 
     break_fusion(monkeypatch, when=second)
-    done, told = run(path)
+    done, concluded = run(path)
     assert {row.status for row in done.board.rows} == {"done"}
-    assert told.failed
-    assert told.again is not None
-    assert "ArithmeticError" in next(iter(told.again.errors().values()))
-    assert told.winner is not None
-    assert sum(one.holdout is not None for one in told.winner.standings) == 2
-    assert told.notes[:1] == ("On the holdout bm25s+dense failed.",)
+    assert concluded.failed
+    assert concluded.again is not None
+    assert "ArithmeticError" in next(iter(concluded.again.errors().values()))
+    assert concluded.winner is not None
+    assert sum(one.holdout is not None for one in concluded.winner.standings) == 2
+    assert concluded.notes[:1] == ("On the holdout bm25s+dense failed.",)
 
 
 def break_fusion(monkeypatch: pytest.MonkeyPatch, when: Any) -> None:
@@ -266,17 +273,17 @@ def test_ctrl_c_on_the_holdout_keeps_what_there_is_and_goes_on(tmp_path: Path) -
 
         yield hear
 
-    _, told = run(path, watch=breaking)
-    assert told.interrupted
-    assert told.winner is not None
-    assert "goes on" in told.notes[0]
-    _, told = run(path)
-    assert not told.interrupted
-    assert told.again is not None
-    assert len(told.again.plan.to_run) > 0
-    assert told.winner is not None
-    assert told.winner.looks == 1
-    assert sum(one.holdout is not None for one in told.winner.standings) == 3
+    _, concluded = run(path, watch=breaking)
+    assert concluded.interrupted
+    assert concluded.winner is not None
+    assert "goes on" in concluded.notes[0]
+    _, concluded = run(path)
+    assert not concluded.interrupted
+    assert concluded.again is not None
+    assert len(concluded.again.plan.to_run) > 0
+    assert concluded.winner is not None
+    assert concluded.winner.looks == 1
+    assert sum(one.holdout is not None for one in concluded.winner.standings) == 3
 
 
 def test_a_sweep_that_was_broken_off_concludes_nothing(tmp_path: Path) -> None:
@@ -287,9 +294,9 @@ def test_a_sweep_that_was_broken_off_concludes_nothing(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     done = sweep.run(made, store, {"mode": "inline"}, stop)
-    told = holdout.reach(done, store, {"mode": "inline"}, silent)
-    assert (told.winner, told.notes) == (None, (holdout.UNFINISHED,))
-    holdout.write(done, told, tmp_path / "reports")
+    concluded = holdout.reach(done, store, {"mode": "inline"}, silent)
+    assert (concluded.winner, concluded.notes) == (None, (holdout.UNFINISHED,))
+    holdout.write(done, concluded, tmp_path / "reports")
     with pytest.raises(DataError, match="did not come to its end"):
         selection.read("study", tmp_path / "reports")
 
@@ -298,30 +305,42 @@ def test_looking_up_runs_nothing(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES)
     store = Store(str(tmp_path / "store"))
     done = sweep.run(plan.make(load(str(path)), store), store, {"mode": "inline"}, lambda key, outcome: None)
-    told = holdout.reach(done, store, {}, None)
-    assert told.winner is not None
-    assert (told.winner.holdout, told.winner.looks) == (False, 0)
-    assert "run the sweep again" in told.notes[0]
+    concluded = holdout.reach(done, store, {}, None)
+    assert concluded.winner is not None
+    assert (concluded.winner.holdout, concluded.winner.looks) == (False, 0)
+    assert "run the sweep again" in concluded.notes[0]
     _, ran = run(path)
     assert holdout.reach(done, store, {}, None).to_json() == ran.to_json()
 
 
 def test_controls_do_not_compete(tmp_path: Path) -> None:
     path = study(tmp_path, "  control: control=none,perfect_chunker")
-    done, told = run(path)
-    assert told.winner is not None
-    assert told.winner.recommended == next(row.trial_id for row in done.board.rows if row.name == "none")
-    assert len(told.winner.tied) == 1
+    done, concluded = run(path)
+    assert concluded.winner is not None
+    assert concluded.winner.recommended == next(row.trial_id for row in done.board.rows if row.name == "none")
+    assert len(concluded.winner.tied) == 1
 
 
-def test_the_verdict_is_written_and_read(rag: Verb, tmp_path: Path) -> None:
-    said = rag("sweep", str(study(tmp_path, SEARCHES)), "--no-track", "--json")
-    assert said.code == 0
+def test_the_verdict_is_written_and_read_and_the_output_begins_with_what_to_do(rag: Verb, tmp_path: Path) -> None:
+    path = study(tmp_path, SEARCHES)
+    done = rag("sweep", str(path), "--no-track", "--json")
+    assert done.code == 0
     written = json.loads(Path("reports/study/verdict.json").read_text("utf-8"))
-    assert written["winner"] == said.json["winner"] == selection.read("study")
-    assert written["effects"] == said.json["effects"]
+    assert written["winner"] == done.json["winner"] == selection.read("study")
+    assert written["effects"] == done.json["effects"]
     assert written["winner"]["front"]
     assert written["objective"]["text"] == "maximize ndcg@10"
+    printed = rag("sweep", str(path), "--no-track").out
+    text = " ".join(printed.split())
+    recommended = re.search(r"Recommended: (\S+)", text)
+    assert recommended
+    parts = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Looks at this holdout so far: 1.", "Effects: "
+    for part in (*parts, "3 trials, "):
+        assert part in text
+        assert text.index(part) > recommended.start()
+    for part in (f"rag baseline {path}", f"rag report {path}", "rag compare "):
+        assert part in text
+    assert printed.count(">") == 2, "one mark in the table, one in its legend"
     with pytest.raises(DataError, match="run rag sweep other first"):
         selection.read("other")
     Path("reports/study/verdict.json").write_text("{", "utf-8")
@@ -329,39 +348,16 @@ def test_the_verdict_is_written_and_read(rag: Verb, tmp_path: Path) -> None:
         selection.read("study")
 
 
-def test_the_closing_lines_begin_with_what_to_do(rag: Verb, tmp_path: Path) -> None:
-    path = study(tmp_path, SEARCHES)
-    said = rag("sweep", str(path), "--no-track")
-    text = " ".join(said.out.split())
-    recommended = re.search(r"Recommended: (\S+)", text)
-    assert recommended
-    told = "on the holdout (3 questions)", "on tune (3 questions): optimism", "Looks at this holdout so far: 1.", "Effects: "
-    for part in (*told, "3 trials, "):
-        assert part in text
-        assert text.index(part) > recommended.start()
-    assert f"rag baseline {path}" in text
-    assert f"rag report {path}" in text
-    assert "rag compare " in text
-    assert said.out.count(">") == 2, "one mark in the table, one in its legend"
-
-
-def test_no_trial_that_keeps_its_bounds_is_no_error(rag: Verb, tmp_path: Path) -> None:
-    said = rag("sweep", str(study(tmp_path, SEARCHES, "objective: [ndcg@10, judged@10 >= 2]\n")), "--no-track")
-    assert said.code == 0
-    assert "No trial keeps judged@10 >= 2" in said.out
-    assert "Recommended" not in said.out
-
-
-def test_where_trials_stand_is_told_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standings_is_reported_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """P(best) and the recommendation: in the terminal, as JSON, in the report, and as tags in MLflow."""
     path = study(tmp_path, SEARCHES)
-    done, told = run(path, "split=all")
-    found = told.winner
+    done, concluded = run(path, "split=all")
+    found = concluded.winner
     assert found is not None
     likely = [one.p_best or 0.0 for one in found.standings]
     assert sum(likely) == pytest.approx(1)
-    assert [one["p_best"] for one in told.to_json()["winner"]["standings"]] == likely
-    terminal.swept(done, told, tmp_path)
+    assert [one["p_best"] for one in concluded.to_json()["winner"]["standings"]] == likely
+    terminal.swept(done, concluded, tmp_path)
     shown = capsys.readouterr().out
     assert "P(best)" in shown
     assert f">* {likely[0]:.2f}".replace("0.", ".") in shown
@@ -371,7 +367,7 @@ def test_where_trials_stand_is_told_everywhere(tmp_path: Path, capsys: pytest.Ca
     tags = {trial.trial_id: trial.tags for trial in sent.trials}
     assert tags[found.recommended]["verdict"] == "recommended"
     assert [float(tags[one.trial_id]["verdict.p_best"]) for one in found.standings] == pytest.approx(likely, abs=0.006)
-    holdout.write(done, told, tmp_path)
+    holdout.write(done, concluded, tmp_path)
     table = page.board(gather(done.plan, store, tmp_path))
     assert table.heads[0] == "P(best)"
     assert table.lines[0][2][0] == f"{likely[0]:.2f}".replace("0.", ".")
@@ -381,18 +377,18 @@ def test_one_question_tells_nothing_apart(tmp_path: Path) -> None:
     path = study(tmp_path, SEARCHES)
     questions = tmp_path / "golden" / "questions.jsonl"
     questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
-    _, told = run(path, "split=all")
-    assert told.winner is not None
-    taken = told.winner.of(told.winner.recommended)
-    assert taken.tune.mean == told.winner.of(told.winner.best).tune.mean
-    assert told.winner.why.endswith("its questions are one cluster, so that nothing can be told apart.")
-    assert len(told.winner.tied) == 3
-    assert {one.p_best for one in told.winner.standings} == {None}
+    _, concluded = run(path, "split=all")
+    assert concluded.winner is not None
+    taken = concluded.winner.of(concluded.winner.recommended)
+    assert taken.tune.mean == concluded.winner.of(concluded.winner.best).tune.mean
+    assert concluded.winner.why.endswith("its questions are one cluster, so that nothing can be told apart.")
+    assert len(concluded.winner.tied) == 3
+    assert {one.p_best for one in concluded.winner.standings} == {None}
 
 
 def test_an_exchange_rate_of_an_experiment_decides(tmp_path: Path) -> None:
     """The largest index has the best mean; at a high price of megabytes it is worth least."""
-    _, told = run(study(tmp_path, SEARCHES, 'recommend: {exchange: "0.9 ndcg@10 = 0.0001 MB"}\n'), "split=all")
-    assert told.winner is not None
-    assert told.winner.to_json()["rule"] == {"margin": None, "exchange": ["0.9 ndcg@10 = 0.0001 MB"]}
-    assert told.winner.why.startswith("It is worth most at 0.9 ndcg@10 = 0.0001 MB, ")
+    _, concluded = run(study(tmp_path, SEARCHES, 'recommend: {exchange: "0.9 ndcg@10 = 0.0001 MB"}\n'), "split=all")
+    assert concluded.winner is not None
+    assert concluded.winner.to_json()["rule"] == {"margin": None, "exchange": ["0.9 ndcg@10 = 0.0001 MB"]}
+    assert concluded.winner.why.startswith("It is worth most at 0.9 ndcg@10 = 0.0001 MB, ")

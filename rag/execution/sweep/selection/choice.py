@@ -1,4 +1,4 @@
-"""Trials that compete → the set that is tied with the best, and the recommended trial. Pure arithmetic."""
+"""Competing trials → the trials that are tied with the best, and the recommended trial. Arithmetic only."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,51 +19,51 @@ from rag.execution.sweep.selection.records import Entrant, Floats, Holdout, Ints
 
 TWO_SIDED = 0.975
 CLOSE = 1e-12
-"""Differences of questions below this are sums that differ in their last bits."""
+"""Differences of one question below this are rounding errors of sums."""
 
 
 @dataclass(frozen=True)
 class Race:
-    """Entrants, best first, and their differences from the first of them: `column` numbers that of each in `found`.
+    """Entrants, best first, and their differences from the first: `column` is the place of each in `differences`.
 
-    Trials that answer every question alike are one comparison, and one that is just like the best is none: None.
+    Trials with equal scores on every question share a column; a trial that equals the best has None.
     """
 
     entrants: Sequence[Entrant]
-    found: Family | None
+    differences: Family | None
     column: Mapping[str, int | None]
 
     def behind(self, trial_id: str) -> Mean | None:
         """The difference of a trial from the best, corrected; None where nothing was compared."""
-        if self.found is None or trial_id not in self.column:
+        if self.differences is None or trial_id not in self.column:
             return None
         column = self.column[trial_id]
         if column is None:
             return Mean(0.0, 0.0, 0.0)
-        parts = self.found.mean, self.found.corrected_low, self.found.corrected_high
+        parts = self.differences.mean, self.differences.corrected_low, self.differences.corrected_high
         return Mean(*(float(part[column]) for part in parts))
 
     @cached_property
     def tied(self) -> list[Entrant]:
         """The best, and every trial that is not shown to be worse."""
-        if self.found is None:
+        if self.differences is None:
             return list(self.entrants[:1])
-        worse = self.found.significant & (self.found.mean < 0)
-        columns = {found.trial_id: self.column.get(found.trial_id) for found in self.entrants}
-        return [found for found in self.entrants if (column := columns[found.trial_id]) is None or not worse[column]]
+        worse = self.differences.significant & (self.differences.mean < 0)
+        columns = {each.trial_id: self.column.get(each.trial_id) for each in self.entrants}
+        return [each for each in self.entrants if (column := columns[each.trial_id]) is None or not worse[column]]
 
     @property
     def nearest(self) -> tuple[Entrant, Mean] | None:
         """The best of those that are shown to be worse."""
-        tied = {one.trial_id for one in self.tied}
-        worse = [(one, self.behind(one.trial_id)) for one in self.entrants if one.trial_id not in tied]
-        return next(((one, behind) for one, behind in worse if behind is not None), None)
+        tied = {each.trial_id for each in self.tied}
+        worse = [(each, self.behind(each.trial_id)) for each in self.entrants if each.trial_id not in tied]
+        return next(((each, behind) for each, behind in worse if behind is not None), None)
 
 
 def race(entrants: Sequence[Entrant], cluster: Ints, span: float = 1.0) -> Race:
     """Compare every entrant with the first, the best by mean; nothing is compared where there are no values per question.
 
-    `p_adjusted` of what is found is the p-value of the hypothesis that no trial is better than this one (`contest.plausible`).
+    `p_adjusted` of a difference is the p-value of the hypothesis that no trial is better than this one (`contest.plausible`).
     Two trials cannot differ by more than `span`.
     """
     best = entrants[0]
@@ -83,16 +83,14 @@ def race(entrants: Sequence[Entrant], cluster: Ints, span: float = 1.0) -> Race:
     if not columns:
         return Race(entrants, family(np.zeros((len(cluster), 0)), cluster), column)
     differences = np.stack(columns, axis=1)
-    found, p = (
-        family(differences, cluster, span),
-        plausible(np.column_stack([np.zeros(len(cluster)), differences]), cluster)[1:],
-    )
-    ends = agreeing(found.corrected_low, found.corrected_high, found.mean, p <= ALPHA)
-    return Race(entrants, replace(found, p_adjusted=p, corrected_low=ends[0], corrected_high=ends[1]), column)
+    tested = family(differences, cluster, span)
+    p = plausible(np.column_stack([np.zeros(len(cluster)), differences]), cluster)[1:]
+    ends = agreeing(tested.corrected_low, tested.corrected_high, tested.mean, p <= ALPHA)
+    return Race(entrants, replace(tested, p_adjusted=p, corrected_low=ends[0], corrected_high=ends[1]), column)
 
 
 def choose(
-    found: Race,
+    contest: Race,
     decision: Decision,
     cluster: Ints,
     holdout: Holdout | None = None,
@@ -102,27 +100,27 @@ def choose(
 ) -> Winner:
     """The winner of a race among admitted entrants; `cluster` numbers the cluster of each question from 0.
 
-    Tied is a trial unless another one is shown to be better than it (`contest.plausible`). That set holds the best of the
-    trials in at least 95 of 100 sweeps; it need not hold every trial that is as good. The winner is the trial that the decision
-    takes, unless the holdout, where it alone is compared with the best by mean, shows it to be worse by more than the decision
-    allows (95 %): then it is the best by mean. `sign` and `span` are those of `rag.execution.sweep.objective.Objective`,
-    `others` are the trials that are not admitted.
+    A trial is tied unless another one is shown to be better (`contest.plausible`). The tied set holds the best trial in at
+    least 95 of 100 sweeps; it need not hold every trial that is as good. The winner is the trial that the decision takes. If
+    the holdout, where only it is compared with the best by mean, shows it to be worse by more than the decision allows (95 %),
+    the winner is the best by mean. `sign` and `span` are those of `rag.execution.sweep.objective.Objective`, `others` are the
+    trials that are not admitted.
     """
     best, taken = decision.best, decision.taken
     difference = _difference(best.trial_id, taken.trial_id, holdout, span[1] - span[0])
     refuted = bool(difference and difference.high < -decision.allowed)
-    why = reasons.refuted(decision, difference) if difference and refuted else reasons.why(found, decision)
+    why = reasons.refuted(decision, difference) if difference and refuted else reasons.why(contest, decision)
     recommended = best if refuted else taken
-    beaten = _dominated(found.entrants, cluster)
-    standings = (_standing(one, found, decision, beaten, holdout, cluster, (sign, span)) for one in found.entrants)
+    beaten = _dominated(contest.entrants, cluster)
+    standings = (_standing(each, contest, decision, beaten, holdout, cluster, (sign, span)) for each in contest.entrants)
     return Winner(
         best=best.trial_id,
         recommended=recommended.trial_id,
-        tied=tuple(one.trial_id for one in found.tied),
+        tied=tuple(each.trial_id for each in contest.tied),
         why=why,
         standings=(*standings, *others),
         looks=holdout.looks if holdout else 0,
-        family=found.found.size if found.found else 0,
+        family=contest.differences.size if contest.differences else 0,
         holdout=bool(holdout and holdout.values),
         difference=None if recommended is best else difference,
         rule=decision.rule,
@@ -132,16 +130,16 @@ def choose(
 
 def _dominated(entrants: Sequence[Entrant], cluster: Ints) -> dict[str, str]:
     candidates = [
-        pareto.Candidate(one.trial_id, quality, one.seconds, one.latency, one.cost, one.size)
-        for one in entrants
-        if (quality := one.quality if one.values is None else one.values) is not None
+        pareto.Candidate(each.trial_id, quality, each.seconds, each.latency, each.cost, each.size)
+        for each in entrants
+        if (quality := each.quality if each.values is None else each.values) is not None
     ]
     return pareto.dominated(candidates, cluster)
 
 
 def _standing(
-    one: Entrant,
-    found: Race,
+    entrant: Entrant,
+    contest: Race,
     decision: Decision,
     beaten: Mapping[str, str],
     holdout: Holdout | None,
@@ -149,17 +147,17 @@ def _standing(
     scale: tuple[float, tuple[float, float]],
 ) -> Standing:
     sign, span = scale
-    again = holdout.values.get(one.trial_id) if holdout else None
+    again = holdout.values.get(entrant.trial_id) if holdout else None
     measured = optimism = None
-    if again is not None and holdout is not None and one.values is not None:
+    if again is not None and holdout is not None and entrant.values is not None:
         mean, error, freedom = _mean(again, holdout.cluster)
         ends = interval(np.array([mean]), np.array([error]), np.array([freedom + 1]), span)
         measured = Mean(sign * mean, *sorted(sign * float(end[0]) for end in ends))
-        optimism = _welch(_mean(one.values, cluster), (mean, error, freedom), span[1] - span[0])
-    is_tied, behind = any(one is other for other in found.tied), found.behind(one.trial_id)
-    by = beaten.get(one.trial_id, "")
-    p_best = decision.shares.get(one.trial_id)
-    return Standing(one.trial_id, one.name, one.reached, True, is_tied, behind, measured, optimism, by, p_best=p_best)
+        optimism = _welch(_mean(entrant.values, cluster), (mean, error, freedom), span[1] - span[0])
+    name = entrant.trial_id
+    is_tied, behind = any(entrant is other for other in contest.tied), contest.behind(name)
+    by, p_best = beaten.get(name, ""), decision.shares.get(name)
+    return Standing(name, entrant.name, entrant.reached, True, is_tied, behind, measured, optimism, by, p_best=p_best)
 
 
 def _mean(values: Floats, cluster: Ints) -> tuple[float, float, float]:
@@ -176,7 +174,7 @@ def _mean(values: Floats, cluster: Ints) -> tuple[float, float, float]:
 
 
 def _welch(one: tuple[float, float, float], other: tuple[float, float, float], most: float) -> Mean:
-    """The difference of two independent means, with Welch's degrees of freedom (Biometrika 34, 1947); `most` is possible."""
+    """The difference of two independent means, with Welch's degrees of freedom (Biometrika 34, 1947), at most `most`."""
     spread = one[1] ** 2 + other[1] ** 2
     parts = one[1] ** 4 / one[2] + other[1] ** 4 / other[2]
     difference = one[0] - other[0]
@@ -189,5 +187,5 @@ def _welch(one: tuple[float, float, float], other: tuple[float, float, float], m
 def _difference(best: str, taken: str, holdout: Holdout | None, most: float) -> Mean | None:
     if holdout is None or best == taken or not {best, taken} <= holdout.values.keys():
         return None
-    found = family((holdout.values[taken] - holdout.values[best])[:, None], holdout.cluster, most)
-    return Mean(float(found.mean[0]), float(found.low[0]), float(found.high[0]))
+    tested = family((holdout.values[taken] - holdout.values[best])[:, None], holdout.cluster, most)
+    return Mean(float(tested.mean[0]), float(tested.low[0]), float(tested.high[0]))

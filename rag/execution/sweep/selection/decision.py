@@ -1,4 +1,4 @@
-"""Which trial to take: the best by mean, a cheaper one that is shown not to be worse by a margin, or the one worth most."""
+"""The trial to recommend: the best by mean, a cheaper one that is not worse by more than a margin, or the one worth most."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from rag.execution.sweep.selection.records import Entrant, Floats, Ints, Unsettl
 from rag.execution.sweep.selection.rule import Rule
 
 THOUSAND = 1000.0
-"""A price in US dollars is that of so many questions."""
+"""A price in US dollars is the price of so many questions."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class _Cheaper:
         return Decision(best, self.entrants[row], rule, self.savings[row], len(fits), lowest, allowed)
 
     def unsettled(self, margin: float) -> Unsettled:
-        """The cheapest of those that are behind by less than the margin, or else the one that is least behind."""
+        """The cheapest of the trials that are behind by less than the margin, or else the one that is least behind."""
         within = self.rows[self.behind > -margin]
         row = cheapest(self.entrants, within) if len(within) else int(self.rows[self.behind.argmax()])
         place = self.rows.tolist().index(row)
@@ -102,8 +102,8 @@ def _worth_most(entrants: Sequence[Entrant], means: Floats, rule: Rule, shares: 
         return Decision(best, best, rule, shares=shares)
     row = int(np.nanargmax(worth))
     allowed = float(prices[0] - prices[row])
-    told = dict(zip((one.trial_id for one in entrants), worth.tolist(), strict=True))
-    return Decision(best, entrants[row], rule, "worth" if row else "", allowed=max(allowed, 0.0), shares=shares, worth=told)
+    by_trial = dict(zip((each.trial_id for each in entrants), worth.tolist(), strict=True))
+    return Decision(best, entrants[row], rule, "worth" if row else "", allowed=max(allowed, 0.0), shares=shares, worth=by_trial)
 
 
 def _price(one: Entrant, rule: Rule) -> float:

@@ -1,4 +1,4 @@
-"""Why a trial is recommended, in sentences that are true of the figures."""
+"""Sentences on the reason of a recommendation."""
 
 import math
 from typing import TYPE_CHECKING
@@ -11,33 +11,33 @@ if TYPE_CHECKING:
 
 KINDS = {"cost": ("cheapest", "cheaper"), "latency": ("fastest", "faster"), "size": ("smallest", "smaller")}
 MOST_QUESTIONS = 100_000
-"""A larger number of questions is not written down: it settles nothing in practice."""
+"""A larger number of questions is not printed: too many to ask in practice."""
 
 
-def why(found: "Race", decision: Decision) -> str:
-    """What sets the recommended trial apart, and what is not known."""
-    if len(found.entrants) == 1:
+def why(contest: "Race", decision: Decision) -> str:
+    """Why a trial is recommended, and what the questions do not decide."""
+    if len(contest.entrants) == 1:
         return "It is the only trial that can be chosen."
-    behind = found.behind(decision.taken.trial_id)
+    behind = contest.behind(decision.taken.trial_id)
     if behind is None:
-        return "It is first by what was measured; how sure that is cannot be tested, for it is no score of questions."
+        return "It is first by what was measured; how sure that is cannot be tested, for it is not a score of questions."
     if not decision.shares:
         return f"{_untested(decision)}; its questions are one cluster, so that nothing can be told apart."
     if decision.rule.prices:
         return _priced(decision, behind)
     if decision.taken is not decision.best:
         return _cheaper(decision, behind)
-    return f"{_best(found, decision)} {_others(decision)}".strip()
+    return f"{_best(contest, decision)} {_others(decision)}".strip()
 
 
 def refuted(decision: Decision, difference: Mean) -> str:
-    """Why it is the best by mean after all: the holdout shows that the cheaper trial is worse by more than is allowed."""
-    lost = _shown(_turned(difference))
+    """Why the best by mean is recommended after all: on the holdout the cheaper trial is worse by more than is allowed."""
+    lost = _with_interval(_turned(difference))
     more = f", more than the {figure(decision.allowed)} that is allowed" if decision.allowed else ""
-    return f"It is the best by mean; {_named(decision)} is worse on the holdout by {lost}{more}."
+    return f"It is the best by mean; {_description(decision)} is worse on the holdout by {lost}{more}."
 
 
-def _named(decision: Decision) -> str:
+def _description(decision: Decision) -> str:
     if decision.saving not in KINDS:
         return f"{decision.taken.name}, worth most at the given prices on tune,"
     superlative = KINDS[decision.saving][0]
@@ -52,10 +52,12 @@ def _untested(decision: Decision) -> str:
     return "It is worth most at the given prices"
 
 
-def _best(found: "Race", decision: Decision) -> str:
-    others, tied = len(found.entrants) - 1, len(found.tied) - 1
+def _best(contest: "Race", decision: Decision) -> str:
+    others, tied = len(contest.entrants) - 1, len(contest.tied) - 1
     if not tied:
-        name, by = (found.nearest[0].name, f"by {_shown(_turned(found.nearest[1]))}") if found.nearest else ("", "")
+        name, by = (
+            (contest.nearest[0].name, f"by {_with_interval(_turned(contest.nearest[1]))}") if contest.nearest else ("", "")
+        )
         rest = f"the other {others} are shown to be worse, the next, {name}," if others > 1 else f"{name} is shown to be worse"
         return f"It is the best by mean; {rest} {by}."
     likely = f"P(best) {figure(decision.shares[decision.best.trial_id], digits=2)}"
@@ -64,33 +66,34 @@ def _best(found: "Race", decision: Decision) -> str:
 
 
 def _others(decision: Decision) -> str:
-    """What a cheaper trial could save, where there is one."""
-    found, margin = decision.unsettled, figure(decision.rule.margin)
+    """What a cheaper trial could save, if there is one."""
+    cheaper, margin = decision.unsettled, figure(decision.rule.margin)
     if not decision.rule.margin:
         return ""
-    if found is None:
+    if cheaper is None:
         return "No other trial saves anything that was measured."
-    comparative, name = KINDS[found.saving][1], found.entrant.name
-    scales = _apart(found.entrant, decision.best, found.saving)
-    if not math.isfinite(found.needed):
-        nearest = f"{name} ({scales}) is nearest, at {figure(found.behind)}"
+    comparative, name = KINDS[cheaper.saving][1], cheaper.entrant.name
+    scales = _scales(cheaper.entrant, decision.best, cheaper.saving)
+    if not math.isfinite(cheaper.needed):
+        nearest = f"{name} ({scales}) is nearest, at {figure(cheaper.behind)}"
         return f"No trial that is {comparative} is within {margin} of it: {nearest}."
-    return f"{name} is {comparative} ({scales}) and may be worse by up to {figure(-found.lowest)}: {_settled(found, margin)}."
+    open_question = _questions_needed(cheaper, margin)
+    return f"{name} is {comparative} ({scales}) and may be worse by up to {figure(-cheaper.lowest)}: {open_question}."
 
 
-def _settled(found: Unsettled, margin: str) -> str:
-    if found.needed > MOST_QUESTIONS:
+def _questions_needed(cheaper: Unsettled, margin: str) -> str:
+    if cheaper.needed > MOST_QUESTIONS:
         return f"whether by more than {margin} takes more than {MOST_QUESTIONS:,} questions to say"
-    digits = 1 - math.floor(math.log10(found.needed))
-    return f"about {round(found.needed, digits):,.0f} questions would say whether by more than {margin}"
+    digits = 1 - math.floor(math.log10(cheaper.needed))
+    return f"about {round(cheaper.needed, digits):,.0f} questions would say whether by more than {margin}"
 
 
 def _cheaper(decision: Decision, behind: Mean) -> str:
     superlative = KINDS[decision.saving][0]
-    scales = _apart(decision.taken, decision.best, decision.saving)
+    scales = _scales(decision.taken, decision.best, decision.saving)
     if not decision.allowed:
-        kept = f"its mean is that of the best, and it is the {superlative} of those ({scales})"
-        return f"By these questions {kept}; it may be worse by up to {figure(-decision.lowest)}."
+        equal = f"its mean is that of the best, and it is the {superlative} of those ({scales})"
+        return f"By these questions {equal}; it may be worse by up to {figure(-decision.lowest)}."
     margin = figure(decision.rule.margin)
     kind = KINDS[decision.saving][1] if decision.among == 1 else f"the {superlative} of {decision.among}"
     return (
@@ -105,12 +108,12 @@ def _priced(decision: Decision, behind: Mean) -> str:
         return f"It is the best by mean; what {rates} needs was not measured of any trial."
     if decision.taken is decision.best:
         return f"It is the best by mean, and worth most at {rates}."
-    worth, other = (decision.worth[one.trial_id] for one in (decision.taken, decision.best))
+    worth, other = (decision.worth[each.trial_id] for each in (decision.taken, decision.best))
     gain = f"{figure(worth)} against {figure(other)} of the best by mean" if other == other else figure(worth)
-    return f"It is worth most at {rates}, {gain}; in quality it is {_shown(behind, '+')} against that."
+    return f"It is worth most at {rates}, {gain}; in quality it is {_with_interval(behind, '+')} against that."
 
 
-def _apart(one: Entrant, other: Entrant, saving: str) -> str:
+def _scales(one: Entrant, other: Entrant, saving: str) -> str:
     if saving == "cost":
         return f"{_cost(one)} against {_cost(other)}"
     if saving == "latency":
@@ -134,11 +137,11 @@ def _turned(behind: Mean) -> Mean:
     return Mean(-behind.mean, -behind.high, -behind.low)
 
 
-def _shown(found: Mean, sign: str = "") -> str:
-    return f"{figure(found.mean, sign)} [{figure(found.low, sign)}, {figure(found.high, sign)}]"
+def _with_interval(mean: Mean, sign: str = "") -> str:
+    return f"{figure(mean.mean, sign)} [{figure(mean.low, sign)}, {figure(mean.high, sign)}]"
 
 
 def figure(value: float, sign: str = "", digits: int = 3) -> str:
-    """Digits behind the point and none before it: `.041`."""
+    """A number without its leading zero: `.041`."""
     text = f"{value:{sign}.{digits}f}"
     return text.replace("0.", ".", 1) if text.lstrip("+-").startswith("0.") else text

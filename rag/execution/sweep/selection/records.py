@@ -1,4 +1,4 @@
-"""What is known of trials that compete, and of the one that is to be taken."""
+"""Records of competing trials and of the recommendation."""
 
 import json
 import math
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.core.errors import DataError
+from rag.core.numbers import jsonable
 from rag.execution.sweep.selection.rule import Rule
 
 Floats = NDArray[np.float64]
@@ -19,7 +20,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean, or a difference of means, with its 95 % interval; NaN for what cannot be known."""
+    """A mean, or a difference of means, with its 95 % interval; NaN where it cannot be known."""
 
     mean: float
     low: float = math.nan
@@ -27,16 +28,16 @@ class Mean:
 
     def to_json(self) -> dict[str, float | None]:
         """As JSON values; None for NaN."""
-        return {name: None if value != value else value for name, value in asdict(self).items()}
+        values: dict[str, float | None] = jsonable(asdict(self))
+        return values
 
 
 @dataclass(frozen=True)
 class Entrant:
     """A trial that competes: `values` is the objective per question, higher is better, or None where a clock decides.
 
-    `quality` then is what the Pareto front takes for it. `reached` is the mean as people read it, `seconds` the times of
-    questions that were asked one by one, the same in all trials; `latency` is in ms, `cost` in US dollars, `size` in bytes, NaN
-    where not measured.
+    `quality` then takes its place on the Pareto front. `reached` is the mean as it is printed, `seconds` are times of single
+    questions, the same in all trials; `latency` is in ms, `cost` in US dollars, `size` in bytes, NaN where not measured.
     """
 
     trial_id: str
@@ -52,9 +53,10 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Unsettled:
-    """A cheaper trial that the questions do not settle: its mean is `behind` the best's, and may be by as much as `lowest`.
+    """A cheaper trial that may or may not be worse by more than the margin, with its difference `behind` from the best.
 
-    Both are 0 or less. `needed` is about how many questions would settle it, infinite where it is behind by the margin.
+    `lowest` is the lower end of that difference; both are 0 or less. `needed` is about how many questions would decide,
+    infinite where the difference is the margin or more.
     """
 
     entrant: Entrant
@@ -72,7 +74,7 @@ class Unsettled:
 
 @dataclass(frozen=True)
 class Holdout:
-    """The objective per question of the trials that were measured again, by the id that they have in the sweep."""
+    """The objective per question of the trials on the holdout, by the ids that they have in the sweep."""
 
     values: Mapping[str, Floats]
     cluster: Ints
@@ -81,13 +83,13 @@ class Holdout:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a trial stands. `admitted` says that it ended, was measured and keeps all bounds, `broken` those that it does not.
+    """The place of a trial. `admitted`: it ended, has a value and keeps all bounds; `broken` are the bounds that it breaks.
 
-    `tune` is what the sweep measured. `behind` is the difference from the best, corrected for all that were compared with it,
-    `tied` that it is not shown to be worse. `holdout` is the same as `tune` measured again, `optimism` by how much `tune`
-    flatters, with the interval of a difference of independent means (Welch). More is better in both differences, whatever way
-    the objective goes. `dominated_by` is a trial that is nowhere worse and somewhere better; empty on the Pareto front.
-    `p_best` is the share of draws of a bootstrap by cluster in which its mean is the highest; None where it cannot be known.
+    `tune` is the mean in the sweep, `holdout` the mean on the holdout. `behind` is the difference from the best, corrected for
+    all comparisons with it; `tied` says that it is not shown to be worse. `optimism` is tune - holdout, with the interval of a
+    difference of independent means (Welch). In both differences more is better, also for a minimized objective. `dominated_by`
+    is a trial that is nowhere worse and somewhere better; empty on the Pareto front. `p_best` is the share of draws of a
+    bootstrap by cluster in which its mean is the highest; None where it cannot be known.
     """
 
     trial_id: str
@@ -109,13 +111,13 @@ class Standing:
 
 @dataclass(frozen=True)
 class Winner:
-    """The best by mean, the recommended trial, and all that are not shown to be worse than the best, best first.
+    """The best trial by mean, the recommended trial, and the trials that are not shown to be worse than the best, best first.
 
-    `why` says in a sentence why that one is recommended. `standings` are in the order of the leaderboard. `family` is how many
-    comparisons with the best were corrected for; 0 where a clock decides and nothing can be compared question by question.
-    `holdout` says that trials were measured again, `looks` how often that holdout was looked at so far, `difference` is the
-    recommended trial minus the best there; None where they are the same, or were not measured. `rule` is what it was chosen
-    by, `unsettled` a cheaper trial that the questions do not settle.
+    `why` is a sentence on the choice. `standings` are in the order of the leaderboard. `family` is the number of comparisons
+    with the best; 0 where a measured time decides, which cannot be compared question by question. `holdout` says that trials
+    were measured again, `looks` is the number of looks at the holdout, `difference` is recommended - best there; None where
+    they are the same or were not measured. `rule` is the rule of the choice, `unsettled` a cheaper trial that the questions do
+    not decide on.
     """
 
     best: str
@@ -133,16 +135,16 @@ class Winner:
     @property
     def front(self) -> tuple[str, ...]:
         """The admitted trials that no other dominates, in the order of the leaderboard."""
-        return tuple(found.trial_id for found in self.standings if found.admitted and not found.dominated_by)
+        return tuple(each.trial_id for each in self.standings if each.admitted and not each.dominated_by)
 
     @property
     def untested(self) -> bool:
-        """Whether the questions are one cluster, or what decides is no score of questions: then nothing can be told apart."""
+        """Whether no test is possible: the questions are one cluster, or a measured time decides."""
         return self.of(self.recommended).p_best is None
 
     def of(self, trial_id: str) -> Standing:
-        """Where a trial stands."""
-        return next(found for found in self.standings if found.trial_id == trial_id)
+        """The standing of a trial."""
+        return next(each for each in self.standings if each.trial_id == trial_id)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -150,21 +152,21 @@ class Winner:
         plain = {key: value for key, value in vars(self).items() if key not in ("standings", *named)}
         parts = {name: part.to_json() if (part := getattr(self, name)) else None for name in named}
         names = {"best_name": self.of(self.best).name, "recommended_name": self.of(self.recommended).name}
-        told = {**plain, "tied": list(self.tied), **names, **parts, "front": list(self.front)}
-        return told | {"standings": [standing.to_json() for standing in self.standings]}
+        standings = [standing.to_json() for standing in self.standings]
+        return {**plain, "tied": list(self.tied), **names, **parts, "front": list(self.front), "standings": standings}
 
 
 def read(experiment: str, folder: Path = Path("reports")) -> dict[str, Any]:
-    """The winner that the last sweep of an experiment wrote down; DataError where there is none."""
+    """The winner in the `verdict.json` of an experiment; DataError where there is none."""
     path = folder / experiment / "verdict.json"
     try:
         content = json.loads(path.read_text("utf-8"))
-        found: Mapping[str, Any] | None = content["winner"]
+        winner: Mapping[str, Any] | None = content["winner"]
     except FileNotFoundError as error:
         raise DataError(str(path), "is not there", f"run rag sweep {experiment} first") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(str(path), f"cannot be read ({error})", f"run rag sweep {experiment} again") from error
-    if found is None:
+    if winner is None:
         why = " ".join(content.get("notes") or ["the sweep did not come to its end"])
-        raise DataError(str(path), f"names no winner: {why}", f"mend that and run rag sweep {experiment} again")
-    return dict(found)
+        raise DataError(str(path), f"names no winner: {why}", f"fix that and run rag sweep {experiment} again")
+    return dict(winner)

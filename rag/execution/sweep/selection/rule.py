@@ -1,4 +1,4 @@
-"""`recommend:` of an experiment, read: how much quality a saving may cost."""
+"""The key `recommend` of an experiment: how much quality a saving may cost."""
 
 import math
 import re
@@ -21,7 +21,7 @@ FORM = "for example: 0.01 ndcg@10 = 50 ms, with the unit ms, usd or MB"
 
 @dataclass(frozen=True)
 class Price:
-    """What a unit of a scale costs in units of the objective; `text` is as a person wrote it."""
+    """The price of a unit of a scale in units of the objective; `text` is the clause as written."""
 
     unit: str
     quality: float
@@ -51,11 +51,11 @@ class Rule:
 
 
 def selection_rule(made: Plan, objective: Objective) -> Rule:
-    """The rule of a plan; ConfigError for what cannot be read, or is not measured."""
+    """The rule of a plan; ConfigError for a clause that cannot be read, or a scale that is not measured."""
     experiment = made.experiment
     rule = parse(experiment.recommend, experiment.gate, objective)
-    needed = {"latency": (any(one.ends.latency for one in made.trials), "latency=0 measures no time", "set latency=16")}
-    needed["cost"] = (any(one.ends.generate for one in made.trials), "no trial generates anything", "choose a generator")
+    needed = {"latency": (any(trial.ends.latency for trial in made.trials), "latency=0 measures no time", "set latency=16")}
+    needed["cost"] = (any(trial.ends.generate for trial in made.trials), "no trial generates anything", "choose a generator")
     for price in rule.prices:
         measured, what, remedy = needed.get(price.scale, (True, "", ""))
         if not measured:
@@ -67,9 +67,9 @@ def parse(raw: Mapping[str, Any], gate: Mapping[str, Any], objective: Objective)
     """Read `margin` or `exchange`. Without either the margin is that of the gate for the objective, and .03 without one."""
     for key in raw:
         if key not in KEYS:
-            raise ConfigError(f"recommend.{key}", "is no setting of a recommendation", closest(str(key), KEYS))
+            raise ConfigError(f"recommend.{key}", "is not a setting of a recommendation", closest(str(key), KEYS))
     if raw and objective.measured:
-        what = f"has no use: {objective.column} is no score of questions"
+        what = f"has no use: {objective.column} is not a score of questions"
         raise ConfigError("recommend", what, "leave it out, or choose by a metric")
     if len(raw) > 1:
         raise ConfigError("recommend", "has a margin and an exchange rate", "give one of them")
@@ -90,10 +90,10 @@ def _margin(value: Any, span: float) -> float:
 
 def _of_gate(gate: Mapping[str, Any], objective: Objective) -> float:
     metrics = gate.get("metrics", {})
-    found = metrics.get(objective.column) if isinstance(metrics, Mapping) and not objective.summed else None
-    found = found.get("margin") if isinstance(found, Mapping) else found
-    usable = isinstance(found, int | float) and not isinstance(found, bool) and 0 <= found < 1
-    return float(found) if found is not None and usable else MARGIN
+    margin = metrics.get(objective.column) if isinstance(metrics, Mapping) and not objective.summed else None
+    margin = margin.get("margin") if isinstance(margin, Mapping) else margin
+    usable = isinstance(margin, int | float) and not isinstance(margin, bool) and 0 <= margin < 1
+    return float(margin) if margin is not None and usable else MARGIN
 
 
 def _prices(value: Any, objective: Objective) -> tuple[Price, ...]:

@@ -50,7 +50,7 @@ def test_everybody_is_tied_in_noise() -> None:
     assert sum(one.p_best or 0 for one in found.standings) == pytest.approx(1)
 
 
-def test_two_groups_are_told_apart() -> None:
+def test_two_groups_are_distinguished() -> None:
     good = [entrant(f"good {row}", EASY + NOISE[:, row]) for row in range(4)]
     bad = [entrant(f"bad {row}", EASY - 0.3 + NOISE[:, 4 + row]) for row in range(4)]
     found = field(*good, *bad)
@@ -171,10 +171,10 @@ def test_the_truly_best_is_seldom_left_out() -> None:
 
 
 def test_as_json() -> None:
-    told = field(entrant("a", EASY + 0.1), entrant("b", EASY)).to_json()
-    assert (told["best"], told["recommended_name"], told["tied"]) == ("a", "trial a", ["a"])
-    assert [standing["trial_id"] for standing in told["standings"]] == ["a", "b"]
-    assert told["rule"] == {"margin": 0.03, "exchange": []}
-    assert told["unsettled"] is None
-    assert told["standings"][0]["p_best"] == 1.0
-    assert told["standings"][0]["tune"] == {"mean": pytest.approx(EASY.mean() + 0.1), "low": None, "high": None}
+    result = field(entrant("a", EASY + 0.1), entrant("b", EASY)).to_json()
+    assert (result["best"], result["recommended_name"], result["tied"]) == ("a", "trial a", ["a"])
+    assert [standing["trial_id"] for standing in result["standings"]] == ["a", "b"]
+    assert result["rule"] == {"margin": 0.03, "exchange": []}
+    assert result["unsettled"] is None
+    assert result["standings"][0]["p_best"] == 1.0
+    assert result["standings"][0]["tune"] == {"mean": pytest.approx(EASY.mean() + 0.1), "low": None, "high": None}

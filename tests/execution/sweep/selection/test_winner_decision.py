@@ -46,7 +46,7 @@ def pair(questions: int = 400, behind: float = 0.01, deviation: float = 0.05, **
 
 
 @pytest.mark.parametrize(("deviation", "tied"), [(0.28, {"better"}), (0.35, {"better", "worse"})])
-def test_what_is_not_told_apart_is_not_taken_for_two_megabytes(deviation: float, tied: set[str]) -> None:
+def test_what_is_not_distinguished_is_not_taken_for_two_megabytes(deviation: float, tied: set[str]) -> None:
     """76 questions, .059 behind: one-sided p is .034 and .074. A tied trial is not shown to be as good."""
     better, worse = pair(76, 0.059, deviation, size=1e6)
     decision, found = decided(better, worse)

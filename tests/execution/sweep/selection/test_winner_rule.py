@@ -47,9 +47,9 @@ def test_an_exchange_rate_is_a_price_of_each_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "output"),
     [
-        ({"margins": 0.1}, "recommend.margins: is no setting of a recommendation"),
+        ({"margins": 0.1}, "recommend.margins: is not a setting of a recommendation"),
         ({"margin": 0.1, "exchange": "0.01 ndcg@10 = 50 ms"}, "has a margin and an exchange rate"),
         ({"margin": -0.1}, "a number from 0 to below 1"),
         ({"margin": 1}, "a number from 0 to below 1"),
@@ -69,20 +69,20 @@ def test_an_exchange_rate_is_a_price_of_each_unit() -> None:
         ({"exchange": [None]}, "for example"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(raw: dict[str, object], said: str) -> None:
+def test_what_cannot_be_meant_is_refused(raw: dict[str, object], output: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parsed(raw)
-    assert said in str(caught.value)
+    assert output in str(caught.value)
 
 
 def test_a_clock_as_objective_takes_no_rule() -> None:
     assert parsed({}, objective="minimize latency_p95_ms").margin == MARGIN
-    with pytest.raises(ConfigError, match="no score of questions"):
+    with pytest.raises(ConfigError, match="not a score of questions"):
         parsed({"margin": 0.1}, objective="minimize latency_p95_ms")
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "output"),
     [
         ("recommend: {margn: 0.1}", "recommend.margn"),
         ("recommend: best", "recommend"),
@@ -90,10 +90,10 @@ def test_a_clock_as_objective_takes_no_rule() -> None:
         ('recommend: {exchange: "0.01 ndcg@10 = 5 usd"}', "no trial generates anything"),
     ],
 )
-def test_a_rule_is_refused_before_anything_runs(tmp_path: Path, line: str, said: str) -> None:
+def test_a_rule_is_refused_before_anything_runs(tmp_path: Path, line: str, output: str) -> None:
     path = write_experiment(tmp_path / "study.yaml", write_golden(tmp_path / "golden"), "  k: k=1,3")
     path.write_text(f"{path.read_text('utf-8')}\n{line}\n", "utf-8")
     with pytest.raises(ConfigError) as caught:
         sweep.prepare(load(str(path), [f"store={tmp_path / 'store'}"]))
-    assert said in str(caught.value)
+    assert output in str(caught.value)
     assert not (tmp_path / "store").exists()
