@@ -89,7 +89,7 @@ class _Searched:
     chunks: int
 
 
-def of(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Audit, ...]:
+def audit_indexes(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Audit, ...]:
     """Audit every vector index of a trial that ran, in the order of its config; nothing where it has none.
 
     `column` is a ranking metric with its cut; for one that measures answers or time the first column of the trial that

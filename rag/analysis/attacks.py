@@ -149,7 +149,7 @@ class Attacked:
         return {"experiment": self.experiment, "arms": arms, "differences": found, "goals": self.goals()}
 
 
-def of(made: Plan, store: Store) -> Attacked:
+def measure_attacks(made: Plan, store: Store) -> Attacked:
     """Read a finished sweep; ConfigError where it does not measure attacks, DataError where nothing of it ran."""
     if not any(SUCCESS in trial.trial.config["metrics"] for trial in made.trials):
         raise ConfigError(
@@ -167,7 +167,7 @@ def of(made: Plan, store: Store) -> Attacked:
 def _scores(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
     if SUCCESS not in trial.trial.config["metrics"] or store.read_meta(made.stages[trial.ends.score].entry) is None:
         return None
-    return trial_scores.of(trial, made, store).scores
+    return trial_scores.read_scores(trial, made, store).scores
 
 
 def _answers(trial: PlannedTrial, made: Plan, store: Store) -> list[AnswerParts | None]:

@@ -19,7 +19,7 @@ from rag.config.compose import shipped
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
-from rag.core.redaction import plain
+from rag.core.redaction import redacted_json
 from rag.core.roles import fingerprint
 from rag.evaluation.scoring import Scores
 from rag.execution.graph.plan import ELSEWHERE, Plan, PlannedTrial
@@ -54,9 +54,9 @@ def path_of(experiment: str, folder: Path = FOLDER) -> Path:
     return folder / f"{experiment}.json"
 
 
-def of(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
+def make_baseline(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
     """The baseline that a trial makes which ran; DataError for one that did not."""
-    found = trial_scores.of(trial, made, store)
+    found = trial_scores.read_scores(trial, made, store)
     config = trial.trial.config
     models = models_of(trial, made)
     kept = Result(
@@ -77,7 +77,7 @@ def portable(config: Mapping[str, Any]) -> dict[str, Any]:
     A path below the folder of public data is written `${data}/…`, one below the working folder relative to it.
     """
     kept = without_runtime({key: value for key, value in config.items() if key not in ELSEWHERE})
-    return dict(plain(_mapped(kept, str(config.get("data") or ""))))
+    return dict(redacted_json(_mapped(kept, str(config.get("data") or ""))))
 
 
 def _mapped(value: Any, data: str) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rag.analysis.blame import Steps
 from rag.analysis.blame.reader import Reader
-from rag.analysis.why import Asked
+from rag.analysis.why import ReopenedTrial
 from rag.config.compose import compose, hydra_ready, resolve
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
@@ -95,10 +95,10 @@ class Dialogues:
         return asdict(self)
 
 
-def of(asked: Asked, watch: Watch) -> Dialogues:
+def study_dialogues(asked: ReopenedTrial, watch: Watch) -> Dialogues:
     """Look at a trial that ran, and run its human twin; DataError for a golden set whose questions are no turns."""
     golden, config = asked.trial.golden, asked.trial.trial.config
-    parts = slices.of(golden, ("turn",))
+    parts = slices.slices_along(golden, ("turn",))
     if not parts:
         raise DataError("dataset", "no question of this golden set is a turn of a dialogue", "for example: dataset=dialogues")
     human = _human(asked)
@@ -114,7 +114,7 @@ def of(asked: Asked, watch: Watch) -> Dialogues:
     return Dialogues(trial_id, name, history_of(config), config["k"], rows, trial.errors(lost))
 
 
-def _human(asked: Asked) -> Asked:
+def _human(asked: ReopenedTrial) -> ReopenedTrial:
     trial = asked.trial.trial
     with hydra_ready():
         composed = resolve(compose(HUMAN))
@@ -128,7 +128,7 @@ def _human(asked: Asked) -> Asked:
 class _Trial:
     """What a trial left, by question."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ReopenedTrial) -> None:
         self.asked, self.examples = asked, asked.trial.golden.examples
         self.reader = Reader(asked.made, asked.store)
         self.evidence = np.array([bool(example.evidence) for example in self.examples])

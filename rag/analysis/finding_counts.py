@@ -62,7 +62,7 @@ class Tally:
         return found
 
 
-def of(made: Plan, store: Store) -> list[Tally]:
+def count_findings(made: Plan, store: Store) -> list[Tally]:
     """One tally per trial whose answers are in the store, in the order of the plan."""
     return [found for trial in made.trials if (found := one_of(trial, made, store))]
 

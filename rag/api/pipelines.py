@@ -42,7 +42,7 @@ class PipelineAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """What `rag ask --json` prints."""
-        return open_config.told(self.pipeline, self.trace, self.answer)
+        return open_config.answer_json(self.pipeline, self.trace, self.answer)
 
     def __str__(self) -> str:
         return self.text
@@ -83,6 +83,6 @@ def open_bundle(path: str | Path) -> OpenPipeline:
 
 
 def _query(question: str, history: Said) -> Query:
-    open_config.asked(question)
+    open_config.required_question(question)
     turns = (turn for asked, said in history for turn in (Turn("user", asked), Turn("assistant", said)))
     return Query("ask", question, tuple(turns))

@@ -53,7 +53,7 @@ class SweepResult:
         made = self.sweep.plan
         done = [one for one in made.trials if self.store.has(made.stages[one.ends.score].entry)]
         rows: list[tuple[Any, ...]] = []
-        for result in (trial_scores.of(one, made, self.store) for one in done):
+        for result in (trial_scores.read_scores(one, made, self.store) for one in done):
             for question, values in zip(result.scores.query_ids, result.scores.values.tolist(), strict=True):
                 known = zip(result.scores.columns, values, strict=True)
                 rows += [

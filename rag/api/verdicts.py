@@ -10,7 +10,7 @@ from rag.analysis import baseline
 from rag.analysis import gate as gates
 from rag.analysis.compare import trials
 from rag.analysis.compare.trials import Compared
-from rag.analysis.gate import Told
+from rag.analysis.gate import GateReport
 from rag.api.progress import progress
 from rag.api.tables import Table
 from rag.config import experiment
@@ -42,7 +42,7 @@ class GateResult:
     `messages` are errors of stages that did not run.
     """
 
-    told: Told = field(repr=False)
+    told: GateReport = field(repr=False)
     messages: str = field(default="", repr=False)
 
     @property
@@ -112,4 +112,4 @@ def gate(
             error = gates.run(gated.candidate, listen)
     if not error:
         computed, error = gates.computed(gated)
-    return GateResult(gates.of(gated, error, computed, previous), error)
+    return GateResult(gates.report_on(gated, error, computed, previous), error)

@@ -45,8 +45,8 @@ def _compared(found: Measured) -> baseline.Baseline:
     with suppress(UserError):
         ready = gate.to_keep(load(found.experiment), found.trial.trial_id)
         if ready.store.read_meta(ready.plan.stages[ready.trial.ends.score].entry):
-            kept = baseline.of(ready.trial, ready.plan, ready.store)
-    kept = kept or baseline.of(found.trial, found.made, found.runner.store)
+            kept = baseline.make_baseline(ready.trial, ready.plan, ready.store)
+    kept = kept or baseline.make_baseline(found.trial, found.made, found.runner.store)
     return replace(kept, experiment=found.experiment, result=replace(kept.result, config=_anywhere(kept.result.config)))
 
 

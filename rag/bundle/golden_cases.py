@@ -85,7 +85,7 @@ def _recalled(recalled: Recalled) -> dict[str, Any]:
     return {"turns": [asdict(turn) for turn in recalled.turns], "summary": recalled.summary}
 
 
-def told(messages: Iterable[Message]) -> str:
+def digest_of_messages(messages: Iterable[Message]) -> str:
     """The digest of the messages that a model is given; of none where it is not asked."""
     return digest([[message.role, message.content] for message in messages])
 
@@ -172,7 +172,7 @@ def _answered(found: Measured, rows: Sequence[int], plain: Sequence[Case]) -> It
 
 def prompt_of(prepared: Prepared) -> str:
     """The digest of what a model is given for one question."""
-    return told(prepared.request.messages if prepared.request else ())
+    return digest_of_messages(prepared.request.messages if prepared.request else ())
 
 
 def asks(node: Any) -> bool:

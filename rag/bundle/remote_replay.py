@@ -65,7 +65,7 @@ def _unsent(case: Case) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RemoteBundle:
     """A server that has a bundle, and by which name."""
 
     client: Any
@@ -86,16 +86,16 @@ class Asked:
         return {**told["assay"], "answer": told["choices"][0]["message"]["content"]}
 
 
-def _found(client: Any, digest: str, found: Replay) -> Asked | None:
+def _found(client: Any, digest: str, found: Replay) -> RemoteBundle | None:
     """The model of a server that is this bundle; a mismatch where it has none."""
     models = _sent(client, "/v1/models")["data"]
     if name := next((str(model["id"]) for model in models if model["bundle"] == digest), None):
-        return Asked(client, name)
+        return RemoteBundle(client, name)
     found.mismatches.append(Mismatch("", "bundle", digest, ", ".join(str(model["bundle"]) for model in models)))
     return None
 
 
-def _compare(case: Case, asked: Asked, found: Replay) -> None:
+def _compare(case: Case, asked: RemoteBundle, found: Replay) -> None:
     """Compare one question; where no answer is to be repeated, what is found for it."""
     if case.query.history:
         told = asked.complete(case)
@@ -106,7 +106,7 @@ def _compare(case: Case, asked: Asked, found: Replay) -> None:
             return
         told = asked.answer(case)
         messages = [Message(message["role"], message["content"]) for message in told.get("prompt") or ()]
-        found.hold(case, "prompt", case.prompt, golden_cases.told(messages))
+        found.hold(case, "prompt", case.prompt, golden_cases.digest_of_messages(messages))
     found.hold(case, "contexts", case.contexts, tuple(context["chunk"] for context in told["contexts"]))
     found.hold(case, "answer", case.answer, told["answer"])
 

@@ -19,7 +19,7 @@ from rag.bundle.files import read_folder
 from rag.bundle.layout import CHUNKS, CONFIG, DOCUMENTS, GOLDEN, KEPT, LIMITS, MANIFEST, PROMPT, SEAL
 from rag.bundle.manifest import Listed, Manifest, digest_of, seal_of
 from rag.bundle.references import files_of, referenced, versions
-from rag.bundle.source_trial import Measured, measured, named
+from rag.bundle.source_trial import Measured, measured, resolve_trial
 from rag.bundle.trust import check_config
 from rag.config.build import TARGET, Components
 from rag.config.compose import plugins
@@ -90,7 +90,7 @@ def export(what: str, target: Path | None = None, queries: int = QUERIES, with_m
     if target and target.name.endswith(SUFFIX):
         folder = target.with_name(target.name.removesuffix(SUFFIX))
         raise ConfigError(f"--to {target}", "is the name of an archive, and a folder is written", f"--to {folder} --archive")
-    experiment, trial_id = named(what)
+    experiment, trial_id = resolve_trial(what)
     return export_trial(measured(trial_id, experiment), target or default_target(experiment, trial_id), queries, with_models)
 
 
@@ -173,10 +173,10 @@ def _line(document: Document) -> dict[str, Any]:
 
 def _yaml(value: Any) -> bytes:
     # Long lines stay whole: a folded one is harder to compare.
-    return yaml.dump(value, Dumper=Plain, sort_keys=False, allow_unicode=True, width=10**6).encode()
+    return yaml.dump(value, Dumper=NoAliasDumper, sort_keys=False, allow_unicode=True, width=10**6).encode()
 
 
-class Plain(yaml.SafeDumper):
+class NoAliasDumper(yaml.SafeDumper):
     """Writes what stands in two places twice: a bundle has no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:

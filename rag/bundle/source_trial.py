@@ -77,7 +77,7 @@ class Measured:
         return Job(stage.nodes, stage.values, inputs, self.golden, self.components, self.runner.store)
 
 
-def named(what: str, folder: Path = REPORTS) -> tuple[str, str]:
+def resolve_trial(what: str, folder: Path = REPORTS) -> tuple[str, str]:
     """The experiment and the whole id of a trial that `trial=<id>` or the name of an experiment stands for.
 
     Of an experiment that is the trial which its last sweep recommends or, where it recommends none, the best of its

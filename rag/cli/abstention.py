@@ -45,4 +45,4 @@ def abstention(
     with progress.SweepProgress(study.made) as bar:
         study.run(bar)
     told = declining.tell(study, risk)
-    terminal.print_json(told.to_json()) if as_json else risks.told(told)
+    terminal.print_json(told.to_json()) if as_json else risks.abstention_report(told)

@@ -29,7 +29,7 @@ def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides 
     from rag.reporting.terminal import attacks as shown
 
     ready = sweep.prepare(load(experiment, overrides or ()))
-    found = attacked.of(ready.plan, ready.store)
+    found = attacked.measure_attacks(ready.plan, ready.store)
     place = sweep.REPORTS / found.experiment / "attacks.md"
     place.parent.mkdir(parents=True, exist_ok=True)
     replace_text(place, shown.markdown(found))

@@ -75,7 +75,7 @@ def health(experiment: Experiment, overrides: Overrides = None, as_json: Json = 
     from rag.reporting import terminal
 
     ready = sweep.prepare(load(experiment, overrides or ()))
-    found = findings.of(ready.plan, ready.store)
+    found = findings.check_health(ready.plan, ready.store)
     if as_json:
         terminal.print_json({"experiment": ready.plan.experiment.name, "sets": [each.to_json() for each in found]})
     for each in () if as_json else found:

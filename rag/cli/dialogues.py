@@ -32,7 +32,7 @@ def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
         if asked.made.to_run:
             with progress.SweepProgress(asked.made) as bar:
                 asked.run(bar)
-        found.append(turns.of(asked, progress.SweepProgress))
+        found.append(turns.study_dialogues(asked, progress.SweepProgress))
     if as_json:
         terminal.print_json({"trials": [one.to_json() for one in found]})
         return

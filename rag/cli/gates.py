@@ -44,7 +44,7 @@ def baseline(
         raise DataError(
             f"trial {ready.trial.trial_id}", f"did not run: {gate.last_line(error)}", "mend it, or name another trial"
         )
-    kept = baselines.of(ready.trial, ready.plan, ready.store)
+    kept = baselines.make_baseline(ready.trial, ready.plan, ready.store)
     place = path or baselines.path_of(declared.name)
     baselines.write(kept, place)
     whole = kept.split == "all" and "split" not in declared.gate

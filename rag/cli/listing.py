@@ -34,5 +34,5 @@ def list_command(
     from rag.reporting.terminal.listings import listed
 
     what, _, choice = what.partition("=")
-    told = listing.told(what, which or choice)
+    told = listing.listing_json(what, which or choice)
     terminal.print_json(told) if as_json else listed(told)

@@ -23,11 +23,11 @@ def show(question: str, overrides: Overrides = None, said: Said = None, as_json:
 
     With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
     """
-    from rag.execution.sweep.open_config import asked, config_to_answer, open_config
+    from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
     from rag.pipeline.prompt_preview import after, prompted
     from rag.reporting import terminal
 
-    query = after(asked(question), said or ())
+    query = after(required_question(question), said or ())
     config, differs = config_to_answer(overrides or (), generates=False)
     told = prompted(open_config(config), query)
     if as_json:

@@ -12,10 +12,10 @@ from rag.cli.options import Json, Overrides
 @app.command()
 def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show where each came from."""
-    from rag.execution.sweep.open_config import asked, config_of, open_config, provenance
+    from rag.execution.sweep.open_config import config_of, open_config, provenance, required_question
     from rag.reporting import terminal
 
-    query = asked(question)
+    query = required_question(question)
     pipeline = open_config(config_of(overrides or ()))
     found = provenance(pipeline, pipeline.trace(query))
     if as_json:
@@ -34,10 +34,10 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
 
     With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
     """
-    from rag.execution.sweep.open_config import asked, config_to_answer, open_config, told
+    from rag.execution.sweep.open_config import answer_json, config_to_answer, open_config, required_question
     from rag.reporting import terminal
 
-    query = asked(question)
+    query = required_question(question)
     config, differs = config_to_answer(overrides or ())
     if differs and not as_json:
         terminal.differs(differs)
@@ -46,7 +46,7 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
         hear.now("searching …")
         trace = pipeline.trace(query)
         answer = pipeline.answer_from(query, trace, None if as_json else hear, early=True, read=hear.reading)
-    shown = told(pipeline, trace, answer) | {"not_as_measured": differs}
+    shown = answer_json(pipeline, trace, answer) | {"not_as_measured": differs}
     if as_json:
         terminal.print_json(shown)
         return

@@ -50,10 +50,10 @@ def promote(
     """
     from rag.reporting.terminal import print_json
     from rag.reporting.terminal import registry as shown
-    from rag.tracking.registry.promote import Asked
+    from rag.tracking.registry.promote import PromotionRequest
     from rag.tracking.registry.promote import promote as promoted
 
-    found = promoted(name, version, Asked(experiment, tuple(bridge or ()), inconclusive))
+    found = promoted(name, version, PromotionRequest(experiment, tuple(bridge or ()), inconclusive))
     print_json(found.to_json()) if as_json else shown.promoted(found)
     if found.exit_code:
         raise typer.Exit(found.exit_code)

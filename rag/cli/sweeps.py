@@ -23,7 +23,7 @@ def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = Fa
     from rag.reporting import terminal
 
     ready = sweep.prepare(load(experiment, overrides or ()))
-    shares = unread_trials.of(ready.plan, ready.store)
+    shares = unread_trials.unread_shares(ready.plan, ready.store)
     terminal.print_json(ready.plan.to_json() | {"unread": shares}) if as_json else terminal.planned(ready.plan, shares)
 
 
@@ -87,12 +87,12 @@ def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
 
     stored = (done.plan, ready.store)
     if as_json:
-        found = {tally.trial_id: tally.to_json() for tally in finding_counts.of(*stored)}
+        found = {tally.trial_id: tally.to_json() for tally in finding_counts.count_findings(*stored)}
         interrupted = done.interrupted or told.interrupted
         terminal.print_json(done.to_json() | told.to_json() | {"checks": found, "interrupted": interrupted})
         return
     terminal.swept(done, told, sweep.folder_of(done), called)
-    terminal.tallies(finding_counts.of(*stored))
+    terminal.tallies(finding_counts.count_findings(*stored))
     judges, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
     known = {judge.identity for judge in (*judges, *asking)}
     judges += [judge for judge in told.controls.judges if judge.identity not in known]

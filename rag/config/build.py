@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.config.identity import code_identity, digest
 from rag.config.moved import new_name
-from rag.config.parameters import Promised, check, shown
+from rag.config.parameters import Promised, check, yaml_text
 from rag.core.errors import ConfigError, UserError, closest
 from rag.core.roles import fingerprint, has_methods, protocols, runtime_names
 
@@ -48,7 +48,7 @@ class Components:
         return {**self.__dict__, "_built": {}}
 
     @property
-    def plain(self) -> "Components":
+    def without_inner(self) -> "Components":
         """The same builder without `inner`, for what is timed or answers people: nothing in it reads what was stored.
 
         Components that hold no other one are the same objects in both, so that no model is loaded twice.
@@ -132,7 +132,7 @@ class Components:
     def _class(self, node: Any, where: str) -> type:
         if not isinstance(node, Mapping) or TARGET not in node:
             raise ConfigError(
-                where, f"found {shown(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
+                where, f"found {yaml_text(node)}, not a component", f"a mapping with {TARGET}: <class> and its parameters"
             )
         return self.resolve(node[TARGET], where)
 
@@ -152,7 +152,7 @@ class Components:
         if not self._is_trusted(module):
             if name_now := new_name(target):
                 raise ConfigError(where, f"{target!r} is the name of an older version", f"name it {name_now}")
-            raise ConfigError(where, f"{shown(target)} is outside the trusted packages", known)
+            raise ConfigError(where, f"{yaml_text(target)} is outside the trusted packages", known)
         try:
             found = getattr(importlib.import_module(module), name)
         except ImportError as error:
@@ -210,7 +210,7 @@ def _runtime(node: Mapping[str, Any], target: type, where: str) -> Mapping[str, 
     """The `runtime` block of a node; ConfigError for a parameter that its class does not declare: no key would hold it."""
     runtime = node.get(RUNTIME) or {}
     if not isinstance(runtime, Mapping):
-        raise ConfigError(f"{where}.{RUNTIME}", f"is {shown(runtime)}", "a mapping of parameters that change no result")
+        raise ConfigError(f"{where}.{RUNTIME}", f"is {yaml_text(runtime)}", "a mapping of parameters that change no result")
     declared = runtime_names(target)
     for name in runtime:
         place = f"{where}.{RUNTIME}.{name}"

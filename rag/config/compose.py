@@ -33,7 +33,7 @@ from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped as shipped
 
 
-def found(folder: str) -> str:
+def config_folder(folder: str) -> str:
     """A folder here, else the shipped one, else as it was named: whoever reads it says that it is not there."""
     return folder if Path(folder).is_dir() or not shipped(folder).is_dir() else str(shipped(folder))
 
@@ -60,7 +60,7 @@ def hydra_ready() -> Iterator[None]:
     path.append("hydra", "pkg://hydra.conf")
     path.append("schema", "structured://")
     GlobalHydra.instance().clear()
-    OmegaConf.register_new_resolver("found", found, replace=True)
+    OmegaConf.register_new_resolver("found", config_folder, replace=True)
     Plugins.instance()  # registers what can read file:// and pkg://
     loader = Hydra.create_main_hydra2("assay", path).config_loader
     loader.repository = ReadOnce(loader.repository)

@@ -16,7 +16,7 @@ from rag.config.catalog import locate
 from rag.config.compose import expanded, hydra_ready, parsed
 from rag.config.identity import Digests
 from rag.config.limits import check_axis, check_name, check_size
-from rag.config.parameters import shown
+from rag.config.parameters import yaml_text
 from rag.config.search_space import Choice, Space, Trial
 from rag.core.errors import ConfigError, ProblemsError, closest
 from rag.core.records import SPLITS
@@ -104,7 +104,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
     for key, kind in KINDS.items():
         if key in content and not isinstance(content[key], kind):
             called = CALLED.get(kind, "a mapping of names to choices")
-            raise ConfigError(f"{path}: {key}", f"is {shown(content[key])}", f"{called} is needed")
+            raise ConfigError(f"{path}: {key}", f"is {yaml_text(content[key])}", f"{called} is needed")
     if not content.get("question", "").strip():
         raise ConfigError(f"{path}: question", "is missing", "say in a sentence what the experiment is to find out")
     fixed = [f"{key}={content[key]}" for key in ("dataset", "split") if key in content]
@@ -118,7 +118,7 @@ def load(name: str, overrides: Sequence[str] = ()) -> Experiment:
         fixed.append(f"split={SPLITS[0]}")
     holdout = content.get("holdout", REMEASURED)
     if isinstance(holdout, bool) or holdout < 0:
-        raise ConfigError(f"{path}: holdout", f"is {shown(holdout)}", "how many of the best are measured again, 0 for none")
+        raise ConfigError(f"{path}: holdout", f"is {yaml_text(holdout)}", "how many of the best are measured again, 0 for none")
     objective = _clauses(f"{path}: objective", content.get("objective", "maximize ndcg@10"))
     gate = content.get("gate", {})
     answers = tuple(dict.fromkeys(map(str, content.get("answers", []))))
@@ -132,7 +132,7 @@ def _clauses(where: str, value: str | Sequence[Any]) -> str:
         return value
     for clause in value:
         if not isinstance(clause, str) or not clause.strip():
-            raise ConfigError(where, f"holds {shown(clause)}", "clauses such as: maximize ndcg@10")
+            raise ConfigError(where, f"holds {yaml_text(clause)}", "clauses such as: maximize ndcg@10")
     return ", ".join(clause.strip() for clause in value)
 
 
@@ -157,7 +157,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     except (OSError, ValueError, OmegaConfBaseException) as error:
         raise ConfigError(str(path), f"cannot be read ({' '.join(str(error).split())})", "see experiments/") from error
     if not isinstance(content, dict):
-        raise ConfigError(str(path), f"holds {shown(content)}, not a mapping", f"keys: {', '.join(KEYS)}")
+        raise ConfigError(str(path), f"holds {yaml_text(content)}, not a mapping", f"keys: {', '.join(KEYS)}")
     return {str(key): value for key, value in content.items()}
 
 
@@ -193,17 +193,17 @@ def _choices(where: str, value: Any) -> tuple[Choice, ...]:
     if isinstance(value, list) and value:
         return _named(_bundle(where, bundle) for bundle in value)
     form = 'write "key=a,b,c", a list of overrides, or a mapping of names to overrides'
-    raise ConfigError(where, f"holds {shown(value)}", form)
+    raise ConfigError(where, f"holds {yaml_text(value)}", form)
 
 
 def _bundle(where: str, value: Any) -> tuple[str, ...]:
     try:
         bundle = tuple(shlex.split(value)) if isinstance(value, str) else tuple(value) if isinstance(value, list) else ()
     except ValueError as error:
-        raise ConfigError(where, f"holds {shown(value)} ({error})", "close the quotation mark") from error
+        raise ConfigError(where, f"holds {yaml_text(value)} ({error})", "close the quotation mark") from error
     if not bundle or not all(isinstance(override, str) for override in bundle):
         remedy = "overrides such as chunker=fixed chunker.size=400, without spaces inside"
-        raise ConfigError(where, f"holds {shown(value)}", remedy)
+        raise ConfigError(where, f"holds {yaml_text(value)}", remedy)
     return bundle
 
 

@@ -71,7 +71,7 @@ class Choice:
     install: tuple[str, ...]
 
 
-def told(what: str = "", which: str = "") -> dict[str, Any]:
+def listing_json(what: str = "", which: str = "") -> dict[str, Any]:
     """What `rag list WHAT WHICH` prints as JSON; ConfigError for what there is not, with what comes close."""
     known, declared = groups(), experiments()
     if what == EXPERIMENTS or (what in declared and what not in known and not which):

@@ -50,9 +50,9 @@ def check(target: type, given: Mapping[str, Any], named: str, where: str, places
     hints = _hints(target)
     for name, value in given.items():
         if name in hints and not fits(value, hints[name]):
-            raise ConfigError(places[name], f"is {shown(value)}", f"{called(hints[name])} is needed")
+            raise ConfigError(places[name], f"is {yaml_text(value)}", f"{called(hints[name])} is needed")
         if isinstance(value, int) and abs(value) > LARGEST:
-            raise ConfigError(places[name], f"is {shown(value)}", f"a number of at most {LARGEST:,} is needed")
+            raise ConfigError(places[name], f"is {yaml_text(value)}", f"a number of at most {LARGEST:,} is needed")
 
 
 @lru_cache(maxsize=512)
@@ -109,7 +109,7 @@ def called(hint: Any) -> str:
     return f"a component that is a {getattr(hint, '__name__', hint)}, for example ${{embedder}}"
 
 
-def shown(value: Any) -> str:
+def yaml_text(value: Any) -> str:
     """A value in a message, in YAML's words, cut where it is long."""
     if isinstance(value, Promised):
         return f"a {value.found.__name__}"

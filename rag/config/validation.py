@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag.config.build import TARGET, Components
-from rag.config.parameters import shown
+from rag.config.parameters import yaml_text
 from rag.core.errors import ConfigError, closest
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
@@ -31,23 +31,23 @@ def check(config: Mapping[str, Any]) -> None:
     """Raise ConfigError for values of the wiring itself that make no pipeline."""
     for name in ("depth", "rerank_depth", "k"):
         if not isinstance(config[name], int) or isinstance(config[name], bool) or config[name] < 1:
-            raise ConfigError(name, f"is {shown(config[name])}", "a whole number from 1")
+            raise ConfigError(name, f"is {yaml_text(config[name])}", "a whole number from 1")
     if not isinstance(config["latency"], int) or isinstance(config["latency"], bool) or config["latency"] < 0:
-        raise ConfigError("latency", f"is {shown(config['latency'])}", "a whole number of questions, 0 for none")
+        raise ConfigError("latency", f"is {yaml_text(config['latency'])}", "a whole number of questions, 0 for none")
     if not isinstance(config["coverage"], int | float) or not 0 < config["coverage"] <= 1:
-        raise ConfigError("coverage", f"is {shown(config['coverage'])}", "a share above 0, at most 1")
+        raise ConfigError("coverage", f"is {yaml_text(config['coverage'])}", "a share above 0, at most 1")
     _check_reading(config)
     _check_named(config)
     if control_of(config) not in CONTROLS:
-        raise ConfigError("control", f"is {shown(config['control'])}", closest(control_of(config), CONTROLS))
+        raise ConfigError("control", f"is {yaml_text(config['control'])}", closest(control_of(config), CONTROLS))
     if history_of(config) not in HISTORIES:
-        raise ConfigError("history", f"is {shown(config['history'])}", closest(history_of(config), HISTORIES))
+        raise ConfigError("history", f"is {yaml_text(config['history'])}", closest(history_of(config), HISTORIES))
     if config["k"] > config["depth"]:
         raise ConfigError("k", f"is {config['k']}, more than depth={config['depth']}", "raise depth, or lower k")
     if not config.get("index"):
         raise ConfigError("index", "names no index", "for example index=[bm25s,dense]")
     if not config.get("metrics") or not isinstance(config["metrics"], list):
-        what = f"is {shown(config['metrics'])}" if config.get("metrics") else "names no metric"
+        what = f"is {yaml_text(config['metrics'])}" if config.get("metrics") else "names no metric"
         raise ConfigError("metrics", what, "a list is needed, for example metrics=[recall@5,ndcg@10]")
 
 
@@ -55,16 +55,16 @@ def _check_reading(config: Mapping[str, Any]) -> None:
     """Raise ConfigError for a token budget, or pinned documents, that make no prompt."""
     tokens, pinned = config.get("context_tokens"), config.get("pinned")
     if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1):
-        raise ConfigError("context_tokens", f"is {shown(tokens)}", "a whole number from 1, or null for no limit")
+        raise ConfigError("context_tokens", f"is {yaml_text(tokens)}", "a whole number from 1, or null for no limit")
     if pinned is not None and not (isinstance(pinned, list) and all(isinstance(name, str) for name in pinned)):
-        raise ConfigError("pinned", f"is {shown(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
+        raise ConfigError("pinned", f"is {yaml_text(pinned)}", "a list of doc_ids, for example pinned=[leave/policy.md]")
 
 
 def _check_named(config: Mapping[str, Any]) -> None:
     """Raise ConfigError for a selector without a name: they were single components before a trial could have several."""
     selectors = config["selector"]
     if not isinstance(selectors, Mapping) or TARGET in selectors:
-        what = f"is {shown(selectors)}, not components by name"
+        what = f"is {yaml_text(selectors)}, not components by name"
         raise ConfigError("selector", what, "write `<name>:` above its _target_; of an older sweep or bundle: make it again")
 
 

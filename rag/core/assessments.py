@@ -18,7 +18,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class QuotedPassage:
     """The characters [start, end) of context number `context`, which counts from 1 as citations do."""
 
     context: int
@@ -38,7 +38,7 @@ class Claim:
     start: int
     end: int
     support: float
-    evidence: tuple[Passage, ...] = ()
+    evidence: tuple[QuotedPassage, ...] = ()
     lacking: tuple[str, ...] = ()
     failure: str = ""
 

@@ -18,20 +18,20 @@ SECRET_VALUE = re.compile(r"\b(?:sk|pk|ghp|gho|hf|xox[abp])[-_][A-Za-z0-9_-]{16,
 HIDDEN = "***"
 
 
-def shown(key: str, value: str) -> str:
+def redacted_text(key: str, value: str) -> str:
     """The text under a name, or as much of it as anybody may see."""
     return HIDDEN if value and SECRET_KEY.search(key) else SECRET_VALUE.sub(HIDDEN, value)
 
 
-def plain(value: Any, key: str = "") -> Any:
+def redacted_json(value: Any, key: str = "") -> Any:
     """The same as mappings, lists, numbers and texts that JSON and YAML can hold; what is not finite becomes None."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Mapping):
-        return {str(name): plain(part, str(name)) for name, part in value.items()}
+        return {str(name): redacted_json(part, str(name)) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(part, key) for part in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
+        return [redacted_json(part, key) for part in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int):
         return value
-    return shown(key, str(value))
+    return redacted_text(key, str(value))

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from rag.core.assessments import Case, Cited, Spent, Verdict
 from rag.core.records import Answer
 from rag.core.roles import Judge
-from rag.core.text.citations import said, without_markers
+from rag.core.text.citations import cited_sentences, without_markers
 from rag.core.text.refusals import claims
 
 
@@ -118,6 +118,6 @@ def _supports(judge: Judge, asked: Sequence[tuple[_Sentence, Sequence[int]]]) ->
 def _sentences(answer: Answer) -> Iterator[_Sentence]:
     text = answer.reply.text
     claiming = set(claims(text)[0])
-    for sentence in said(text):
+    for sentence in cited_sentences(text):
         if (sentence.start, sentence.end) in claiming:
             yield _Sentence(answer, sentence.start, sentence.end, sentence.cites(len(answer.contexts)))

@@ -21,7 +21,7 @@ Ask = Callable[[Sequence[Query], Sequence[tuple[str, ...]]], Sequence[Answer | N
 """Answers questions, each with the reference answers of its golden question if it is one; None for one that failed."""
 
 
-def said(question: str, answer: Answer) -> tuple[Turn, Turn]:
+def remembered_turn(question: str, answer: Answer) -> tuple[Turn, Turn]:
     """A question and its answer as later questions see them: without markers, which number passages that are gone by then."""
     return Turn("user", question), Turn("assistant", without_markers(answer.reply.text).strip() or UNSAID)
 
@@ -40,7 +40,7 @@ def lived(examples: Sequence[Example], ask: Ask) -> list[tuple[Turn, ...]]:
         queries = [_query(asked, histories[asked[:-1]], golden) for asked in now]
         answers = ask(queries, [golden[asked].answers if asked in golden else () for asked in now])
         for asked, query, answer in zip(now, queries, answers, strict=True):
-            histories[asked] = (*query.history, *(said(query.text, answer) if answer else ()))
+            histories[asked] = (*query.history, *(remembered_turn(query.text, answer) if answer else ()))
     return [histories[earlier] for earlier in before]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rag.core.records import Answer, Query, Ranking, Turn
-from rag.pipeline.live_history import said
+from rag.pipeline.live_history import remembered_turn
 from rag.pipeline.pipeline import Pipeline, Trace
 from rag.pipeline.steps import embed_queries
 
@@ -32,7 +32,7 @@ class Session:
     @property
     def history(self) -> tuple[Turn, ...]:
         """What the next question sees."""
-        return tuple(turn for one in self.exchanges for turn in said(one.question, one.answer))
+        return tuple(turn for one in self.exchanges for turn in remembered_turn(one.question, one.answer))
 
     def make_ready(self) -> None:
         """Load what the first question would otherwise wait for."""

@@ -22,7 +22,7 @@ from rag.serve.loaded_bundles import Model
 from rag.serve.passage_trace import fates
 from rag.serve.problems import UpstreamError
 from rag.serve.request_log import spoke, tell
-from rag.serve.retry_limits import Foreseen
+from rag.serve.retry_limits import KnownQueries
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Asking:
     def passages(self, k: int | None = None) -> list[dict[str, Any]]:
         """What was found."""
         pipeline = self.found.pipeline
-        return payloads.found(pipeline, self.found.trace, k or pipeline.k, self.model.documents)
+        return payloads.passage_payloads(pipeline, self.found.trace, k or pipeline.k, self.model.documents)
 
     def passages_read(self) -> list[dict[str, Any]]:
         """What of it is read, and cited by these numbers: known when the first piece has come."""
@@ -132,7 +132,7 @@ class Asking:
             raise RuntimeError("an answer without an end")
         return self.answer
 
-    def told(self, show: Collection[str] = ()) -> dict[str, Any]:
+    def payload(self, show: Collection[str] = ()) -> dict[str, Any]:
         """The complete answer as the API has it."""
         if self.answer is None:
             raise RuntimeError("the answer is not complete")
@@ -147,13 +147,13 @@ class Asking:
 
 async def _found(model: Model, query: Query, scope: Scope, pool: ThreadPoolExecutor) -> Found:
     rewriter, clock = model.batcher.pipeline.queries, Clock()
-    if not isinstance(rewriter, Foreseen) or scope.whole is not None:
-        return await model.batcher.found(query, scope)
+    if not isinstance(rewriter, KnownQueries) or scope.whole is not None:
+        return await model.batcher.search_with_steps(query, scope)
     with clock.step("rewrite"):
         ahead = partial(rewrite, rewriter.rewriter, [query])
         (sought,) = await asyncio.get_running_loop().run_in_executor(pool, copy_context().run, ahead)
     with rewriter.expecting(query, sought):
-        found = await model.batcher.found(query, scope)
+        found = await model.batcher.search_with_steps(query, scope)
     return replace(found, seconds={**found.seconds, **clock.seconds})
 
 

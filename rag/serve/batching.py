@@ -93,9 +93,9 @@ class Batcher:
 
     async def trace(self, query: Query, scope: Scope = EVERYTHING) -> Trace:
         """What the pipeline, narrowed to a scope, finds; errors as `Pipeline.trace` and `narrowed` raise them."""
-        return (await self.found(query, scope)).trace
+        return (await self.search_with_steps(query, scope)).trace
 
-    async def found(self, query: Query, scope: Scope = EVERYTHING) -> Found:
+    async def search_with_steps(self, query: Query, scope: Scope = EVERYTHING) -> Found:
         """The same with the pipeline that reads it and the seconds of each step; RuntimeError after `close`."""
         loop = asyncio.get_running_loop()
         one = _Waiting(query, scope, loop, loop.create_future(), time.perf_counter())

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rag.core.records import Answer, Query, Reply, Turn
-from rag.pipeline.live_history import said
+from rag.pipeline.live_history import remembered_turn
 from rag.serve.database import Database, MissingError
 from rag.serve.sql_tables import ANSWERS, SESSIONS
 
@@ -53,7 +53,7 @@ class Kept:
     @property
     def turns(self) -> tuple[Turn, Turn]:
         """The two as a later question sees them."""
-        return said(self.question, Answer(Query("", self.question), (), Reply(self.answer)))
+        return remembered_turn(self.question, Answer(Query("", self.question), (), Reply(self.answer)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Conversations:
             used = sa.update(SESSIONS).where(self._alive(owner, session)).values(used=self._now())
             if not connection.execute(used).rowcount:
                 raise NoSessionError
-            return kept(connection, session, sa.null(), last=last)
+            return stored_turns(connection, session, sa.null(), last=last)
 
     def append(
         self, owner: str, session: str, question: str, answer: str, told: Mapping[str, Any], seen: int | None = None
@@ -120,7 +120,7 @@ class Conversations:
             found = connection.execute(sa.select(SESSIONS).where(self._alive(owner, session))).one_or_none()
             if found is None:
                 raise NoSessionError
-            turns = kept(connection, session, ANSWERS.c.told)
+            turns = stored_turns(connection, session, ANSWERS.c.told)
             return Shown(session, found.created, found.used + self.idle, tuple(turns))
 
     def forget(self, owner: str, session: str) -> None:
@@ -167,7 +167,7 @@ class Conversations:
         return sa.and_(SESSIONS.c.id == session, SESSIONS.c.owner == owner, SESSIONS.c.used > self._now() - self.idle)
 
 
-def kept(
+def stored_turns(
     connection: sa.Connection, session: str, told: sa.ColumnElement[Any], seen: int | None = None, last: int | None = None
 ) -> list[Kept]:
     """The turns of a session up to number `seen`, and the last so many of them, oldest first."""

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from rag.core.records import Turn
 from rag.evaluation.data.review.drafts import Opinion
-from rag.serve.conversations import kept
+from rag.serve.conversations import stored_turns
 from rag.serve.database import Database, MissingError
 from rag.serve.sql_tables import ANSWERS, FEEDBACK, SESSIONS
 
@@ -60,7 +60,7 @@ class Opinions:
             if found is None:
                 raise NoAnswerError
             connection.execute(sa.delete(FEEDBACK).where(FEEDBACK.c.answer == answer))
-            before = kept(connection, found.session, sa.null(), seen=found.seen) if found.session else []
+            before = stored_turns(connection, found.session, sa.null(), seen=found.seen) if found.session else []
             history = [asdict(turn) for one in before for turn in one.turns]
             row = {"answer": answer, "owner": owner, "rating": int(rating), "comment": comment}
             row |= {"history": history, "told": found.told, "at": self._now()}

@@ -34,7 +34,7 @@ class Buckets:
         return 0.0 if taken else (1 - level) / self.rate
 
 
-class Rated:
+class RateLimit:
     """So many requests a minute for each owner."""
 
     def __init__(self, app: ASGIApp, buckets: Buckets) -> None:

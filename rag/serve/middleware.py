@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rag.serve import otel_spans
 from rag.serve.error_responses import METRICS, Begun, give_up, is_open, refuse
 from rag.serve.keys import Keys
-from rag.serve.limits import Buckets, InTurn, Rated, Shares
+from rag.serve.limits import Buckets, InTurn, RateLimit, Shares
 from rag.serve.logs import tell_failure
 from rag.serve.mlflow_traces import Sampled
 from rag.serve.openapi import Responses, promises
@@ -50,11 +50,11 @@ def protect(app: FastAPI, settings: Settings, now: Callable[[], float] = time.mo
     """Put all guards before an app. `now` is the clock of the rate limit, in seconds."""
     turns = Shares(settings.workers, settings.queue, settings.keys.names)
     meters = Meters(turns)
-    app.add_api_route(METRICS, meters.shown, tags=["health"], response_class=Response, responses=promises(None) | FIGURES)
+    app.add_api_route(METRICS, meters.render, tags=["health"], response_class=Response, responses=promises(None) | FIGURES)
     # Added last, met first.
     app.add_middleware(InTurn, turns=turns, seconds=settings.timeout, most=settings.body_bytes)
     if settings.rate:
-        app.add_middleware(Rated, buckets=Buckets(settings.rate / 60, settings.burst, now))
+        app.add_middleware(RateLimit, buckets=Buckets(settings.rate / 60, settings.burst, now))
     app.add_middleware(Keyed, keys=settings.keys)
     if settings.origins:
         app.add_middleware(
@@ -65,8 +65,8 @@ def protect(app: FastAPI, settings: Settings, now: Callable[[], float] = time.mo
             expose_headers=("X-Assay-Bundle", "X-Request-Id", "Retry-After"),
         )
     if not settings.keys:
-        app.add_middleware(Near, origins=settings.origins)
-    app.add_middleware(Failing, log_texts=settings.log_texts)
+        app.add_middleware(LoopbackOnly, origins=settings.origins)
+    app.add_middleware(ErrorMiddleware, log_texts=settings.log_texts)
     app.add_middleware(Secured)
     app.add_middleware(Observed, watchers=(RequestLog(settings.log_texts), meters, *_traces(settings)))
 
@@ -97,7 +97,7 @@ class Secured:
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
-class Failing:
+class ErrorMiddleware:
     """What nobody foresaw becomes a problem; the log says where it came from, and its words only where texts may be logged."""
 
     def __init__(self, app: ASGIApp, log_texts: bool) -> None:
@@ -122,7 +122,7 @@ class Failing:
             await give_up(scope, reply, 500, type(error).__name__, "the server's log says where")
 
 
-class Near:
+class LoopbackOnly:
     """Without keys, only this machine may ask: no page elsewhere, and no name that leads here from elsewhere.
 
     A page on the internet can point its own name at 127.0.0.1 and would then count as the same origin. Such a name has a dot;

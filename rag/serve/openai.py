@@ -34,7 +34,7 @@ class Part(BaseModel):
     text: Words | None = None
 
 
-class Said(BaseModel):
+class ChatMessage(BaseModel):
     """A message of a conversation."""
 
     model_config = ConfigDict(extra="allow")
@@ -69,7 +69,7 @@ class Completion(BaseModel):
         json_schema_extra={"examples": [{"model": "default", "messages": [{"role": "user", "content": QUESTION}]}]},
     )
     model: str = Field(description="One of GET /v1/models, or `default`.")
-    messages: list[Said] = Field(min_length=1)
+    messages: list[ChatMessage] = Field(min_length=1)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     n: Literal[1] | None = Field(default=None, description="There is one answer.")
@@ -80,7 +80,7 @@ class Completion(BaseModel):
         """Whether a stream ends with counts of tokens."""
         return bool(self.stream_options and self.stream_options.include_usage)
 
-    def asked(self) -> tuple[AskBody, list[Turn]]:
+    def question_and_turns(self) -> tuple[AskBody, list[Turn]]:
         """The question and the turns before it; UserError where the last message asks nothing."""
         *before, last = self.messages
         if last.role != "user" or not last.words.strip():
@@ -89,7 +89,7 @@ class Completion(BaseModel):
         return body, [_turn(one) for one in before if one.role in ("user", "assistant")]
 
 
-def _turn(said: Said) -> Turn:
+def _turn(said: ChatMessage) -> Turn:
     """A message as a later question sees it: an answer without its markers, which number passages that are gone."""
     if said.role == "user":
         return Turn("user", said.words.strip() or UNSAID)

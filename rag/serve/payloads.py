@@ -32,7 +32,7 @@ def contexts(ranking: Ranking, documents: Documents) -> list[dict[str, Any]]:
     return [passage(number, hit.chunk, hit.score, documents) for number, hit in enumerate(ranking, 1)]
 
 
-def found(pipeline: Pipeline, trace: Trace, k: int, documents: Documents) -> list[dict[str, Any]]:
+def passage_payloads(pipeline: Pipeline, trace: Trace, k: int, documents: Documents) -> list[dict[str, Any]]:
     """The passages of the first `k` hits of a search, each with its rank and score after every step that knew it."""
     known = places(trace)
     rows = enumerate(trace.selected.first(k).row(0), 1)

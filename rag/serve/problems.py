@@ -44,7 +44,7 @@ def problem(status: int, detail: str, remedy: str) -> dict[str, Any]:
     return {"type": kind, "title": title, "status": int(status), "detail": detail, "remedy": remedy}
 
 
-def told(error: UserError) -> dict[str, Any]:
+def problem_from(error: UserError) -> dict[str, Any]:
     """A problem from an error."""
     return problem(status_of(error), f"{error.where}: {error.what}", error.remedy)
 
@@ -73,7 +73,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(UserError)
     async def user(request: Request, error: UserError) -> Response:
-        return respond(request, told(error))
+        return respond(request, problem_from(error))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

@@ -65,6 +65,6 @@ class Meters:
     def close(self) -> None:
         """Nothing is to be sent: Prometheus fetches."""
 
-    def shown(self) -> Response:
+    def render(self) -> Response:
         """Show how much is asked and answered, how fast and at what cost, as Prometheus reads it."""
         return Response(generate_latest(self.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -24,7 +24,7 @@ from rag.serve.json_output import written
 from rag.serve.loaded_bundles import Served
 from rag.serve.logs import tell_failure
 from rag.serve.request_log import broke
-from rag.serve.request_models import AskBody, Asked, Within
+from rag.serve.request_models import AskBody, AskRequest, Within
 from rag.serve.settings import Settings
 
 LOG = logging.getLogger("rag.serve")
@@ -37,7 +37,7 @@ GONE = 499
 
 
 @dataclass(frozen=True)
-class Place:
+class SessionPosition:
     """Where in a session a question stands: behind turn number `seen`."""
 
     session: str
@@ -54,7 +54,7 @@ class Desk:
     opinions: Opinions
     pool: ThreadPoolExecutor
 
-    async def take(self, body: Asked, history: Sequence[Turn] = ()) -> Asking:
+    async def take(self, body: AskRequest, history: Sequence[Turn] = ()) -> Asking:
         """Search for a question."""
         if len(body.question) > self.settings.question_chars:
             what = f"has {len(body.question)} characters"
@@ -62,7 +62,7 @@ class Desk:
         model, scope = self.served.pick(body.model), scope_of(body.within)
         return await Asking.begin(model, body.question, history, scope, self.pool)
 
-    async def answer(self, request: Request, body: AskBody, asking: Asking, place: Place | None = None) -> Response:
+    async def answer(self, request: Request, body: AskBody, asking: Asking, place: SessionPosition | None = None) -> Response:
         """Answer in the form that a body asks for."""
         if body.stream:
             pieces = self._events(request, body, asking, place)
@@ -71,16 +71,18 @@ class Desk:
         return told if isinstance(told, Response) else sent(told, asking.headers)
 
     async def complete(
-        self, request: Request, asking: Asking, show: Sequence[str] = (), place: Place | None = None
+        self, request: Request, asking: Asking, show: Sequence[str] = (), place: SessionPosition | None = None
     ) -> dict[str, Any] | Response:
         """The complete answer; an empty response where who asked has gone, and then nobody generates any further."""
         work = asyncio.ensure_future(asking.complete(self.pool))
         if not await attended(request, work):
             return Response(status_code=GONE)
         await work
-        return await self.kept(owner_of(request), asking.told(show), place)
+        return await self.store_answer(owner_of(request), asking.payload(show), place)
 
-    async def _events(self, request: Request, body: AskBody, asking: Asking, place: Place | None) -> AsyncIterator[bytes]:
+    async def _events(
+        self, request: Request, body: AskBody, asking: Asking, place: SessionPosition | None
+    ) -> AsyncIterator[bytes]:
         try:
             known = asking.passages()
             yield event("passages", known)
@@ -89,16 +91,16 @@ class Desk:
                 if asking.speaker.said and (read := asking.passages_read()) != known:
                     yield event("passages", known := read)
                 yield event("piece", {"text": piece})
-            yield event("answer", await self.kept(owner_of(request), asking.told(body.show), place))
+            yield event("answer", await self.store_answer(owner_of(request), asking.payload(body.show), place))
         except UserError as error:
             broke(error)
-            yield event("error", problems.told(error))
+            yield event("error", problems.problem_from(error))
         except Exception as error:
             broke(error)
             tell_failure(error, request.scope, self.settings.log_texts)
             yield event("error", problems.failure(error))
 
-    async def kept(self, owner: str, told: dict[str, Any], place: Place | None = None) -> dict[str, Any]:
+    async def store_answer(self, owner: str, told: dict[str, Any], place: SessionPosition | None = None) -> dict[str, Any]:
         """An answer that its session has, or that can at least be rated."""
         if place is None:
             try:

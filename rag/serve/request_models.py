@@ -37,7 +37,7 @@ class Within(Closed):
     whole: list[str] | None = Field(default=None, description="These documents verbatim, nothing is searched.")
 
 
-class Asked(Closed):
+class AskRequest(Closed):
     """A question, and where it is looked for."""
 
     question: Text = Field(examples=[QUESTION], description="In plain words.")
@@ -45,7 +45,7 @@ class Asked(Closed):
     within: Within | None = None
 
 
-class SearchBody(Asked):
+class SearchBody(AskRequest):
     """What to find passages for."""
 
     k: int | None = Field(
@@ -55,7 +55,7 @@ class SearchBody(Asked):
     stream: bool = Field(default=False, description="Ignored: passages come at once.")
 
 
-class AskBody(Asked):
+class AskBody(AskRequest):
     """What to answer."""
 
     show: list[Literal["trace", "prompt"]] = Field(

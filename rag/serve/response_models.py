@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from rag.serve.request_models import QUESTION
 
 
-class Told(BaseModel):
+class ResponsePart(BaseModel):
     """Part of an answer: every field is always there unless it says otherwise."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Problem(Told):
+class Problem(ResponsePart):
     """What went wrong (RFC 9457), and what would do."""
 
     type: str = Field(examples=["urn:assay:not-found"])
@@ -26,7 +26,7 @@ class Problem(Told):
     remedy: str = Field(examples=["there is: hybrid-3fa1c2b4d5e6"])
 
 
-class Step(Told):
+class Step(ResponsePart):
     """Where a passage stood after a step: its rank, from 1, and the score that ranked it."""
 
     rank: int
@@ -36,7 +36,7 @@ class Step(Told):
 Metadata = dict[str, str | int | float | bool]
 
 
-class Passage(Told):
+class Passage(ResponsePart):
     """A passage: the characters [start, end) of a document. `section` are the headings that most of it stands under."""
 
     number: int
@@ -56,7 +56,7 @@ class Ranked(Passage):
     steps: dict[str, Step]
 
 
-class Answered(Told):
+class Answered(ResponsePart):
     """What every answer says of itself: an id, the model, and the hash of its bundle."""
 
     id: str = Field(pattern="^ans_[0-9a-f]{24}$")
@@ -72,14 +72,14 @@ class Searched(Answered):
     passages: list[Ranked]
 
 
-class Place(Told):
+class Place(ResponsePart):
     """The characters [start, end) of a document."""
 
     start: int
     end: int
 
 
-class Citation(Told):
+class Citation(ResponsePart):
     """The marker at [start, end) of the answer cites source `number`, `quote` as it was shown, `section` are its headings."""
 
     number: int
@@ -92,7 +92,7 @@ class Citation(Told):
     metadata: Metadata
 
 
-class Noticed(Told):
+class Noticed(ResponsePart):
     """What a check or guard noticed, in source number `context` or, where that is 0, in the answer."""
 
     source: str
@@ -105,7 +105,7 @@ class Noticed(Told):
     passage: str
 
 
-class SoughtFor(Told):
+class SoughtFor(ResponsePart):
     """What was searched for: the question as it stands alone, the texts, and what was fallen back to."""
 
     question: str
@@ -113,14 +113,14 @@ class SoughtFor(Told):
     note: str
 
 
-class Tokens(Told):
+class Tokens(ResponsePart):
     """What the model read and wrote."""
 
     prompt: int
     completion: int
 
 
-class Fate(Told):
+class Fate(ResponsePart):
     """What became of a passage: `number` of the source that it is, or why it was dropped."""
 
     chunk: str
@@ -135,13 +135,13 @@ class Fate(Told):
     steps: dict[str, Step]
 
 
-class Trace(Told):
+class Trace(ResponsePart):
     """Every passage that had a chance."""
 
     passages: list[Fate]
 
 
-class Sent(Told):
+class Sent(ResponsePart):
     """A message as the model was sent it."""
 
     role: Literal["system", "user", "assistant"]
@@ -165,7 +165,7 @@ class Answer(Answered):
     prompt: list[Sent] | None = Field(default=None)
 
 
-class Listed(Told):
+class Listed(ResponsePart):
     """A document: its length in Unicode code points, its headings."""
 
     id: str
@@ -175,7 +175,7 @@ class Listed(Told):
     sections: list[str]
 
 
-class Documents(Told):
+class Documents(ResponsePart):
     """A page of documents, of `total`."""
 
     model: str
@@ -190,14 +190,14 @@ class Text(Listed):
     text: str
 
 
-class OpenModel(Told):
+class OpenModel(ResponsePart):
     """A model that is ready."""
 
     model: str
     bundle: str
 
 
-class Health(Told):
+class Health(ResponsePart):
     """The server answers; `models` only where readiness was asked for."""
 
     status: Literal["ok"]
@@ -210,7 +210,7 @@ class Turn(Answer):
     at: float
 
 
-class Session(Told):
+class Session(ResponsePart):
     """A conversation; times in seconds since 1970."""
 
     session: str

@@ -4,10 +4,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from rag.serve.response_models import Told
+from rag.serve.response_models import ResponsePart
 
 
-class Wrong(Told):
+class Wrong(ResponsePart):
     """What went wrong, for OpenAI's clients."""
 
     message: str
@@ -16,13 +16,13 @@ class Wrong(Told):
     code: str | None
 
 
-class OpenAiProblem(Told):
+class OpenAiProblem(ResponsePart):
     """What went wrong, for OpenAI's clients."""
 
     error: Wrong
 
 
-class Offered(Told):
+class Offered(ResponsePart):
     """A model as OpenAI's clients know one."""
 
     id: str
@@ -35,7 +35,7 @@ class Offered(Told):
     follows: bool = Field(description="Whether what was said before counts in what is searched for.")
 
 
-class Offers(Told):
+class Offers(ResponsePart):
     """The models, the default first."""
 
     object: Literal["list"]
@@ -51,7 +51,7 @@ class Choice(BaseModel):
     finish_reason: Literal["stop"]
 
 
-class Usage(Told):
+class Usage(ResponsePart):
     """Counts of tokens."""
 
     prompt_tokens: int
@@ -59,7 +59,7 @@ class Usage(Told):
     total_tokens: int
 
 
-class Completed(Told):
+class Completed(ResponsePart):
     """A chat completion; `assay` has everything that OpenAI's fields have no room for."""
 
     id: str

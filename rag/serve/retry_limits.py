@@ -13,7 +13,7 @@ RETRIES = 1
 """How often a model's endpoint is asked again at most: a person waits, and may ask again too."""
 
 
-class Foreseen:
+class KnownQueries:
     """Says what a model said is searched for before a question came here.
 
     Questions are searched for one batch at a time, and a model that is slow to rewrite one would keep the others waiting.
@@ -42,7 +42,7 @@ def prompt(pipeline: Pipeline) -> Pipeline:
     queries = impatient(pipeline.queries)
     return replace(
         pipeline,
-        queries=Foreseen(queries) if getattr(queries, "costly", False) else queries,
+        queries=KnownQueries(queries) if getattr(queries, "costly", False) else queries,
         embedder=impatient(pipeline.embedder),
         reranker=impatient(pipeline.reranker),
         generator=impatient(pipeline.generator),

@@ -48,19 +48,19 @@ class Settings:
         for name, (low, high) in BOUNDS.items():
             value = getattr(self, name)
             if not low <= value <= high:
-                raise ConfigError(named(name), f"is {value:g}", f"a number from {low:g} to {high:g}")
+                raise ConfigError(variable_name(name), f"is {value:g}", f"a number from {low:g} to {high:g}")
         if not self.keys and not is_loopback(self.host):
             what = f"is {self.host!r}, which others can reach, and there are no keys"
-            raise ConfigError(named("host"), what, f"serve on 127.0.0.1, or set RAG_API_KEYS: {REMEDY}")
+            raise ConfigError(variable_name("host"), what, f"serve on 127.0.0.1, or set RAG_API_KEYS: {REMEDY}")
         for origin in self.origins:
             if not ORIGIN.match(origin):
-                raise ConfigError(named("origins"), f"has {origin!r}", "name pages as https://host or http://host:port")
+                raise ConfigError(variable_name("origins"), f"has {origin!r}", "name pages as https://host or http://host:port")
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> "Settings":
         """From RAG_HOST, RAG_PORT, RAG_API_KEYS and so on; `overrides` that are not None go before them."""
-        told = {one.name: os.environ.get(named(one.name)) for one in fields(cls)}
-        found = {name: READERS[name](named(name), text) for name, text in told.items() if text}
+        told = {one.name: os.environ.get(variable_name(one.name)) for one in fields(cls)}
+        found = {name: READERS[name](variable_name(name), text) for name, text in told.items() if text}
         return cls(**found | {name: value for name, value in overrides.items() if value is not None})
 
 
@@ -80,7 +80,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 }
 
 
-def named(setting: str) -> str:
+def variable_name(setting: str) -> str:
     """The environment variable of a setting."""
     return "RAG_API_KEYS" if setting == "keys" else f"RAG_{setting.upper()}"
 

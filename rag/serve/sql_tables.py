@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 
-class Plain(sa.types.TypeDecorator[Any]):
+class JsonText(sa.types.TypeDecorator[Any]):
     """Any JSON value, in characters that every database takes."""
 
     impl = sa.Text
@@ -42,9 +42,9 @@ ANSWERS = sa.Table(
     sa.Column("session", sa.ForeignKey("sessions.id", ondelete="CASCADE")),
     sa.Column("number", sa.Integer),
     sa.Column("seen", sa.Integer, nullable=False),
-    sa.Column("question", Plain, nullable=False),
-    sa.Column("answer", Plain, nullable=False),
-    sa.Column("told", Plain, nullable=False),
+    sa.Column("question", JsonText, nullable=False),
+    sa.Column("answer", JsonText, nullable=False),
+    sa.Column("told", JsonText, nullable=False),
     sa.Column("at", sa.Double, nullable=False, index=True),
     sa.UniqueConstraint("session", "number"),
 )
@@ -55,9 +55,9 @@ FEEDBACK = sa.Table(
     sa.Column("answer", sa.String(40), primary_key=True),
     sa.Column("owner", sa.Text, nullable=False),
     sa.Column("rating", sa.Integer, nullable=False),
-    sa.Column("comment", Plain, nullable=False),
-    sa.Column("history", Plain, nullable=False),
-    sa.Column("told", Plain, nullable=False),
+    sa.Column("comment", JsonText, nullable=False),
+    sa.Column("history", JsonText, nullable=False),
+    sa.Column("told", JsonText, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
 )
 """Ratings with a copy of what was rated: they outlive the session, until somebody has reviewed them."""

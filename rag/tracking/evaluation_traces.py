@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rag.config.identity import digest
-from rag.core.redaction import plain
+from rag.core.redaction import redacted_json
 from rag.tracking import mlflow_client, run_records
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def send(record: mlflow_client.SweepRecord, parent: str, questions: Mapping[str,
     A run whose tag says that the same questions are there is left alone. Otherwise the traces of an earlier sending, whole or
     broken off, are replaced. ServiceError if MLflow cannot take them.
     """
-    with mlflow_client.told(uri, record.experiment), run_records.alone(uri):
+    with mlflow_client.explain_errors(uri, record.experiment), run_records.alone(uri):
         client = mlflow_client.client_of(uri)
         experiment = mlflow_client.experiment_of(client, uri, record.experiment)
         there = mlflow_client.sent_trials(client, experiment, parent)
@@ -80,13 +80,13 @@ def _info(run: "Run", question: QuestionRecord, time: int) -> "TraceInfo":
     """A trace without its spans."""
     from mlflow.entities import TraceInfo, TraceLocation, TraceState
 
-    outputs = plain(question.outputs)
+    outputs = redacted_json(question.outputs)
     return TraceInfo(
         _trace_id(run, question),
         TraceLocation.from_experiment_id(run.info.experiment_id),
         time,
         TraceState.ERROR if question.failed else TraceState.OK,
-        request_preview=plain(question.inputs)["question"][:PREVIEW],
+        request_preview=redacted_json(question.inputs)["question"][:PREVIEW],
         response_preview=str(outputs.get("answer") or "; ".join(outputs["passages"]))[:PREVIEW],
         client_request_id=question.query_id,
         trace_metadata={"mlflow.sourceRun": run.info.run_id},
@@ -102,7 +102,7 @@ def _assessments(run: "Run", question: QuestionRecord) -> Iterator["Assessment"]
     code, people = AssessmentSource("CODE", "assay"), AssessmentSource("HUMAN", "golden set")
     for name, score in question.scores.items():
         yield Feedback(run_records.metric_name(name), score, source=code, metadata=of_run)
-    for name, gold in plain(question.expectations).items():
+    for name, gold in redacted_json(question.expectations).items():
         yield Expectation(name, gold, source=people, metadata=of_run)
 
 
@@ -127,7 +127,9 @@ def _spans(run: "Run", question: QuestionRecord, time: int) -> Iterator["Span"]:
             "start_time_unix_nano": time * 1_000_000,
             "end_time_unix_nano": time * 1_000_000,
             "status": {"code": f"STATUS_CODE_{'ERROR' if question.failed else 'OK'}", "message": ""},
-            "attributes": {f"mlflow.{key}": json.dumps(plain(value), ensure_ascii=False) for key, value in given.items()},
+            "attributes": {
+                f"mlflow.{key}": json.dumps(redacted_json(value), ensure_ascii=False) for key, value in given.items()
+            },
             "events": [],
         }
         yield Span.from_dict(told)

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from rag.core.errors import ServiceError
-from rag.core.redaction import shown
+from rag.core.redaction import redacted_text
 from rag.tracking import run_records
-from rag.tracking.run_records import SweepRecord, Table, TrialRecord
+from rag.tracking.run_records import QuestionTable, SweepRecord, TrialRecord
 
 __all__ = [
+    "QuestionTable",
     "SweepRecord",
-    "Table",
     "TrialRecord",
     "attach",
     "client_of",
     "experiment_of",
+    "explain_errors",
     "prepare",
     "reap",
     "sent_trials",
-    "told",
     "track",
 ]
 
@@ -53,7 +53,7 @@ def prepare(uri: str | None, folder: Path) -> str:
     """
     own = run_records.sqlite_uri(folder.resolve() / "mlflow.db")
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or own
-    with told(uri, "EXPERIMENT"):
+    with explain_errors(uri, "EXPERIMENT"):
         if (database := run_records.sqlite_file(uri)) is None:
             client_of(uri).search_experiments(max_results=1)
             return uri
@@ -73,7 +73,7 @@ def track(record: SweepRecord, uri: str) -> str:
     artifacts cost none when their location is a folder. ServiceError if MLflow cannot take them: nothing is lost, `rag track`
     sends the rest.
     """
-    with told(uri, record.experiment), run_records.alone(uri):
+    with explain_errors(uri, record.experiment), run_records.alone(uri):
         client = client_of(uri)
         experiment = experiment_of(client, uri, record.experiment)
         parent = _parent(client, experiment, record)
@@ -97,7 +97,7 @@ def attach(record: SweepRecord, files: Mapping[str, str], uri: str | None, folde
     Two requests, and one per file where artifacts lie behind a service. ServiceError if MLflow cannot take them.
     """
     uri = os.environ.get("MLFLOW_TRACKING_URI") or uri or run_records.sqlite_uri(folder.resolve() / "mlflow.db")
-    with told(uri, record.experiment):
+    with explain_errors(uri, record.experiment):
         client = client_of(uri)
         known = client.get_experiment_by_name(record.experiment)
         parent = _known(client, known.experiment_id, record) if known else None
@@ -111,7 +111,7 @@ def reap(uri: str, experiment: str) -> int:
 
     Such a run may be taken up by who sends its sweep again, so nobody sends to the same database file meanwhile.
     """
-    with told(uri, experiment), run_records.alone(uri):
+    with explain_errors(uri, experiment), run_records.alone(uri):
         client = client_of(uri)
         known = client.get_experiment_by_name(experiment)
         running = _runs(client, known.experiment_id, "attributes.status = 'RUNNING'") if known else ()
@@ -141,7 +141,7 @@ def experiment_of(client: "MlflowClient", uri: str, name: str) -> str:
     known = client.get_experiment_by_name(name) or _new_experiment(client, uri, name)
     if known.lifecycle_stage == "deleted":
         remedy = f"mlflow experiments restore --experiment-id {known.experiment_id}, or delete it for good"
-        raise ServiceError(shown("", uri), f"the experiment {name!r} has been deleted there", remedy)
+        raise ServiceError(redacted_text("", uri), f"the experiment {name!r} has been deleted there", remedy)
     return str(known.experiment_id)
 
 
@@ -183,7 +183,10 @@ def _of_dataset(client: "MlflowClient", run: "Run", record: SweepRecord) -> None
 
     if run.inputs and run.inputs.dataset_inputs:
         return
-    source, profile = json.dumps({"uri": shown("", record.dataset_source)}), json.dumps({"num_rows": record.n_questions})
+    source, profile = (
+        json.dumps({"uri": redacted_text("", record.dataset_source)}),
+        json.dumps({"num_rows": record.n_questions}),
+    )
     dataset = Dataset(record.dataset_name, record.dataset_digest[:LONGEST_DIGEST], "local", source, profile=profile)
     given = DatasetInput(dataset, [InputTag("mlflow.data.context", "evaluation")])
     client.log_inputs(run.info.run_id, datasets=[given])
@@ -280,7 +283,7 @@ def _killed_if_interrupted(client: "MlflowClient", run_id: str) -> Iterator[None
 
 
 @contextmanager
-def told(uri: str, experiment: str) -> Iterator[None]:
+def explain_errors(uri: str, experiment: str) -> Iterator[None]:
     """Say in one line what went wrong there."""
     for name, value in run_records.ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -292,5 +295,7 @@ def told(uri: str, experiment: str) -> Iterator[None]:
         with run_records.quiet():
             yield
     except (MlflowException, SQLAlchemyError, CommandError, sqlite3.Error, OSError, NotImplementedError) as error:
-        what = f"MLflow cannot be used: {run_records.said(error)}"
-        raise ServiceError(shown("", uri), what, f"the results are safe; when it is mended: rag track {experiment}") from error
+        what = f"MLflow cannot be used: {run_records.error_line(error)}"
+        raise ServiceError(
+            redacted_text("", uri), what, f"the results are safe; when it is mended: rag track {experiment}"
+        ) from error

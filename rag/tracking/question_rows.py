@@ -11,13 +11,13 @@ from rag.execution.graph.stage_inputs import corpus_of, rankings_of, replies_of
 from rag.execution.store.serialisation import answer_parts
 from rag.execution.store.store import Store
 from rag.tracking.evaluation_traces import LIMIT, QuestionRecord
-from rag.tracking.mlflow_client import Table
+from rag.tracking.mlflow_client import QuestionTable
 
 WIDTH, LONGEST = 10, 2000
 """Passages of a question, and characters of a text, at most."""
 
 
-def table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
+def table(trial: PlannedTrial, made: Plan, store: Store) -> QuestionTable | None:
     """Scores and answers of all questions; None for a trial without scores."""
     entry = store.read(made.stages[trial.ends.score].entry)
     if entry is None:
@@ -35,7 +35,7 @@ def table(trial: PlannedTrial, made: Plan, store: Store) -> Table | None:
         ]
         for example, row, answer in zip(trial.golden.examples, scores.values.tolist(), answers, strict=True)
     ]
-    return Table(["id", "question", "kind", *scores.columns, "answer"], rows)
+    return QuestionTable(["id", "question", "kind", *scores.columns, "answer"], rows)
 
 
 def questions(trial: PlannedTrial, made: Plan, store: Store) -> list[QuestionRecord]:

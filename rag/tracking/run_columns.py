@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rag.core.redaction import plain
+from rag.core.redaction import redacted_json
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.objective import Objective
@@ -39,7 +39,7 @@ def _choice(config: Mapping[str, Any]) -> str:
 def everything(row: Row) -> str:
     """All figures of a trial as JSON: also by kind of question, with the numbers of questions."""
     parts = ("metrics", "kinds", "measured", "summed", "broken", "failures")
-    return json.dumps(plain({name: getattr(row, name) for name in parts}), indent=1, ensure_ascii=False)
+    return json.dumps(redacted_json({name: getattr(row, name) for name in parts}), indent=1, ensure_ascii=False)
 
 
 def verdict_tags(verdict: Winner) -> dict[str, str]:

@@ -18,7 +18,7 @@ import yaml
 
 from rag.config.identity import digest
 from rag.core.files import is_running, locked
-from rag.core.redaction import plain, shown
+from rag.core.redaction import redacted_json, redacted_text
 
 Value = TypeVar("Value")
 
@@ -43,7 +43,7 @@ ENVIRONMENT: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Table:
+class QuestionTable:
     """Scores and answers, one row per question; every row has one value per column."""
 
     columns: Sequence[str]
@@ -63,7 +63,7 @@ class TrialRecord:
     metrics: Mapping[str, float]
     config: Mapping[str, Any]
     tags: Mapping[str, str] = field(default_factory=dict)
-    table: Table | None = None
+    table: QuestionTable | None = None
     status: Literal["FINISHED", "FAILED"] = "FINISHED"
     seconds: float = 0.0
     files: Mapping[str, str] = field(default_factory=dict)
@@ -100,7 +100,7 @@ def named_metrics(metrics: Mapping[str, float]) -> Iterator[tuple[str, float]]:
 
 def fitting(values: Mapping[str, str], longest: int) -> dict[str, str]:
     """Names and values as MLflow takes them, without secrets; what is too long ends in `…`."""
-    texts = ((fitting_name(key), shown(key, str(value))) for key, value in values.items())
+    texts = ((fitting_name(key), redacted_text(key, str(value))) for key, value in values.items())
     return dict(distinct((name, text if len(text) <= longest else text[: longest - 1] + "…") for name, text in texts))
 
 
@@ -128,7 +128,7 @@ def sweep_digest(record: SweepRecord) -> str:
 
 def config_digest(trial: TrialRecord) -> str:
     """What makes two sendings of a trial the same, besides its id: the config."""
-    return digest(plain(trial.config))
+    return digest(redacted_json(trial.config))
 
 
 def sweep_tags(record: SweepRecord) -> dict[str, str]:
@@ -165,16 +165,16 @@ def is_orphan(tags: Mapping[str, str]) -> bool:
 
 def artifacts(trial: TrialRecord) -> dict[str, str]:
     """The files of a trial by name: its config in full, and its questions in the format of MLflow's tables."""
-    files = {"config.yaml": yaml.safe_dump(plain(trial.config), sort_keys=False, allow_unicode=True), **trial.files}
+    files = {"config.yaml": yaml.safe_dump(redacted_json(trial.config), sort_keys=False, allow_unicode=True), **trial.files}
     if trial.table is not None:
-        content = {"columns": list(trial.table.columns), "data": plain(trial.table.rows)}
+        content = {"columns": list(trial.table.columns), "data": redacted_json(trial.table.rows)}
         files[TABLE] = json.dumps(content, ensure_ascii=False, allow_nan=False)
     return files
 
 
-def said(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """What an error of MLflow says, on one line, without secrets."""
-    text = (shown("", str(error)).strip() or type(error).__name__).splitlines()[0]
+    text = (redacted_text("", str(error)).strip() or type(error).__name__).splitlines()[0]
     # Behind four layers of HTTP stands what happened.
     reason = re.search(r"Max retries exceeded .*\[Errno -?\d+\] ([^\"'()]+)", text)
     return f"nobody answers ({reason[1].strip()})" if reason else text[:300]

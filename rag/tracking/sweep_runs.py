@@ -13,7 +13,7 @@ from pathlib import Path
 from rag.analysis import finding_counts
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import ServiceError, UserError
-from rag.core.redaction import plain, shown
+from rag.core.redaction import redacted_json, redacted_text
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges.judge_report import Assessor, assessors
@@ -72,14 +72,16 @@ def server_command(port: int) -> list[str]:
     """The arguments to Python that start MLflow on 127.0.0.1 over what was tracked here."""
     uri = mlflow_client.prepare(None, FOLDER)
     if uri.startswith(("http:", "https:", "databricks")):
-        raise UserError("MLFLOW_TRACKING_URI", f"is {shown('uri', uri)}, a server that runs already", "open it in a browser")
+        raise UserError(
+            "MLFLOW_TRACKING_URI", f"is {redacted_text('uri', uri)}, a server that runs already", "open it in a browser"
+        )
     return ["-m", "mlflow", "server", "--backend-store-uri", uri, "--host", "127.0.0.1", "--port", str(port)]
 
 
 def recall(made: Plan, store: Store) -> Sweep:
     """The sweep of a plan as it lies in the store: nothing runs."""
     outcomes: dict[str, Outcome] = {}
-    return Sweep(made, outcomes, leaderboard.of(made, outcomes, store), interrupted=False)
+    return Sweep(made, outcomes, leaderboard.build_leaderboard(made, outcomes, store), interrupted=False)
 
 
 def attach(made: Plan, files: Mapping[str, Path]) -> str:
@@ -113,7 +115,7 @@ def record(done: Sweep, store: Store, controlled: Controlled | None = None, verd
 
 def _answered(made: Plan, store: Store, tags: Mapping[str, str]) -> TrialRecord:
     """The first trial of a plan, with all metrics of its answers."""
-    board = {row.trial_id: row for row in leaderboard.of(made, {}, store).rows}
+    board = {row.trial_id: row for row in leaderboard.build_leaderboard(made, {}, store).rows}
     return _trial(made.trials[0], board[made.trials[0].trial_id], made, store, tags)
 
 
@@ -170,7 +172,7 @@ def _trial(trial: PlannedTrial, row: Row, made: Plan, store: Store, tags: Mappin
     tally = finding_counts.one_of(trial, made, store)
     objective = leaderboard.objective_of(made)
     metrics = {**run_columns.figures(row, objective), **(tally.metrics() if tally and tally.fired else {})}
-    judged = {"judge.json": json.dumps(plain(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}
+    judged = {"judge.json": json.dumps(redacted_json(judge.to_json()), indent=1, ensure_ascii=False)} if judge else {}
     # What a run may spend is none of a trial's: with another budget it is still the same trial.
     config = {name: part for name, part in trial.trial.config.items() if name not in ("budget", "replay")}
     return TrialRecord(

@@ -30,7 +30,7 @@ def ran(golden: Path, *overrides: str) -> Any:
 
 def audited(golden: Path, *overrides: str, column: str = "ndcg@10") -> tuple[ann_audit.Audit, ...]:
     ready = ran(golden, *overrides)
-    return ann_audit.of(ready.plan.trials[0], ready.plan, ready.store, column)
+    return ann_audit.audit_indexes(ready.plan.trials[0], ready.plan, ready.store, column)
 
 
 @settings(max_examples=25, deadline=None)
@@ -84,7 +84,7 @@ def test_what_is_lost_is_the_difference_of_trials_with_one_index(here: Path, gol
     means = {}
     for index, lossy in (("[faiss_ivf]", LOSSY), ("[dense]", ())):
         ready = ran(golden, f"index={index}", "fusion=single", "depth=10", "metrics=[ndcg@10,recall@10]", *lossy)
-        scores = trial_scores.of(ready.plan.trials[0], ready.plan, ready.store).scores
+        scores = trial_scores.read_scores(ready.plan.trials[0], ready.plan, ready.store).scores
         means[index] = np.nanmean(scores.values, axis=0)
     assert (found.metric.approximate, found.recall.approximate) == pytest.approx(tuple(means["[faiss_ivf]"]))
     assert (found.metric.exact, found.recall.exact) == pytest.approx(tuple(means["[dense]"]))
@@ -119,7 +119,7 @@ def test_what_is_no_longer_stored_is_told(here: Path, golden: Path) -> None:
     (embed,) = (stage for stage in ready.plan.stages.values() if stage.name == "embed")
     ready.store.remove(embed.entry)
     with pytest.raises(DataError, match=r"(?s)embed HashingEmbedder.*run the sweep again"):
-        ann_audit.of(ready.plan.trials[0], ready.plan, ready.store, "ndcg@10")
+        ann_audit.audit_indexes(ready.plan.trials[0], ready.plan, ready.store, "ndcg@10")
 
 
 def test_what_people_see(here: Path, golden: Path, capsys: Any) -> None:

@@ -331,7 +331,7 @@ def test_every_question_that_recall_at_k_calls_lost_has_one_stage(ran: tuple[Pla
     for trial in made.trials:
         gold = judge(*(_read(made, store, trial, name) for name in ("ranking", "gold")))
         missed = ((gold.group_ranks == 0) | (gold.group_ranks > trial.trial.config["k"])).any(axis=1)
-        lost = blame.of(trial, made, store)
+        lost = blame.lost_questions(trial, made, store)
         assert [one.query_id for one in lost] == [q for q, miss in zip(_ids(trial), missed, strict=True) if miss]
         assert {one.stage for one in lost} <= set(STAGES)
         assert lost == together[trial.trial_id]
@@ -350,19 +350,19 @@ def _read(made: Plan, store: Store, trial: blame.PlannedTrial, what: str) -> obj
 def test_only_the_questions_that_are_asked_for(ran: tuple[Plan, Store]) -> None:
     made, store = ran
     trial = made.trials[0]
-    every = blame.of(trial, made, store)
+    every = blame.lost_questions(trial, made, store)
     chosen = {every[0].query_id, "q5"}
-    assert blame.of(trial, made, store, chosen) == every[:1]
-    assert blame.of(trial, made, store, ()) == ()
+    assert blame.lost_questions(trial, made, store, chosen) == every[:1]
+    assert blame.lost_questions(trial, made, store, ()) == ()
     with pytest.raises(ConfigError, match="q99"):
-        blame.of(trial, made, store, ["q99"])
+        blame.lost_questions(trial, made, store, ["q99"])
 
 
 def test_a_wrong_answer_is_the_readers_where_all_evidence_was_read(ran: tuple[Plan, Store]) -> None:
     made, store = ran
     trial = made.trials[-1]
-    lost = {one.query_id: one.stage for one in blame.of(trial, made, store)}
-    found = {one.query_id: one.stage for one in blame.of(trial, made, store, wrong=_ids(trial))}
+    lost = {one.query_id: one.stage for one in blame.lost_questions(trial, made, store)}
+    found = {one.query_id: one.stage for one in blame.lost_questions(trial, made, store, wrong=_ids(trial))}
     assert found == {query_id: lost.get(query_id, ANSWER) for query_id in _ids(trial) if query_id != "q5"}
     assert ANSWER in found.values()
 
@@ -401,5 +401,5 @@ def test_counts_follow_the_corridor() -> None:
 def test_a_trial_without_scores_is_told(ran: tuple[Plan, Store], tmp_path: Path) -> None:
     made, _ = ran
     with pytest.raises(DataError, match="has no scores"):
-        blame.of(made.trials[0], made, Store(str(tmp_path / "empty")))
+        blame.lost_questions(made.trials[0], made, Store(str(tmp_path / "empty")))
     assert blame.of_all(made, Store(str(tmp_path / "empty"))) == {}

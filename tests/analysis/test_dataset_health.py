@@ -17,7 +17,7 @@ from support.small_set import AXES, TEXTS, write_experiment
 
 from rag.analysis import dataset_health
 from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplicates
-from rag.analysis.dataset_health.trials import Asked, Record
+from rag.analysis.dataset_health.trials import QuestionHistory, Record
 from rag.components.loaders.folder import FolderLoader, NativeQuestions
 from rag.config.experiment import load
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
@@ -131,7 +131,7 @@ def test_on_the_handbook_a_handful() -> None:
 
 def voted(*votes: tuple[str, str], solved: bool = False, gold: str = "gold.md") -> Record:
     """One question in several rankings: by which way to search, which document stands first."""
-    record = Record({"q": Asked(asked("q", "?", "tune", gold))})
+    record = Record({"q": QuestionHistory(asked("q", "?", "tune", gold))})
     for way, first in votes:
         record.asked["q"].add(np.array([1 if solved else 9], np.int32), 5, way, first)
     return record
@@ -161,7 +161,7 @@ def test_what_is_said_of_questions_that_are_solved_by_none_or_all() -> None:
     record = Record()
     ranks = {"never": ([0, 2], [0, 9]), "far": ([7], [0]), "lost": ([0], [0]), "always": ([1, 3], [5, 2]), "once": ([1], [6])}
     for query_id, found in ranks.items():
-        record.asked[query_id] = Asked(asked(query_id, "?", "tune", *["a"] * len(found[0])))
+        record.asked[query_id] = QuestionHistory(asked(query_id, "?", "tune", *["a"] * len(found[0])))
         for row in found:
             record.asked[query_id].add(np.array(row, np.int32), 5, "words", "a")
     none = "all evidence within k in none of 2 rankings; "
@@ -250,7 +250,7 @@ def test_controls_have_no_voice(here: Path, golden: Path, run: Any) -> None:
     path.write_text(path.read_text("utf-8").replace("generator=none, ", ""), "utf-8")
     run(path)
     ready = sweep.prepare(load(str(path)))
-    (found,) = dataset_health.of(ready.plan, ready.store)
+    (found,) = dataset_health.check_health(ready.plan, ready.store)
     assert (found.trials, found.finished) == (2, 2)
 
 
@@ -265,7 +265,7 @@ def test_one_ranking_says_nothing_of_all(here: Path, golden: Path, run: Any) -> 
     path = write_experiment(here / "single.yaml", golden, "  k: k=3")
     run(path)
     ready = sweep.prepare(load(str(path)))
-    (found,) = dataset_health.of(ready.plan, ready.store)
+    (found,) = dataset_health.check_health(ready.plan, ready.store)
     assert (found.finished, found.unsolved, found.always_solved) == (1, (), ())
     assert "one ranking is known" in found.told[0]
 
@@ -275,7 +275,7 @@ def test_what_was_cleared_away_is_told(study: Path, run: Any) -> None:
     ready = sweep.prepare(load(str(study)))
     (first, *_) = ready.plan.trials
     ready.store.remove(ready.plan.stages[first.ends.judge].entry)
-    (found,) = dataset_health.of(ready.plan, ready.store)
+    (found,) = dataset_health.check_health(ready.plan, ready.store)
     assert 0 < found.finished < 18
     assert found.told[0].startswith(f"{found.finished} of 18 trials have run")
 
@@ -285,14 +285,14 @@ def test_inexact_indexes_are_audited_once(here: Path, golden: Path, run: Any, ra
     path = write_experiment(here / "ann.yaml", golden, axes, ", fusion=rrf")
     run(path)
     ready = sweep.prepare(load(str(path)))
-    (found,) = dataset_health.of(ready.plan, ready.store)
+    (found,) = dataset_health.check_health(ready.plan, ready.store)
     assert [(audit.index, audit.column) for _, audit in found.audits] == [
         ("faiss_ivf", leaderboard.objective_of(ready.plan).column)
     ]
     assert "Lost to approximate search" in rag("dataset", "health", str(path)).out
     (embedded,) = (stage for stage in ready.plan.stages.values() if stage.name == "embed")
     ready.store.remove(embedded.entry)
-    (found,) = dataset_health.of(ready.plan, ready.store)
+    (found,) = dataset_health.check_health(ready.plan, ready.store)
     assert found.audits == ()
     assert "is not in the store" in found.told[-1]
 

@@ -170,7 +170,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Store]:
 
 
 def column_of(made: Plan, store: Store, number: int, column: str) -> np.ndarray:
-    return trial_scores.of(made.trials[number], made, store).scores.column(column)
+    return trial_scores.read_scores(made.trials[number], made, store).scores.column(column)
 
 
 @pytest.mark.parametrize("column", ["ndcg@10", "recall@5", "token_f1"])
@@ -208,24 +208,24 @@ def test_a_perfect_reader_gives_the_reference_where_everything_was_read(ran: tup
 def test_parts_by_what_the_column_measures(ran: tuple[Plan, Store]) -> None:
     made, store = ran
     plain, uncut, closed = made.trials[:3]
-    assert [one.part for one in headroom.of(plain, made, store, "ndcg@10")] == [ORDER, CHUNKER]
-    assert [one.part for one in headroom.of(plain, made, store, "token_f1")] == [CHUNKER, READER]
-    assert [one.part for one in headroom.of(uncut, made, store, "ndcg@10")] == [ORDER]
-    assert headroom.of(closed, made, store, "token_f1") == ()
+    assert [one.part for one in headroom.measure_headroom(plain, made, store, "ndcg@10")] == [ORDER, CHUNKER]
+    assert [one.part for one in headroom.measure_headroom(plain, made, store, "token_f1")] == [CHUNKER, READER]
+    assert [one.part for one in headroom.measure_headroom(uncut, made, store, "ndcg@10")] == [ORDER]
+    assert headroom.measure_headroom(closed, made, store, "token_f1") == ()
 
 
 def test_the_interval_holds_the_mean(ran: tuple[Plan, Store]) -> None:
     made, store = ran
-    for one in headroom.of(made.trials[0], made, store, "ndcg@10"):
+    for one in headroom.measure_headroom(made.trials[0], made, store, "ndcg@10"):
         assert one.low <= one.mean <= one.high
         assert set(one.to_json()) == {"part", "mean", "low", "high"}
 
 
 def test_the_second_time_runs_nothing(ran: tuple[Plan, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     made, store = ran
-    first = headroom.of(made.trials[0], made, store, "ndcg@10")
+    first = headroom.measure_headroom(made.trials[0], made, store, "ndcg@10")
     monkeypatch.setattr(Store, "write", lambda *_: pytest.fail("something ran"))
-    assert headroom.of(made.trials[0], made, store, "ndcg@10") == first
+    assert headroom.measure_headroom(made.trials[0], made, store, "ndcg@10") == first
 
 
 def test_replies_that_cost_are_not_asked_for(ran: tuple[Plan, Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,9 +241,9 @@ def test_replies_that_cost_are_not_asked_for(ran: tuple[Plan, Store], tmp_path: 
 def test_bad_input(ran: tuple[Plan, Store], tmp_path: Path) -> None:
     made, store = ran
     with pytest.raises(ConfigError, match=r"(?s)ndcg@11.*did you mean 'ndcg@10'"):
-        headroom.of(made.trials[0], made, store, "ndcg@11")
+        headroom.measure_headroom(made.trials[0], made, store, "ndcg@11")
     with pytest.raises(DataError, match="has no scores"):
-        headroom.of(made.trials[0], made, Store(str(tmp_path / "empty")), "ndcg@10")
+        headroom.measure_headroom(made.trials[0], made, Store(str(tmp_path / "empty")), "ndcg@10")
 
 
 def test_in_words() -> None:

@@ -14,7 +14,7 @@ from support.small_set import QUESTIONS, write_experiment, write_golden
 
 from rag.analysis.blame import STAGES
 from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom
-from rag.analysis.why.stage_sentence import Whereabouts, told
+from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.config.experiment import load
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
@@ -324,7 +324,7 @@ def where(**changed: Any) -> Whereabouts:
     ],
 )
 def test_one_sentence_for_each_stage(stage: str, changed: Mapping[str, Any], said: str) -> None:
-    sentence = told(stage, where(**changed))
+    sentence = sentence_on_loss(stage, where(**changed))
     assert said in sentence
     assert sentence.lower().startswith(stage.split()[0] if stage else "found")
 

@@ -8,7 +8,7 @@ from bench.measuring import Report, declared, means, needs_data, swept
 from numpy.typing import NDArray
 
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.data.slices import named
+from rag.evaluation.data.slices import find_slice
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.paired import family
 from rag.execution.graph.plan import PlannedTrial
@@ -38,7 +38,7 @@ def _column(trial: PlannedTrial, done: Sweep, store: Store) -> Floats:
 
 def against(title: str, golden: Golden, found: dict[str, Floats], base: str, part: str) -> dict[str, float]:
     """Print every trial beside `base` on a slice of the questions, as one family; the mean differences."""
-    members = named(golden, part).members
+    members = find_slice(golden, part).members
     clusters = np.unique([e.cluster for e in golden.examples], return_inverse=True)[1][members]
     others = [name for name in found if name != base]
     seen = family(np.stack([(found[name] - found[base])[members] for name in others], axis=1), clusters)
@@ -66,7 +66,7 @@ def test_conversations_of_mtrag(bench: Path) -> None:
         assert found[name] == pytest.approx(figure, abs=WITHIN)
     golden, by_trial = columns(done, store)
     later = against("Later turns", golden, by_trial, "last turn", "turns=2+")
-    assert int(named(golden, "turns=2+").members.sum()) == 154
+    assert int(find_slice(golden, "turns=2+").members.sum()) == 154
     assert found["carry over"] > found["last turn"]
     assert later["carry over"] > 0
 
@@ -85,5 +85,5 @@ def test_follow_ups_of_the_handbook(bench: Path, search: str, split: str) -> Non
     golden, found = columns(done, store)
     gained = against(f"Handbook, {split}, {search}", golden, found, "last turn", "kind=follow_up")
     assert gained["carry over"] > 0
-    alone = ~named(golden, "kind=follow_up").members
+    alone = ~find_slice(golden, "kind=follow_up").members
     np.testing.assert_array_equal(found["carry over"][alone], found["last turn"][alone])

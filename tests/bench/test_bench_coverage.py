@@ -65,7 +65,7 @@ def populations(bench: Path) -> Iterator[Population]:
     sets += [("chroma-a", "chroma", "dataset.path=${data}/chroma-a"), ("handbook", "handbook", "k=5")]
     for name, dataset, path in sets:
         done, store = swept(declared(bench / "study.yaml", "Which?", dataset, (*FIXED, path), AXES))
-        found = [trial_scores.of(trial, done.plan, store).scores.column("ndcg@10") for trial in done.plan.trials]
+        found = [trial_scores.read_scores(trial, done.plan, store).scores.column("ndcg@10") for trial in done.plan.trials]
         scores, cluster = np.stack(found, axis=1), cluster_numbers(done.plan.trials[0].golden.examples)
         known = ~np.isnan(scores).any(axis=1)
         yield Population(name, scores[known], np.unique(cluster[known], return_inverse=True)[1].astype(np.int64))

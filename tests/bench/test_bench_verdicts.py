@@ -202,7 +202,7 @@ def bm25(bench: Path, collection: Path, axes: dict[str, dict[str, str]]) -> tupl
 
 def compared(done: Sweep, store: Store, base: str, *others: str) -> Iterator[Comparison]:
     """Every other trial against the base, in all metrics, as one family."""
-    found = {trial.trial.name: trial_scores.of(trial, done.plan, store) for trial in done.plan.trials}
+    found = {trial.trial.name: trial_scores.read_scores(trial, done.plan, store) for trial in done.plan.trials}
     golden = done.plan.trials[0].golden
     yield from compare(found[base], [found[name] for name in others], golden, METRICS, ()).rows
 
@@ -252,7 +252,7 @@ def test_on_scifact_words_matter_and_counting_does_not(bench: Path) -> None:
 
 
 def sentence(done: Sweep, store: Store) -> str:
-    found = [trial_scores.of(trial, done.plan, store) for trial in done.plan.trials]
+    found = [trial_scores.read_scores(trial, done.plan, store) for trial in done.plan.trials]
     axes = {"words": tuple(WORDS), "bm25": tuple(K1_B)}
     trials = [(result.choices, result.scores.column("ndcg@10")) for result in found]
-    return effects.of(trials, np.arange(len(trials[0][1])), axes).sentence
+    return effects.choice_effects(trials, np.arange(len(trials[0][1])), axes).sentence

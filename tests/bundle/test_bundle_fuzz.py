@@ -17,7 +17,7 @@ from support.small_set import write_golden
 
 from rag.bundle.errors import BundleError
 from rag.bundle.open_bundle import open_bundle
-from rag.bundle.seal import Plain
+from rag.bundle.seal import NoAliasDumper
 from rag.core.records import Query
 from rag.execution.store.entry_format import Entry, decode, encode
 
@@ -100,7 +100,7 @@ def test_values_of_any_kind_are_taken_or_refused(whole: Path, tmp_path: Path) ->
             for part in path:
                 inner = inner[part]
             inner[last] = chance.choice(VALUES)
-            (tmp_path / "b" / name).write_text(yaml.dump(value, Dumper=Plain), "utf-8")
+            (tmp_path / "b" / name).write_text(yaml.dump(value, Dumper=NoAliasDumper), "utf-8")
             seen[outcome(resealed(tmp_path / "b"))] += 1
         shutil.copy(whole / name, tmp_path / "b" / name)
     assert seen["answered"] > TIMES // 20

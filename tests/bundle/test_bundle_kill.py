@@ -15,7 +15,7 @@ from rag.bundle.archive import pack
 from rag.bundle.atomic import appearing
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import content_of, export, packed, written
-from rag.bundle.source_trial import measured, named
+from rag.bundle.source_trial import measured, resolve_trial
 from rag.core.errors import StoreError
 
 MOMENTS, STEPS = 50, 40
@@ -134,7 +134,7 @@ class Full:
 def test_a_full_disk_leaves_nothing_and_is_told(
     there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    content = content_of(measured(*reversed(named("small"))))
+    content = content_of(measured(*reversed(resolve_trial("small"))))
     with monkeypatch.context() as patch:
         patch.setattr(atomic.os, "fsync", Full(after))
         with pytest.raises(StoreError, match="does not fit on the disk"):

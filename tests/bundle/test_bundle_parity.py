@@ -122,7 +122,7 @@ def test_every_pipeline_answers_as_it_was_measured(there: Path, tmp_path: Path, 
 
 def test_questions_that_a_check_declines_are_repeated_too(there: Path, tmp_path: Path) -> None:
     cases = golden_cases.cases_of(bundle_of(there, "off topic", tmp_path / "b"))
-    asked = {case.prompt != golden_cases.told(()) for case in cases}
+    asked = {case.prompt != golden_cases.digest_of_messages(()) for case in cases}
     assert asked == {True, False}
 
 
@@ -301,13 +301,16 @@ def test_the_prompt_is_what_the_model_was_sent_and_its_answer_need_not_be_repeat
     with serving(say("It leaves at seven [1].")) as script:
         axes = f'  model:\n    said: "generator=openai generator.base_url={script.url} generator.api_key_env=null"'
         folder = sweep(tmp_path, axes)
-        sent = {golden_cases.told([Message(one["role"], one["content"]) for one in body["messages"]]) for body in script.asked}
+        sent = {
+            golden_cases.digest_of_messages([Message(one["role"], one["content"]) for one in body["messages"]])
+            for body in script.asked
+        }
     monkeypatch.chdir(folder)
     bundle = open_bundle(export("small", tmp_path / "b").path)
     cases = golden_cases.cases_of(bundle)
-    declined = {case.query.query_id for case in cases if case.prompt == golden_cases.told(())}
+    declined = {case.query.query_id for case in cases if case.prompt == golden_cases.digest_of_messages(())}
     assert declined == {"q5"}, "off_topic keeps it from the model"
-    assert {case.prompt for case in cases} == sent | {golden_cases.told(())}
+    assert {case.prompt for case in cases} == sent | {golden_cases.digest_of_messages(())}
     assert {case.query.query_id for case in cases if case.answer is not None} == declined
     found = replayed(bundle)
     assert found.mismatches == []

@@ -17,7 +17,7 @@ from rag.bundle.layout import KEPT, MANIFEST, SEAL
 from rag.bundle.manifest import digest_of
 from rag.bundle.open_bundle import open_bundle
 from rag.bundle.seal import Sealed, export
-from rag.bundle.source_trial import named
+from rag.bundle.source_trial import resolve_trial
 from rag.core.errors import ConfigError, DataError, StoreError, UserError
 from rag.core.models.pinned import sha256
 from rag.core.records import Document
@@ -109,11 +109,11 @@ def test_no_file_names_this_machine(there: Path, tmp_path: Path) -> None:
 def test_the_recommended_trial_else_the_best(there: Path, tmp_path: Path) -> None:
     verdict = there / "reports" / "small" / "verdict.json"
     content = json.loads(verdict.read_text("utf-8"))
-    assert named("small")[1] == content["winner"]["recommended"]
+    assert resolve_trial("small")[1] == content["winner"]["recommended"]
     folder = tmp_path / "reports"
     (folder / "small").mkdir(parents=True)
     (folder / "small" / "leaderboard.json").write_text((there / "reports/small/leaderboard.json").read_text("utf-8"), "utf-8")
-    assert named("small", folder) == ("small", trials(there)[0]["trial"])
+    assert resolve_trial("small", folder) == ("small", trials(there)[0]["trial"])
 
 
 @pytest.mark.parametrize("what", ["nothing", "trial=ffffffffff", "trial=", "k=3"])

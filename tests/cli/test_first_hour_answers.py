@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag.core.records import Answer
-from rag.execution.sweep.open_config import asked, config_of, open_config
+from rag.execution.sweep.open_config import config_of, open_config, required_question
 from rag.pipeline.pipeline import Pipeline
 
 HOME = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
 
 
 def told(pipeline: Pipeline, text: str) -> Answer:
-    return pipeline.answer(asked(text))
+    return pipeline.answer(required_question(text))
 
 
 def test_the_first_question_of_the_readme_is_answered_from_the_edition_in_force(pipeline: Pipeline) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rag.components.chunkers.fixed import FixedChunker
 from rag.config.build import Components
-from rag.config.parameters import called, fits, shown
+from rag.config.parameters import called, fits, yaml_text
 from rag.core.errors import ConfigError, MissingExtraError, UserError
 from rag.core.roles import Embedder
 
@@ -428,8 +428,8 @@ def test_types_are_called_by_plain_names() -> None:
     assert called(Literal["lucene", "atire"]) == "lucene or atire"
     assert called(Sequence[str]) == "a list of text"
     assert called(Mapping[str, float]) == "a mapping"
-    assert shown("a" * 100) == "'" + "a" * 56 + "..."
-    assert [shown(value) for value in (None, True, "x", 5)] == ["null", "true", "'x'", "5"]
+    assert yaml_text("a" * 100) == "'" + "a" * 56 + "..."
+    assert [yaml_text(value) for value in (None, True, "x", 5)] == ["null", "true", "'x'", "5"]
 
 
 # Components in components
@@ -466,12 +466,12 @@ def test_the_plain_builder_wraps_nothing_and_shares_what_holds_nothing(shout: Co
     wrapped = Components(("shout",), lambda component, identity: (component, identity))
     part = {"_target_": FIXED, "size": 9}
     outer = {"_target_": "shout.parts.Part", "map": {"a": [part]}}
-    plain, stored = wrapped.plain.build(outer, "chunker"), wrapped.build(outer, "chunker")
-    assert plain.options["map"]["a"][0] is wrapped.build(part, "x") is wrapped.plain.build(part, "x")
+    plain, stored = wrapped.without_inner.build(outer, "chunker"), wrapped.build(outer, "chunker")
+    assert plain.options["map"]["a"][0] is wrapped.build(part, "x") is wrapped.without_inner.build(part, "x")
     assert stored.options["map"]["a"] == [(wrapped.build(part, "x"), wrapped.identity(part, "x"))]
-    assert wrapped.plain.build(outer, "elsewhere") is plain
+    assert wrapped.without_inner.build(outer, "elsewhere") is plain
     assert wrapped.build(outer, "elsewhere") is stored
-    assert wrapped.plain.identity(outer, "x") == wrapped.identity(outer, "x") == shout.identity(outer, "x")
+    assert wrapped.without_inner.identity(outer, "x") == wrapped.identity(outer, "x") == shout.identity(outer, "x")
 
 
 def test_the_same_node_builds_once(shout: Components) -> None:

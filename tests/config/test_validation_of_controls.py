@@ -42,7 +42,7 @@ def replies(trial: PlannedTrial, made: Plan, store: Store) -> list[str]:
 
 
 def mean(trial: PlannedTrial, made: Plan, store: Store, column: str) -> float:
-    return float(np.nanmean(trial_scores.of(trial, made, store).scores.column(column)))
+    return float(np.nanmean(trial_scores.read_scores(trial, made, store).scores.column(column)))
 
 
 def test_every_control_runs_and_reads_what_it_says(swept: Any) -> None:

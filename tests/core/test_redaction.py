@@ -6,20 +6,20 @@ import math
 import numpy as np
 import pytest
 
-from rag.core.redaction import HIDDEN, plain, shown
+from rag.core.redaction import HIDDEN, redacted_json, redacted_text
 
 
 @pytest.mark.parametrize(
     "key", ["api_key", "generator.api-key", "HF_TOKEN", "db.password", "passwd", "client_secret", "Authorization"]
 )
 def test_values_under_secret_names_are_hidden(key: str) -> None:
-    assert shown(key, "hunter2") == HIDDEN
-    assert plain({key: "hunter2"}) == {key: HIDDEN}
+    assert redacted_text(key, "hunter2") == HIDDEN
+    assert redacted_json({key: "hunter2"}) == {key: HIDDEN}
 
 
 @pytest.mark.parametrize("key", ["api_key_env", "max_tokens", "token_f1", "tokenizer", "passwordless", "keyed"])
 def test_names_that_only_look_like_it_stay(key: str) -> None:
-    assert shown(key, "OPENAI_API_KEY") == "OPENAI_API_KEY"
+    assert redacted_text(key, "OPENAI_API_KEY") == "OPENAI_API_KEY"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_names_that_only_look_like_it_stay(key: str) -> None:
     ],
 )
 def test_secrets_are_known_by_their_form_too(value: str, seen: str) -> None:
-    assert shown("base_url", value) == seen
+    assert redacted_text("base_url", value) == seen
 
 
 def test_plain_values_survive_json() -> None:
@@ -46,6 +46,6 @@ def test_plain_values_survive_json() -> None:
         "token": ["t"],
         "e": math.inf,
     }
-    seen = plain(value)
+    seen = redacted_json(value)
     assert seen == {"a": [1, 0.5, 2], "b": ["x"], "3": None, "c": None, "d": True, "token": [HIDDEN], "e": None}
     assert json.loads(json.dumps(seen, allow_nan=False)) == seen

@@ -14,7 +14,7 @@ from rag.core.assessments import PARTS, Assessment, Case, Cited, Claim, Spent, V
 from rag.core.records import Answer, Chunk, Hit, Query, Reply, Sought, Span
 from rag.core.text.refusals import claims
 from rag.evaluation.answer_judging import Counted, assess, counted
-from rag.execution.store.serialisation import assessment_of, plain
+from rag.execution.store.serialisation import assessment_of, json_values
 
 CONTEXTS = ("red blue", "green", "red", "lost")
 
@@ -162,5 +162,5 @@ def test_what_a_judge_takes_is_counted_once_for_every_question_to_it() -> None:
 
 def test_a_store_gives_back_what_was_said() -> None:
     found = [assessed(text)[1] for text in ("Red [1][2]. Lost [1].", "", "Purple.")]
-    back = assessment_of({"assessments": plain(found)})
+    back = assessment_of({"assessments": json_values(found)})
     assert repr(back) == repr(found)

@@ -24,7 +24,7 @@ def found(base_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
         ready = sweep.prepare(load("injection", overrides))
         ran = sweep.run(ready.plan, ready.store, ready.settings, lambda key, outcome: None)
         assert not ran.to_json()["errors"]
-        measured = attacks.of(ready.plan, ready.store)
+        measured = attacks.measure_attacks(ready.plan, ready.store)
         show(measured)
         yield measured
     finally:

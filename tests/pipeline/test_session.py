@@ -10,7 +10,7 @@ from support.small_set import write_golden
 from rag.core.errors import DataError, ServiceError
 from rag.core.records import Answer, Example, Finding, Query, Reply, Request, Turn
 from rag.execution.sweep.open_config import config_of, open_config
-from rag.pipeline.live_history import UNSAID, lived, said
+from rag.pipeline.live_history import UNSAID, lived, remembered_turn
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.session import Session
 from rag.reporting.terminal.transcript import save
@@ -70,7 +70,10 @@ def test_what_breaks_off_leaves_the_conversation_as_it_was(pipeline: Pipeline, e
 
 
 def test_an_answer_without_a_word_still_takes_its_turn() -> None:
-    assert said("Why?", Answer(Query("q", "Why?"), (), Reply(" "))) == (Turn("user", "Why?"), Turn("assistant", UNSAID))
+    assert remembered_turn("Why?", Answer(Query("q", "Why?"), (), Reply(" "))) == (
+        Turn("user", "Why?"),
+        Turn("assistant", UNSAID),
+    )
 
 
 def example(query_id: str, *words: str, rewrite: str = "") -> Example:

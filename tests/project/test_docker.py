@@ -13,9 +13,9 @@ from support.container_files import ROOT, composed, instructions, said, stages
 from typer.main import get_command
 
 from rag.cli.app import app
-from rag.serve.settings import Settings, named
+from rag.serve.settings import Settings, variable_name
 
-ENVIRONMENT = {named(one.name) for one in fields(Settings)}
+ENVIRONMENT = {variable_name(one.name) for one in fields(Settings)}
 
 
 @pytest.fixture(scope="module")

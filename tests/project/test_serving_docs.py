@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from rag.cli.app import app
 from rag.serve import otel_spans, prometheus
-from rag.serve.settings import Settings, named
+from rag.serve.settings import Settings, variable_name
 
 TEXT = (Path(__file__).parents[2] / "docs/serving.md").read_text("utf-8")
 
@@ -26,7 +26,7 @@ def shown(value: Any) -> str:
 def test_every_setting_stands_there_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(RAG_\w+)` \| (.+?) \|", TEXT, re.MULTILINE))
     told = Settings()
-    expected = {named(one.name): getattr(told, one.name) for one in fields(Settings) if one.name != "keys"}
+    expected = {variable_name(one.name): getattr(told, one.name) for one in fields(Settings) if one.name != "keys"}
     texts = {name: value if isinstance(value, str) else shown(value) for name, value in expected.items()}
     assert rows == texts | {"RAG_API_KEYS": "none"}
 

@@ -70,10 +70,10 @@ def gated(pipeline: Pipeline, ask: Callable[[Batcher, Gate], Any], most: int = 3
 
 async def behind(batcher: Batcher, gate: Gate, queries: Sequence[Query], scopes: Sequence[Scope] = ()) -> list[Any]:
     """Outcomes of questions that all wait while the first one is searched for."""
-    first = asyncio.ensure_future(batcher.found(Query("first", "first")))
+    first = asyncio.ensure_future(batcher.search_with_steps(Query("first", "first")))
     await asyncio.to_thread(gate.begun.wait, SOON)
     restricted = [*scopes, *[Scope()] * (len(queries) - len(scopes))]
-    rest = [asyncio.ensure_future(batcher.found(*pair)) for pair in zip(queries, restricted, strict=True)]
+    rest = [asyncio.ensure_future(batcher.search_with_steps(*pair)) for pair in zip(queries, restricted, strict=True)]
     await asyncio.sleep(0)
     assert batcher.waiting == len(queries)
     gate.open.set()
@@ -118,7 +118,7 @@ def test_a_question_fails_alone(pipeline: Pipeline) -> None:
     async def ask(batcher: Batcher, gate: Gate) -> None:
         good, bad, other = await behind(batcher, gate, asked("good", "broken", "other"))
         assert (type(good), type(bad), type(other)) == (Found, ZeroDivisionError, Found)
-        assert isinstance(await batcher.found(Query("q", "afterwards")), Found)
+        assert isinstance(await batcher.search_with_steps(Query("q", "afterwards")), Found)
 
     gated(pipeline, ask)
 
@@ -134,9 +134,9 @@ def test_a_scope_that_cannot_be_is_the_error_of_who_asked(pipeline: Pipeline) ->
 
 def test_who_went_away_is_not_searched_for(pipeline: Pipeline) -> None:
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        first = asyncio.ensure_future(batcher.found(Query("first", "first")))
+        first = asyncio.ensure_future(batcher.search_with_steps(Query("first", "first")))
         await asyncio.to_thread(gate.begun.wait, SOON)
-        gone, left = (asyncio.ensure_future(batcher.found(query)) for query in asked("gone", "left"))
+        gone, left = (asyncio.ensure_future(batcher.search_with_steps(query)) for query in asked("gone", "left"))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.sleep(0)
@@ -149,9 +149,9 @@ def test_who_went_away_is_not_searched_for(pipeline: Pipeline) -> None:
 
 def test_closing_answers_what_waits_and_takes_nothing_more(pipeline: Pipeline) -> None:
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        first = asyncio.ensure_future(batcher.found(Query("first", "first")))
+        first = asyncio.ensure_future(batcher.search_with_steps(Query("first", "first")))
         await asyncio.to_thread(gate.begun.wait, SOON)
-        second = asyncio.ensure_future(batcher.found(Query("second", "second")))
+        second = asyncio.ensure_future(batcher.search_with_steps(Query("second", "second")))
         await asyncio.sleep(0)
         closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
         gate.open.set()
@@ -159,7 +159,7 @@ def test_closing_answers_what_waits_and_takes_nothing_more(pipeline: Pipeline) -
         assert isinstance(await first, Found)
         assert isinstance(await second, Found)
         with pytest.raises(RuntimeError, match="closed"):
-            await batcher.found(Query("late", "late"))
+            await batcher.search_with_steps(Query("late", "late"))
         batcher.close()
 
     gated(pipeline, ask)
@@ -261,7 +261,7 @@ def test_several_event_loops_may_ask(pipeline: Pipeline) -> None:
     outcomes: list[Found] = []
 
     def ask() -> None:
-        outcomes.append(asyncio.run(batcher.found(Query("q", "the ferry"))))
+        outcomes.append(asyncio.run(batcher.search_with_steps(Query("q", "the ferry"))))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -278,10 +278,10 @@ def test_a_loop_that_ended_meanwhile_is_nobody(pipeline: Pipeline) -> None:
     batcher = Batcher(replace(pipeline, queries=gate))
 
     async def leave() -> None:
-        asyncio.ensure_future(batcher.found(Query("first", "first")))  # noqa: RUF006
+        asyncio.ensure_future(batcher.search_with_steps(Query("first", "first")))  # noqa: RUF006
         await asyncio.to_thread(gate.begun.wait, SOON)
 
     asyncio.run(leave())
     gate.open.set()
-    assert isinstance(asyncio.run(batcher.found(Query("next", "next"))), Found)
+    assert isinstance(asyncio.run(batcher.search_with_steps(Query("next", "next"))), Found)
     batcher.close()

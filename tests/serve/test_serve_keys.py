@@ -11,9 +11,9 @@ from support.command_line import Verb, verb
 from support.small_server import ALICE, BOB, TWO_KEYS, ask, bearer, small_app, small_bundle
 
 from rag.core.errors import ConfigError
-from rag.core.redaction import shown
+from rag.core.redaction import redacted_text
 from rag.serve.keys import PREFIX, Keys, hashed, new_key
-from rag.serve.settings import BOUNDS, Settings, named
+from rag.serve.settings import BOUNDS, Settings, variable_name
 
 rag = pytest.fixture(verb)
 
@@ -94,7 +94,7 @@ def test_a_made_key_opens_and_is_hidden_wherever_values_are_shown(rag: Verb) -> 
     assert Keys.parsed(made["entry"]).owner(f"Bearer {made['key']}") == "carol"
     assert made["key"].startswith(PREFIX)
     assert len(made["key"]) == len(PREFIX) + 43
-    assert made["key"] not in shown("note", f"it is {made['key']}")
+    assert made["key"] not in redacted_text("note", f"it is {made['key']}")
 
 
 def test_the_key_and_its_entry_stand_alone_on_standard_output(rag: Verb) -> None:
@@ -153,7 +153,7 @@ def test_every_bound_is_kept(name: str) -> None:
     for value in (low, high):
         Settings(**{name: value})
     for value in (low - 1, high + 1, float("nan")):
-        with pytest.raises(ConfigError, match=f"^{named(name)}: "):
+        with pytest.raises(ConfigError, match=f"^{variable_name(name)}: "):
             Settings(**{name: value})
 
 

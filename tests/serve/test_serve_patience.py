@@ -15,7 +15,7 @@ from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.records import Query, Sought
 from rag.serve.loaded_bundles import Served
-from rag.serve.retry_limits import RETRIES, Foreseen, impatient
+from rag.serve.retry_limits import RETRIES, KnownQueries, impatient
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def test_a_model_that_rewrites_slowly_keeps_nobody_else_waiting(bundle: Path, tm
         waiting.join(PATIENT)
         assert late[0]["sought"]["question"] == "When does it leave. rewritten"
         rewriter = server.served.models[0].batcher.pipeline.queries
-        assert isinstance(rewriter, Foreseen)
+        assert isinstance(rewriter, KnownQueries)
         assert rewriter._known == {}
 
 
@@ -101,5 +101,5 @@ def test_what_is_patient_enough_stays_itself(component: Any) -> None:
 
 
 def test_a_question_that_nobody_announced_is_searched_for_as_typed() -> None:
-    (sought,) = Foreseen(Slow(threading.Event(), threading.Event())).rewrite([Query("q", QUESTION)])
+    (sought,) = KnownQueries(Slow(threading.Event(), threading.Event())).rewrite([Query("q", QUESTION)])
     assert sought == Sought(QUESTION, (QUESTION,))

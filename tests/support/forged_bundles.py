@@ -16,7 +16,7 @@ import zstandard
 from rag.bundle.archive import FRAME
 from rag.bundle.errors import BundleError
 from rag.bundle.open_bundle import open_bundle
-from rag.bundle.seal import Plain, seal
+from rag.bundle.seal import NoAliasDumper, seal
 from rag.execution.store.entry_format import Entry, decode, encode
 from rag.execution.sweep.open_config import config_of
 
@@ -100,8 +100,8 @@ def config(edit: Callable[[dict[str, Any]], object]) -> Change:
         known["prompt"] = yaml.safe_load(paths["prompt"].read_text("utf-8"))
         edit(known)
         if "prompt" in known:
-            paths["prompt"].write_text(yaml.dump(known.pop("prompt"), Dumper=Plain), "utf-8")
-        paths["config"].write_text(yaml.dump(known, Dumper=Plain), "utf-8")
+            paths["prompt"].write_text(yaml.dump(known.pop("prompt"), Dumper=NoAliasDumper), "utf-8")
+        paths["config"].write_text(yaml.dump(known, Dumper=NoAliasDumper), "utf-8")
 
     return change
 

@@ -9,7 +9,7 @@ import yaml
 from rag.components.guards.output import OutputGuard
 from rag.components.guards.scan import ScanGuard
 from rag.core.records import Chunk, Message, Query, Reply, Request, Span
-from rag.core.text.citations import said
+from rag.core.text.citations import cited_sentences
 from rag.pipeline.postprocess import check
 
 Run = Callable[[str], object]
@@ -53,7 +53,7 @@ def look() -> Run:
 def cited() -> Run:
     """Read a reply sentence by sentence, and drop what it cites of nothing."""
     request = Request(Query("q", "what?"), (Chunk(Span("d", 0, 1), "a"),), ())
-    return lambda text: (said(text), check({}, [request], [Reply(text)], None, "No."))  # type: ignore[arg-type]
+    return lambda text: (cited_sentences(text), check({}, [request], [Reply(text)], None, "No."))  # type: ignore[arg-type]
 
 
 def growth(run: Run, piece: str, length: int, cost: Callable[[Run, str], float]) -> float:

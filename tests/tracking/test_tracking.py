@@ -27,7 +27,7 @@ from support.ports import free_port
 
 from rag.core.errors import ServiceError
 from rag.tracking import evaluation_traces, mlflow_client, run_records
-from rag.tracking.mlflow_client import SweepRecord, Table, TrialRecord
+from rag.tracking.mlflow_client import QuestionTable, SweepRecord, TrialRecord
 
 GONE = 2**22 + 7
 """A process id beyond what Linux gives out."""
@@ -41,7 +41,7 @@ def trial(number: int, **changes: Any) -> TrialRecord:
         metrics={"recall@5": 0.5, "recall@5/kind=table": math.nan},
         config={"chunker": {"size": number}, "generator": {"api_key": "hunter2", "api_key_env": "KEY"}},
         tags={"axis.chunker": "fixed"},
-        table=Table(["question", "recall@5"], [["Why ünder?", 0.5], ["When?", math.nan]]),
+        table=QuestionTable(["question", "recall@5"], [["Why ünder?", 0.5], ["When?", math.nan]]),
         seconds=3.0,
     )
     return replace(made, **changes)
@@ -186,7 +186,7 @@ def test_what_is_learnt_of_a_judge_later_is_told_of_trials_that_stand_there(fold
 def test_metrics_that_are_measured_later_join_the_run_and_stay(folder: Path) -> None:
     uri = mlflow_client.prepare(None, folder)
     parent = mlflow_client.track(sweep(trial(1), trial(2)), uri)
-    table = Table(["question", "recall@5", "faithfulness"], [["Why?", 0.5, 1.0]])
+    table = QuestionTable(["question", "recall@5", "faithfulness"], [["Why?", 0.5, 1.0]])
     metrics = {"recall@5": 0.9, "faithfulness": 0.75}
     judged = trial(1, tags={"judge": "Local"}, metrics=metrics, table=table, files={"judge.json": "{}"})
     mlflow_client.track(sweep(judged, trial(2)), uri)
@@ -383,7 +383,7 @@ def test_a_folder_with_odd_characters(tables: Path, tmp_path: Path, monkeypatch:
 def test_a_trial_costs_less_than_sixty_milliseconds(folder: Path) -> None:
     uri = mlflow_client.prepare(None, folder)
     params, metrics = {f"p{n}": "x" * 20 for n in range(60)}, {f"m{n}@5": n / 7 for n in range(60)}
-    table = Table(["question", "score"], [[f"q{n}", n / 7] for n in range(100)])
+    table = QuestionTable(["question", "score"], [[f"q{n}", n / 7] for n in range(100)])
     trials = [trial(n, params=params, metrics=metrics, table=table) for n in range(21)]
     mlflow_client.track(sweep(trials[0]), uri)
     started = time.process_time()
@@ -437,11 +437,11 @@ def test_processes_that_send_the_same_sweep_at_once_send_it_once(folder: Path) -
 SENDER = """
 import json, sys
 from mlflow import MlflowClient
-from rag.tracking.mlflow_client import SweepRecord, Table, TrialRecord, track
+from rag.tracking.mlflow_client import SweepRecord, QuestionTable, TrialRecord, track
 
 MlflowClient(tracking_uri=sys.argv[2]).search_experiments()
 told = json.load(open(sys.argv[1], encoding="utf-8"))
-trials = [TrialRecord(**{**trial, "table": Table(**trial["table"])}) for trial in told.pop("trials")]
+trials = [TrialRecord(**{**trial, "table": QuestionTable(**trial["table"])}) for trial in told.pop("trials")]
 print("ready", flush=True)
 sys.stdin.read()
 track(SweepRecord(**told, trials=trials), sys.argv[2])

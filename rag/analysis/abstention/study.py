@@ -69,7 +69,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Told:
+class AbstentionStudy:
     """What a study found. `unscored` are answers to questions with gold that the column says nothing of: they are left out."""
 
     trial_id: str
@@ -122,7 +122,7 @@ def prepare(overrides: Sequence[str], correct: str) -> Study:
     return Study(made, trial, store, correct, made.graph.components.build(floor, f"check.{FLOOR}"))
 
 
-def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> Told:
+def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> AbstentionStudy:
     """Read a study that ran: areas, the curve of tune, the threshold chosen on it, and what it does on either split."""
     examples = study.trial.golden.examples
     losses, answered = _losses(study, examples)
@@ -143,7 +143,7 @@ def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> Told:
     held = {split: check(part.cases, chosen.threshold, draws) for split, part in parts.items()}
     unscored = int((np.isnan(losses) & answered & known).sum())
     names = study.trial.trial_id, study.trial.trial.name, study.correct
-    return Told(*names, parts, unscored, curve, chosen, held, risk)
+    return AbstentionStudy(*names, parts, unscored, curve, chosen, held, risk)
 
 
 def _losses(study: Study, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:

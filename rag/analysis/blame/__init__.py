@@ -49,8 +49,8 @@ __all__ = [
     "counts",
     "fallen",
     "is_wrong",
+    "lost_questions",
     "measured",
-    "of",
     "of_all",
     "wrong",
 ]
@@ -65,7 +65,7 @@ class Lost:
     group: int
 
 
-def of(
+def lost_questions(
     trial: PlannedTrial,
     made: Plan,
     store: Store,
@@ -103,7 +103,7 @@ def of_all(made: Plan, store: Store) -> dict[str, tuple[Lost, ...]]:
     """The questions that each trial of a plan lost, by trial id; trials without scores are left out."""
     reader = Reader(made, store)
     scored = [trial for trial in made.trials if store.has(made.stages[trial.ends.score].entry)]
-    return {trial.trial_id: of(trial, made, store, reader=reader) for trial in scored}
+    return {trial.trial_id: lost_questions(trial, made, store, reader=reader) for trial in scored}
 
 
 def counts(lost: Iterable[Lost]) -> dict[str, int]:

@@ -35,7 +35,7 @@ def wrong(trial: PlannedTrial, made: Plan, store: Store) -> frozenset[str]:
     entry = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
     if entry is None:
         return frozenset()
-    scores, k = trial_scores.of(trial, made, store).scores, trial.trial.config["k"]
+    scores, k = trial_scores.read_scores(trial, made, store).scores, trial.trial.config["k"]
     answered = zip(replies_of(entry), trial.golden.examples, strict=True)
     return frozenset(
         example.query.query_id

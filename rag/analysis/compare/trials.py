@@ -14,7 +14,7 @@ from rag.core.errors import ConfigError, DataError, closest
 from rag.evaluation.data import golden
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import Slice
-from rag.evaluation.data.slices import of as slices_of
+from rag.evaluation.data.slices import slices_along as slices_of
 from rag.execution.graph import plan
 from rag.execution.graph.plan import PlannedTrial
 from rag.execution.store import maintenance
@@ -58,7 +58,7 @@ def compared(
     """Compare the first of some trial ids and paths of baselines with each of the others.
 
     Without `columns` all that they have in common are looked at, and USUAL by slice, or the first; `dimensions` are those of
-    `rag.evaluation.data.slices.of`, kind unless told. Raises ConfigError for names, columns, dimensions and bridges that there
+    `rag.evaluation.data.slices.slices_along`, kind unless told. Raises ConfigError for names, columns, dimensions and bridges that there
     are not, and for results that do not measure the same thing; DataError for trials whose data changed or whose scores are not
     there.
     """
@@ -129,7 +129,7 @@ def _of_store(root: str, trials: Mapping[str, Trial], folder: Path) -> Iterator[
             raise DataError(f"trial {trial_id} ({planned.trial.name})", what, AGAIN)
         if store.read_meta(made.stages[planned.ends.score].entry) is None:
             raise _without_scores(planned, folder)
-        yield trial_id, Side(trial_scores.of(planned, made, store), planned.golden)
+        yield trial_id, Side(trial_scores.read_scores(planned, made, store), planned.golden)
 
 
 def _without_scores(trial: PlannedTrial, folder: Path) -> DataError:

@@ -18,7 +18,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep import leaderboard
 
-__all__ = ["Finding", "Health", "of"]
+__all__ = ["Finding", "Health", "check_health"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Health:
         return counts | plain | {"audits": audits, "told": list(self.told)}
 
 
-def of(made: Plan, store: Store) -> tuple[Health, ...]:
+def check_health(made: Plan, store: Store) -> tuple[Health, ...]:
     """Look through every golden set that an experiment asks; trials that did not run, or whose stages are gone, say nothing."""
     sets: dict[str, list[PlannedTrial]] = {}
     for trial in made.trials:
@@ -112,7 +112,7 @@ def _audits(made: Plan, trials: list[PlannedTrial], store: Store) -> tuple[tuple
             continue
         seen.add(inexact)
         try:
-            audits = ann_audit.of(trial, made, store, column)
+            audits = ann_audit.audit_indexes(trial, made, store, column)
         except DataError as error:
             told.append(f"{trial.trial.name} is not audited: {error.what}")
             continue

@@ -26,7 +26,7 @@ wrong gold, a little less than half would be found. None of the 106 is listed; a
 
 
 @dataclass
-class Asked:
+class QuestionHistory:
     """One question in the trials that asked it, each ranking once: in how many it was solved, at which rank at the latest."""
 
     example: Example
@@ -62,7 +62,7 @@ class Asked:
 class Record:
     """Questions by id, as the trials that came to an end found them."""
 
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, QuestionHistory] = field(default_factory=dict)
     rankings: set[tuple[str, int]] = field(default_factory=set)
     finished: int = 0
 
@@ -89,7 +89,7 @@ class Record:
                 found.append(_finding(asked.example, told))
         return tuple(found)
 
-    def _by_several(self) -> Sequence[Asked]:
+    def _by_several(self) -> Sequence[QuestionHistory]:
         return [asked for asked in self.asked.values() if asked.times >= FEWEST]
 
 
@@ -120,7 +120,7 @@ def _read(record: Record, made: Plan, trial: PlannedTrial, store: Store) -> bool
         if len(groups):
             head = rankings.first(1).row(row)
             first = chunks.documents[int(chunks.doc[head[0][0]])].doc_id if head else ""
-            known = record.asked.setdefault(example.query.query_id, Asked(example))
+            known = record.asked.setdefault(example.query.query_id, QuestionHistory(example))
             known.add(groups, int(trial.trial.config["k"]), way, first)
     return True
 
@@ -133,7 +133,7 @@ def way_to_search(trial: PlannedTrial, made: Plan) -> str:
     return " ".join([*sorted(by), config["reranker"]["_target_"]])
 
 
-def _nowhere(asked: Asked) -> str:
+def _nowhere(asked: QuestionHistory) -> str:
     rankings = f"none of {counted(asked.times, 'ranking')}"
     if asked.nearest:
         return f"all evidence within k in {rankings}; at best by rank {asked.nearest}"

@@ -8,23 +8,23 @@ JUnit XML and Markdown.
 from rag.analysis.gate.measure import Gated, Prepared, prepare, recommended, run, to_keep
 from rag.analysis.gate.sample import computed
 from rag.analysis.gate.spec import Gate, Margin, parse, with_inconclusive
-from rag.analysis.gate.verdict import Told, check, command, last_line, of
+from rag.analysis.gate.verdict import GateReport, check, command, last_line, report_on
 from rag.analysis.gate.verdict_files import write, write_refusal
 
 __all__ = [
     "Gate",
+    "GateReport",
     "Gated",
     "Margin",
     "Prepared",
-    "Told",
     "check",
     "command",
     "computed",
     "last_line",
-    "of",
     "parse",
     "prepare",
     "recommended",
+    "report_on",
     "run",
     "to_keep",
     "with_inconclusive",

@@ -186,9 +186,11 @@ def _parts(pair: Pair, margin: Margin) -> list[tuple[str, Flags]]:
     if not margin.slice:
         return [("", np.ones(len(pair.golden.examples), np.bool_))]
     if "=" in margin.slice:
-        return [(margin.slice, slices.named(pair.golden, margin.slice).members)]
+        return [(margin.slice, slices.find_slice(pair.golden, margin.slice).members)]
     applies = ~np.isnan(_of(pair, margin))
-    return [(part.name, part.members) for part in slices.of(pair.golden, (margin.slice,)) if applies[part.members].any()]
+    return [
+        (part.name, part.members) for part in slices.slices_along(pair.golden, (margin.slice,)) if applies[part.members].any()
+    ]
 
 
 def _of(pair: Pair, margin: Margin) -> Floats:

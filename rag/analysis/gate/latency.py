@@ -61,7 +61,7 @@ def ratio(kept: Baseline, ready: Prepared) -> Ratio | None:
     if entry is None:
         entry = Entry({"seconds": timed(*_opened((there, here), graph, golden, store), golden.examples)})
         store.write(place, entry)
-    return of(entry.arrays["seconds"])
+    return ratio_of_p95(entry.arrays["seconds"])
 
 
 def _stage(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Stage:
@@ -82,7 +82,7 @@ def _opened(stages: tuple[Stage, Stage], graph: Graph, golden: Golden, store: St
 def _open(stage: Stage, runner: Runner, golden: Golden) -> Pipeline:
     entries = {name: runner.obtain(key) for name, key in stage.inputs.items() if key in runner.graph.stages}
     corpus = corpus_of(entries["corpus"], golden)
-    return open_pipeline(stage.nodes, stage.values, corpus, entries, runner.graph.components.plain)
+    return open_pipeline(stage.nodes, stage.values, corpus, entries, runner.graph.components.without_inner)
 
 
 def timed(base: Pipeline, candidate: Pipeline, examples: tuple[Example, ...]) -> Floats:
@@ -106,7 +106,7 @@ def timed(base: Pipeline, candidate: Pipeline, examples: tuple[Example, ...]) ->
     return np.array(rows)
 
 
-def of(seconds: Floats) -> Ratio:
+def ratio_of_p95(seconds: Floats) -> Ratio:
     """The ratio of the 95th percentiles, with a percentile bootstrap interval over questions; `seconds` as `timed` gives."""
     rows = np.random.default_rng(0).integers(0, len(seconds), (DRAWS, len(seconds)))
     ends = np.percentile(seconds[rows], SHARE, axis=1)

@@ -11,7 +11,7 @@ from rag.analysis.gate import candidate, spec
 from rag.analysis.gate.spec import HOLDOUT, Gate
 from rag.config.experiment import Experiment, Trial
 from rag.core.errors import BudgetError, ConfigError, DataError
-from rag.core.redaction import shown
+from rag.core.redaction import redacted_text
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Outcome
 from rag.execution.graph.executors import Listener, executor_of
@@ -87,7 +87,7 @@ def _root(change: str) -> str:
 def written(change: str) -> str:
     """A change as it may be read by others: this goes into comments."""
     key, equals, value = change.partition("=")
-    return f"{key}{equals}{shown(key, value)}"
+    return f"{key}{equals}{redacted_text(key, value)}"
 
 
 def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
@@ -121,7 +121,7 @@ def result(gated: Gated) -> Result:
     """The scores of the candidate: the baseline's own where nothing can differ."""
     ready = gated.candidate
     if not gated.same:
-        return trial_scores.of(ready.trial, ready.plan, ready.store)
+        return trial_scores.read_scores(ready.trial, ready.plan, ready.store)
     planned, kept = ready.trial, gated.kept.result
     names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
     return Result(*names, kept.scores, kept.questions, trial_scores.fingerprints(planned))

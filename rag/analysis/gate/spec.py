@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rag.config.experiment import Experiment
-from rag.config.parameters import shown
+from rag.config.parameters import yaml_text
 from rag.core.errors import ConfigError, closest
 from rag.execution.sweep.objective import Bound, Objective, Term
 
@@ -49,7 +49,7 @@ def split_of(raw: Mapping[str, Any], has_holdout: bool) -> str:
     """The questions that a gate asks: those it names, else the holdout, else all where the golden set has no holdout."""
     split = raw.get("split", HOLDOUT if has_holdout else ALL)
     if not isinstance(split, str) or not split:
-        raise ConfigError("gate.split", f"is {shown(split)}", "the name of a split, for example holdout")
+        raise ConfigError("gate.split", f"is {yaml_text(split)}", "the name of a split, for example holdout")
     return split
 
 
@@ -64,7 +64,7 @@ def parse(raw: Mapping[str, Any], objective: str | Sequence[str], columns: Seque
     terms = _terms(objective, columns, "metrics" in raw)
     metrics = raw.get("metrics", {_usual(terms, columns): MARGIN})
     if not isinstance(metrics, Mapping):
-        raise ConfigError("gate.metrics", f"is {shown(metrics)}", "a mapping of metrics to margins, as in {ndcg@10: 0.03}")
+        raise ConfigError("gate.metrics", f"is {yaml_text(metrics)}", "a mapping of metrics to margins, as in {ndcg@10: 0.03}")
     for term in terms:
         if term.column in metrics and not term.maximize:
             what = "is to be small, and a margin says how much may be lost of what is to be large"
@@ -84,7 +84,7 @@ def with_inconclusive(experiment: Experiment, value: str) -> Experiment:
 def check_inconclusive(value: Any) -> str:
     """`warn`, `fail` or `pass`; ConfigError for anything else."""
     if not isinstance(value, str) or value not in EXIT_CODES:
-        raise ConfigError("gate.inconclusive", f"is {shown(value)}", f"one of {', '.join(EXIT_CODES)}")
+        raise ConfigError("gate.inconclusive", f"is {yaml_text(value)}", f"one of {', '.join(EXIT_CODES)}")
     return value
 
 
@@ -114,7 +114,7 @@ def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:
             raise ConfigError(f"{where}.{key}", "is no setting of a margin", "margin: and slices: are")
     slices = value.get("slices", {})
     if not isinstance(slices, Mapping):
-        raise ConfigError(f"{where}.slices", f"is {shown(slices)}", "a mapping of slices to margins, as in {kind: 0.10}")
+        raise ConfigError(f"{where}.slices", f"is {yaml_text(slices)}", "a mapping of slices to margins, as in {kind: 0.10}")
     whole = [Margin(column, "", check_margin(f"{where}.margin", value["margin"]))] if "margin" in value else []
     parts = [Margin(column, str(name), check_margin(f"{where}.slices.{name}", part)) for name, part in slices.items()]
     if not whole and not parts:
@@ -125,7 +125,7 @@ def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:
 def check_margin(where: str, value: Any) -> float:
     """A share from 0 and below 1; ConfigError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(where, f"is {shown(value)}, no number", "how much worse it may be, for example 0.03")
+        raise ConfigError(where, f"is {yaml_text(value)}, no number", "how much worse it may be, for example 0.03")
     if value < 0:
         raise ConfigError(where, f"is {value}, below 0", "how much worse it may be; 0 demands that it is no worse")
     if value >= 1:
@@ -136,16 +136,18 @@ def check_margin(where: str, value: Any) -> float:
 def _bounds(value: Any, columns: Sequence[str]) -> tuple[Bound, ...]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list | tuple):
-        raise ConfigError("gate.bounds", f"is {shown(value)}", 'a list of texts, as in ["failed == 0"]')
+        raise ConfigError("gate.bounds", f"is {yaml_text(value)}", 'a list of texts, as in ["failed == 0"]')
     known = (FAILED, RATIO, *columns)
     bounds = []
     for text in texts:
         try:
             bound = Bound.parse(text)
         except ConfigError as error:
-            raise ConfigError("gate.bounds", f"holds {shown(text)}", f"for example {FAILED} == 0, or {RATIO} <= 1.3") from error
+            raise ConfigError(
+                "gate.bounds", f"holds {yaml_text(text)}", f"for example {FAILED} == 0, or {RATIO} <= 1.3"
+            ) from error
         if bound.column == RATIO and bound.exact:
-            raise ConfigError("gate.bounds", f"holds {shown(text)}, and no clock reads the same twice", f"{RATIO} <= 1.3")
+            raise ConfigError("gate.bounds", f"holds {yaml_text(text)}, and no clock reads the same twice", f"{RATIO} <= 1.3")
         if bound.column not in known:
             raise ConfigError("gate.bounds", f"names {bound.column!r}, which is not measured", closest(bound.column, known))
         bounds.append(bound)

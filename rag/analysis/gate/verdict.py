@@ -20,7 +20,7 @@ from rag.analysis.gate.measure import Gated, Prepared
 from rag.analysis.gate.spec import EXIT_CODES
 from rag.config.experiment import Experiment
 from rag.core.errors import CRASHED, ConfigError, DataError
-from rag.core.redaction import shown
+from rag.core.redaction import redacted_text
 from rag.execution.judges import judge_report
 from rag.execution.sweep import trial_scores
 
@@ -43,7 +43,7 @@ class Lost:
 
 
 @dataclass(frozen=True)
-class Told:
+class GateReport:
     """What a gate says. `lost` are the questions that lost most, `losses` counts all of them by the stage that lost them.
 
     `compared` are the questions that baseline and candidate share, `questions` those of the candidate, and `apart` says how
@@ -152,7 +152,7 @@ def _today(gated: Gated) -> trial_scores.Result:
     return trial_scores.Result(*names, gated.kept.result.scores, questions, trial_scores.fingerprints(planned))
 
 
-def of(gated: Gated, error: str = "", computed: str = "", previous: Path | None = None) -> Told:
+def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path | None = None) -> GateReport:
     """The verdict over a candidate that ran; `error` is what kept it from its scores, `computed` what `sample` says.
 
     `previous` is the baseline of the branch that a pull request goes to, or where it would be.
@@ -160,7 +160,7 @@ def of(gated: Gated, error: str = "", computed: str = "", previous: Path | None 
     changed, replaced = changes(gated), replacement(gated, previous) if previous else ""
     if error:
         said = last_line(error)
-        return Told(gated, FAIL, f"The candidate did not run: {said}", error=said, changed=changed, replaced=replaced)
+        return GateReport(gated, FAIL, f"The candidate did not run: {said}", error=said, changed=changed, replaced=replaced)
     found = measure.result(gated)
     warned = limits.advisory(gated)
     pair = decide.paired(gated.kept.result, found, gated.candidate.trial.golden, gated.gate.columns)
@@ -171,7 +171,7 @@ def of(gated: Gated, error: str = "", computed: str = "", previous: Path | None 
     lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)
     apart = told_apart(gated.kept.result, _today(gated))
     compared = len(pair.golden.examples)
-    return Told(gated, verdict, said, rows, held, lost, losses, "", changed, compared, apart, replaced)
+    return GateReport(gated, verdict, said, rows, held, lost, losses, "", changed, compared, apart, replaced)
 
 
 def _unjudged(gated: Gated) -> str:
@@ -186,7 +186,7 @@ def _unjudged(gated: Gated) -> str:
 def last_line(error: str) -> str:
     """What an error says, without secrets: the first line of ours, the last one of a traceback."""
     lines = error.strip().splitlines() or [""]
-    return shown("error", lines[-1 if lines[0].startswith("Traceback") else 0])
+    return redacted_text("error", lines[-1 if lines[0].startswith("Traceback") else 0])
 
 
 def overall(judged: Sequence[Row | Kept]) -> Verdict:
@@ -235,7 +235,7 @@ def _lost(gated: Gated, pair: Pair, rows: Sequence[Row]) -> tuple[tuple[Lost, ..
 
 def _stages(ready: Prepared) -> dict[str, str]:
     wrong = blame.wrong(ready.trial, ready.plan, ready.store)
-    return {each.query_id: each.stage for each in blame.of(ready.trial, ready.plan, ready.store, wrong=wrong)}
+    return {each.query_id: each.stage for each in blame.lost_questions(ready.trial, ready.plan, ready.store, wrong=wrong)}
 
 
 def _question(pair: Pair, row: int, places: Sequence[int], stages: dict[str, str]) -> Lost:

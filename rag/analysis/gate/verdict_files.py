@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from rag.analysis.baseline import write_text
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
 from rag.analysis.gate.limits import Kept
-from rag.analysis.gate.verdict import Lost, Told
+from rag.analysis.gate.verdict import GateReport, Lost
 from rag.core.errors import UserError
 
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,7 +20,7 @@ SPECIAL = re.compile(r"[\\`*_\[\]<>&|~@#:$!\"'{}()]")
 LONGEST = 160
 
 
-def write(told: Told, folder: Path, junit: Path | None = None, markdown: Path | None = None) -> tuple[Path, ...]:
+def write(told: GateReport, folder: Path, junit: Path | None = None, markdown: Path | None = None) -> tuple[Path, ...]:
     """Write gate.json, junit.xml and gate.md into a folder, the last two elsewhere if told; their paths."""
     files = {
         folder / "gate.json": json.dumps(told.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
@@ -42,7 +42,7 @@ def write_refusal(experiment: str, error: UserError, junit: Path | None, markdow
             write_text(path, text)
 
 
-def junit_of(told: Told) -> str:
+def junit_of(told: GateReport) -> str:
     """One test case per row and bound; what cannot be told is skipped unless the gate counts it as failed."""
     judged = told.judged
     suite = Element("testsuite", name=f"gate {_printable(told.experiment)}", tests=str(max(len(judged), 1)))
@@ -59,7 +59,7 @@ def _xml(suite: Element) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
 
-def _case(suite: Element, told: Told, each: Row | Kept) -> str:
+def _case(suite: Element, told: GateReport, each: Row | Kept) -> str:
     case = SubElement(suite, "testcase", classname=f"gate.{_printable(told.experiment)}", name=_printable(each.name))
     if each.shown == PASS:
         return "passed"
@@ -104,7 +104,7 @@ def marker(experiment: str) -> str:
     return f"<!-- assay-gate {re.sub('[^A-Za-z0-9_.]', '-', experiment)} -->"
 
 
-def markdown_of(told: Told) -> str:
+def markdown_of(told: GateReport) -> str:
     """The verdict first, then what it was read from, then the questions that lost most."""
     there = told.gated.kept.result
     parts = [marker(told.experiment), f"## {told.verdict}: gate of {code(told.experiment)}", escaped(told.sentence)]
@@ -131,7 +131,7 @@ def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cells(told: Told) -> list[list[str]]:
+def _cells(told: GateReport) -> list[list[str]]:
     cells = []
     for each in told.judged:
         why = escaped(each.why + (f"; {each.needed:,} questions would settle it" if each.needed else ""))
@@ -145,7 +145,7 @@ def _cells(told: Told) -> list[list[str]]:
     return cells
 
 
-def _losses(told: Told) -> list[list[str]]:
+def _losses(told: GateReport) -> list[list[str]]:
     return [
         [f"{code(lost.query_id)} {code(lost.text)}", code(lost.kind), _sides(lost), escaped(lost.stage)] for lost in told.lost
     ]

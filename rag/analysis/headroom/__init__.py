@@ -39,7 +39,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep import trial_scores
 
-__all__ = ["CHUNKER", "ORDER", "READER", "Headroom", "differences", "of", "perfect_order", "pool", "sentence"]
+__all__ = ["CHUNKER", "ORDER", "READER", "Headroom", "differences", "measure_headroom", "perfect_order", "pool", "sentence"]
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Headroom:
         return {key: None if value != value else value for key, value in asdict(self).items()}
 
 
-def of(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Headroom, ...]:
+def measure_headroom(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Headroom, ...]:
     """What each perfect part would add to one column of a trial that ran; parts that say nothing about the column are left out.
 
     Raises ConfigError for a column that the trial did not measure, DataError for a trial without scores.
@@ -77,7 +77,7 @@ def of(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Head
 
 def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> dict[str, Floats]:
     """What each perfect part would add to a column, by part and question; NaN where the column does not apply."""
-    scores = trial_scores.of(trial, made, store).scores
+    scores = trial_scores.read_scores(trial, made, store).scores
     if column not in scores.columns:
         raise ConfigError("column", f"{column!r} was not measured", closest(column, scores.columns))
     name = parse_column(column, trial.trial.config["k"]).metric

@@ -6,10 +6,10 @@ from typing import Any
 
 from rag.analysis.why.account import Account, account
 from rag.analysis.why.overview import Overview, Overviews, overview
-from rag.analysis.why.reopened_trial import Asked, find, prepare
+from rag.analysis.why.reopened_trial import ReopenedTrial, find, prepare
 from rag.core.records import Example, Span
 
-__all__ = ["Account", "Asked", "Overview", "Overviews", "Why", "explain", "find", "overview", "prepare"]
+__all__ = ["Account", "Overview", "Overviews", "ReopenedTrial", "Why", "explain", "find", "overview", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Why:
         return {"question": dict(self.question), "trials": [asdict(one) for one in self.trials]}
 
 
-def explain(example: Example, asked: Sequence[Asked]) -> Why:
+def explain(example: Example, asked: Sequence[ReopenedTrial]) -> Why:
     """Account for a golden question in trials that ran; ConfigError where a trial was not asked it."""
     return Why(_question(example, asked[0]), [account(example.query.query_id, one) for one in asked])
 
 
-def _question(example: Example, asked: Asked) -> dict[str, Any]:
+def _question(example: Example, asked: ReopenedTrial) -> dict[str, Any]:
     texts = {document.doc_id: document.text for document in asked.trial.golden.documents}
 
     def place(gold: Span | str) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from rag.analysis import blame
 from rag.analysis.blame import ANSWER, STAGES, Reader, Steps
-from rag.analysis.why.reopened_trial import Asked, row_of
-from rag.analysis.why.stage_sentence import Whereabouts, told
+from rag.analysis.why.reopened_trial import ReopenedTrial, row_of
+from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.core.records import Evidence, Example, Reply, Sought, Span
@@ -43,7 +43,7 @@ class Account:
     answer: Mapping[str, Any] | None
 
 
-def account(query_id: str, asked: Asked) -> Account:
+def account(query_id: str, asked: ReopenedTrial) -> Account:
     """Account for a question in a trial that ran; ConfigError where the trial was not asked it."""
     return _Row(asked, row_of(query_id, asked.trial.golden), Reader(asked.made, asked.store)).account()
 
@@ -52,7 +52,7 @@ def account(query_id: str, asked: Asked) -> Account:
 class _Row:
     """One question of a trial."""
 
-    asked: Asked
+    asked: ReopenedTrial
     row: int
     reader: Reader
 
@@ -75,10 +75,10 @@ class _Row:
     def account(self) -> Account:
         trial, answer = self.asked.trial, self._answer()
         wrong = [self.example.query.query_id] if answer and answer["wrong"] else []
-        lost = blame.of(trial, self.asked.made, self.asked.store, [self.example.query.query_id], wrong, self.reader)
+        lost = blame.lost_questions(trial, self.asked.made, self.asked.store, [self.example.query.query_id], wrong, self.reader)
         stages, unit, read = self._stages(), self._unit(), self.reader.read(trial)
         where = [self._whereabouts(group, unit) for group in range(len(self.groups))]
-        sentences = [told(stage, place) for stage, place in zip(stages, where, strict=True)]
+        sentences = [sentence_on_loss(stage, place) for stage, place in zip(stages, where, strict=True)]
         return Account(
             trial_id=trial.trial_id,
             name=trial.trial.name,
@@ -136,7 +136,7 @@ class _Row:
         if not count:
             return "This corpus holds no answer to it: there is no evidence that could be lost."
         if lost and lost.stage == STAGES[ANSWER]:
-            return told(lost.stage, where[0])
+            return sentence_on_loss(lost.stage, where[0])
         if lost:
             return sentences[lost.group] if count == 1 else f"Evidence {lost.group + 1} of {count}. {sentences[lost.group]}"
         return sentences[0] if count == 1 else f"Found: all {count} pieces of evidence, within the first {where[0].k}."
@@ -146,7 +146,9 @@ class _Row:
         if trial.ends.check is None:
             return None
         reply: Reply = replies_of(self.reader.runner.obtain(trial.ends.check))[self.row]
-        values = blame.measured(trial_scores.of(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"])
+        values = blame.measured(
+            trial_scores.read_scores(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"]
+        )
         wrong = blame.is_wrong(reply, self.example, values)
         return {"reply": reply.text, "citations": list(reply.citations), "scores": values, "wrong": wrong}
 

@@ -7,7 +7,7 @@ from typing import Any
 from rag.analysis import blame, headroom
 from rag.analysis.blame import Lost
 from rag.analysis.headroom import Headroom
-from rag.analysis.why.reopened_trial import Asked
+from rag.analysis.why.reopened_trial import ReopenedTrial
 from rag.core.errors import ConfigError
 from rag.evaluation.scoring import parse_column
 from rag.execution.sweep.objective import USUAL
@@ -51,7 +51,7 @@ class Overviews:
         return {"trials": trials}
 
 
-def overview(asked: Sequence[Asked]) -> Overviews:
+def overview(asked: Sequence[ReopenedTrial]) -> Overviews:
     """What one trial or two lost; ConfigError where two were asked different questions."""
     if len({one.trial.golden.golden_digest for one in asked}) > 1:
         raise ConfigError("trial", "the two were asked different questions", "name two trials over the same questions")
@@ -61,9 +61,9 @@ def overview(asked: Sequence[Asked]) -> Overviews:
     return Overviews({query.query_id: query.text for query in queries if query.query_id in lost}, found)
 
 
-def _of(asked: Asked) -> Overview:
+def _of(asked: ReopenedTrial) -> Overview:
     trial, made, store = asked.trial, asked.made, asked.store
-    lost = blame.of(trial, made, store)
+    lost = blame.lost_questions(trial, made, store)
     return Overview(
         trial_id=trial.trial_id,
         name=trial.trial.name,
@@ -72,11 +72,11 @@ def _of(asked: Asked) -> Overview:
         answerable=sum(bool(example.evidence) for example in trial.golden.examples),
         counts=blame.counts(lost),
         lost={one.query_id: one for one in lost},
-        headroom={column: headroom.of(trial, made, store, column) for column in _columns(asked)},
+        headroom={column: headroom.measure_headroom(trial, made, store, column) for column in _columns(asked)},
     )
 
 
-def _columns(asked: Asked) -> list[str]:
+def _columns(asked: ReopenedTrial) -> list[str]:
     """The usual ranking column or the first, and the usual answer column or the first where answers are generated."""
     config = asked.trial.trial.config
     columns = {column: parse_column(column, config["k"]).unit for column in config["metrics"]}

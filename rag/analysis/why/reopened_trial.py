@@ -29,7 +29,7 @@ MOST = 2
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReopenedTrial:
     """A trial that a question is asked about, with its steps; what of it is not in the store is in `made.to_run`.
 
     `named` is how it was named on the command line, to be typed again.
@@ -52,7 +52,7 @@ class Asked:
             raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "mend that and ask again")
 
 
-def prepare(overrides: Sequence[str]) -> list[Asked]:
+def prepare(overrides: Sequence[str]) -> list[ReopenedTrial]:
     """The trials that overrides name: `trial=<id>` once or twice, with another `split=` if need be, or else one config.
 
     ConfigError for anything else, and for a trial whose generator does not read what it finds; DataError for one whose data
@@ -68,7 +68,7 @@ def prepare(overrides: Sequence[str]) -> list[Asked]:
     return [_planned(shlex.join(overrides), Trial(" ".join(overrides) or "the default config", {}, config))]
 
 
-def _recorded(override: str, split: str) -> Asked:
+def _recorded(override: str, split: str) -> ReopenedTrial:
     prefix = override.partition("=")[2]
     try:
         found = _planned(override, recorded(prefix))
@@ -83,7 +83,7 @@ def _recorded(override: str, split: str) -> Asked:
     return _planned(f"{override} split={split}", Trial(trial.name, trial.choices, {**trial.config, "split": split}))
 
 
-def _planned(named: str, trial: Trial) -> Asked:
+def _planned(named: str, trial: Trial) -> ReopenedTrial:
     store = maintenance.at(trial.config["store"])
     # No question is timed here; what is timed is in no trial's id.
     untimed = Trial(trial.name, trial.choices, {**trial.config, "latency": 0})
@@ -92,10 +92,10 @@ def _planned(named: str, trial: Trial) -> Asked:
     if steps is None:
         what = f"is {control_of(trial.config)!r} there, and its generator does not read what is found"
         raise ConfigError("control", what, "ask about the trial without it")
-    return Asked(named, made.trials[0], steps, made, store, trial.config["execute"])
+    return ReopenedTrial(named, made.trials[0], steps, made, store, trial.config["execute"])
 
 
-def find(question: str, asked: Asked) -> Example:
+def find(question: str, asked: ReopenedTrial) -> Example:
     """The golden question of that id or with these words; ConfigError with those that come closest."""
     examples = asked.trial.golden.examples
     wanted = _plain(question)
@@ -117,7 +117,7 @@ def row_of(query_id: str, golden: Golden) -> int:
     return ids.index(query_id)
 
 
-def _unknown(question: str, asked: Asked) -> tuple[str, str]:
+def _unknown(question: str, asked: ReopenedTrial) -> tuple[str, str]:
     config = asked.trial.trial.config
     components = asked.made.graph.components
     loaded = golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))

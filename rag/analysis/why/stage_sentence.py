@@ -29,7 +29,7 @@ class Whereabouts:
     unit: str = "passage"
 
 
-def told(stage: str, where: Whereabouts) -> str:
+def sentence_on_loss(stage: str, where: Whereabouts) -> str:
     """One sentence about a group that a stage lost; about one that no stage lost for an empty stage."""
     said = {
         "": _found,

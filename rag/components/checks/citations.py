@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.components.checks.failure_action import action_of, asserted, shown
+from rag.components.checks.failure_action import action_of, asserted, shortened
 from rag.core.errors import ConfigError
 from rag.core.records import Finding, Reply, Request
 
@@ -37,7 +37,9 @@ class CitationsCheck:
         sentences = asserted(reply, self.refusal, request.contexts, self.words)
         bare = [sentence for sentence in sentences if not sentence.cites(len(request.contexts))]
         if self.every:
-            return [self._finding(f"cites nothing: {shown(reply[one.start : one.end])}", one.start, one.end) for one in bare]
+            return [
+                self._finding(f"cites nothing: {shortened(reply[one.start : one.end])}", one.start, one.end) for one in bare
+            ]
         return [self._finding("cites nothing", 0, len(reply))] if bare and len(bare) == len(sentences) else []
 
     def _finding(self, what: str, start: int, end: int) -> Finding:

@@ -5,7 +5,7 @@ from typing import cast
 
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Action, Chunk
-from rag.core.text.citations import Said, said, without_markers
+from rag.core.text.citations import CitedSentence, cited_sentences, without_markers
 from rag.core.text.refusals import WORDS, claims, refused
 
 ON_FAILURE = ("flag", "refuse", "regenerate")
@@ -26,7 +26,7 @@ def texts_of(chunks: Sequence[Chunk]) -> list[str]:
     return [f"{chunk.section_at(chunk.span.start)}\n{chunk.text}" for chunk in chunks]
 
 
-def asserted(reply: str, refusal: str, chunks: Sequence[Chunk], words: int = 1) -> list[Said]:
+def asserted(reply: str, refusal: str, chunks: Sequence[Chunk], words: int = 1) -> list[CitedSentence]:
     """The sentences of a reply that need something to rest on; none where it declines to answer.
 
     Questions, headings, refusals, what ends in a colon and what has fewer than `words` words need nothing.
@@ -36,12 +36,12 @@ def asserted(reply: str, refusal: str, chunks: Sequence[Chunk], words: int = 1) 
     claimed = set(claims(reply)[0])
     return [
         sentence
-        for sentence in said(reply)
+        for sentence in cited_sentences(reply)
         if (sentence.start, sentence.end) in claimed and _weighs(reply[sentence.start : sentence.end], words)
     ]
 
 
-def shown(text: str, most: int = 60) -> str:
+def shortened(text: str, most: int = 60) -> str:
     """A sentence as it stands in a finding: one line, and not all of a long one."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.components.checks.failure_action import action_of, asserted, shown
+from rag.components.checks.failure_action import action_of, asserted, shortened
 from rag.components.checks.nearness import distinct, nearest
 from rag.core.errors import ConfigError
 from rag.core.records import Finding, Reply, Request
 from rag.core.roles import Embedder
-from rag.core.text.citations import Said, said, without_markers
+from rag.core.text.citations import CitedSentence, cited_sentences, without_markers
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class GroundedCheck:
                 found[place] = self._far(pairs[place][1].text, own, [float(value) for value in nearest(ours, theirs)])
         return found
 
-    def _far(self, reply: str, own: Sequence[Said], near: Sequence[float]) -> list[Finding]:
+    def _far(self, reply: str, own: Sequence[CitedSentence], near: Sequence[float]) -> list[Finding]:
         action = action_of("grounded", self.on_failure, self.advice)
         told = [
-            (one, f"nothing that was read is near ({value:.2f}): {shown(reply[one.start : one.end])}")
+            (one, f"nothing that was read is near ({value:.2f}): {shortened(reply[one.start : one.end])}")
             for one, value in zip(own, near, strict=True)
             if value < self.theta
         ]
         return [Finding("grounded", what, action, start=one.start, end=one.end, advice=self.advice) for one, what in told]
 
-    def _bare(self, request: Request, reply: str) -> list[Said]:
+    def _bare(self, request: Request, reply: str) -> list[CitedSentence]:
         """Sentences that cite nothing and stand in no context."""
         read = [" ".join(chunk.text.split()) for chunk in request.contexts]
         sentences = asserted(reply, self.refusal, request.contexts, self.words)
@@ -65,10 +65,10 @@ class GroundedCheck:
         return [one for one in uncited if not any(_plain(reply, one) in text for text in read)]
 
 
-def _plain(reply: str, sentence: Said) -> str:
+def _plain(reply: str, sentence: CitedSentence) -> str:
     return " ".join(without_markers(reply[sentence.start : sentence.end]).split())
 
 
 def _passages(request: Request) -> list[str]:
-    parts = [(chunk.text, one) for chunk in request.contexts for one in said(chunk.text)]
+    parts = [(chunk.text, one) for chunk in request.contexts for one in cited_sentences(chunk.text)]
     return [*(chunk.text for chunk in request.contexts), *(" ".join(text[one.start : one.end].split()) for text, one in parts)]

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.components.checks.failure_action import action_of, shown, texts_of
+from rag.components.checks.failure_action import action_of, shortened, texts_of
 from rag.core.errors import ConfigError
 from rag.core.records import Finding, Reply, Request
 from rag.core.text.citations import unmarked
@@ -54,7 +54,7 @@ class QuotesCheck:
         return [
             Finding(
                 "quotes",
-                f"no context says {shown(match[0])}",
+                f"no context says {shortened(match[0])}",
                 action_of("quotes", self.on_failure, self.advice),
                 start=match.start(),
                 end=match.end(),

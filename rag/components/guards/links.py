@@ -21,12 +21,12 @@ ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 def held_by(texts: Iterable[str], pattern: Any) -> Held:
     """Every address in some texts, in the form in which they are compared, as it stands there and as it reads."""
-    read = (form for text in texts for form in {text, plain(text)})
+    read = (form for text in texts for form in {text, without_escapes(text)})
     found = (match.group(0) for text in read for match in pattern.finditer(text))
     return frozenset(known(address) for whole_one in found for address in (whole_one, QUOTED.split(whole_one, maxsplit=1)[0]))
 
 
-def plain(text: str) -> str:
+def without_escapes(text: str) -> str:
     """A text without the entities and backslashes in which an address may hide."""
     return ESCAPED.sub(r"\1", ENTITY.sub(lambda entity: html.unescape(entity[0]), text))
 

@@ -13,7 +13,7 @@ LETTERS = {ord(drawn): plain for plain, alike in _DRAWN.items() for drawn in ali
 DIGITS = {ord(digit): letter for digit, letter in zip("013457@$!", "oieastasi", strict=True)}
 
 
-def plain(character: str) -> str:
+def latin_letter(character: str) -> str:
     """The Latin letter that a character looks like, accents left off; other characters stay as they are."""
     if character.isascii():
         return character

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from rag.components.guards.leaks import leaks
-from rag.components.guards.links import Held, held_by, is_held, plain, whole
+from rag.components.guards.links import Held, held_by, is_held, whole, without_escapes
 from rag.components.guards.patterns import compiled
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Action, Finding, Reply, Request
@@ -99,7 +99,7 @@ class OutputGuard:
         return kept
 
     def _hides(self, text: str, held: Held) -> bool:
-        pattern, read = self.patterns.get("url"), plain(text)
+        pattern, read = self.patterns.get("url"), without_escapes(text)
         return pattern is not None and read != text and any(self._strange(read, held))
 
     def _all(self, text: str, held: Held, contexts: int) -> Iterator[Place]:

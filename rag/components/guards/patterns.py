@@ -52,7 +52,7 @@ def widened(pattern: str, gap: str) -> str:
     return "".join(parts)
 
 
-def found(pattern: Any, text: str, most: int) -> Iterator[tuple[int, int]]:
+def bounded_matches(pattern: Any, text: str, most: int) -> Iterator[tuple[int, int]]:
     """Where a pattern matches, at most `most` times: with that limit, time grows with the length of the text."""
     for number, match in enumerate(pattern.finditer(text), 1):
         start, end = match.span()

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.components.guards.encodings import decoded
 from rag.components.guards.off_topic_requests import StrangerRule
-from rag.components.guards.patterns import NO_GAP, alternatives, found
+from rag.components.guards.patterns import NO_GAP, alternatives, bounded_matches
 from rag.components.guards.views import APART, View, as_it_is, disguises, in_plain_letters, normal
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Action, Finding, Query, Ranking
@@ -125,7 +125,7 @@ class ScanGuard:
 
     def _places(self, rule: Rule, view: View) -> list[Sign]:
         pattern = rule.apart if view.how == APART else rule.pattern
-        return [Sign(rule, *view.span(*place), view.how) for place in found(pattern, view.text, self.most)]
+        return [Sign(rule, *view.span(*place), view.how) for place in bounded_matches(pattern, view.text, self.most)]
 
 
 def _views(whole: View) -> Iterator[View]:

@@ -14,7 +14,7 @@ import numpy as np
 import re2
 from numpy.typing import NDArray
 
-from rag.components.guards.lookalikes import DIGITS, plain
+from rag.components.guards.lookalikes import DIGITS, latin_letter
 
 SHOWN_OF_TAGS = 0xE0000
 """Tag characters stand so far above the ASCII characters that they spell."""
@@ -104,7 +104,7 @@ def disguises(view: View) -> Iterator[View]:
 
 def in_plain_letters(view: View) -> View:
     """A text in the letters that it looks like."""
-    return _undigited(rewritten(normal(view), plain, "look-alike letters"))
+    return _undigited(rewritten(normal(view), latin_letter, "look-alike letters"))
 
 
 def _tags(view: View) -> View:

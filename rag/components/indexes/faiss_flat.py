@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rag.components.indexes.array_checks import vectors_of
-from rag.components.indexes.vectors import FlatSearcher, given
+from rag.components.indexes.vectors import FlatSearcher, required_vectors
 from rag.core.records import Arrays, Vectors
 
 
@@ -15,7 +15,7 @@ class FaissFlatIndex:
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
         """Keep the vectors, shape (chunks, dimensions); `texts` are not read."""
-        return {"vectors": given(vectors)}
+        return {"vectors": required_vectors(vectors)}
 
     def open(self, arrays: Arrays) -> FlatSearcher:
         """Make built arrays searchable; DataError for arrays that are no index."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
-from rag.components.indexes.vectors import ApproximateSearcher, given, one_thread
+from rag.components.indexes.vectors import ApproximateSearcher, one_thread, required_vectors
 from rag.core.errors import ConfigError
 from rag.core.records import Arrays, Vectors
 
@@ -41,7 +41,7 @@ class FaissHnswIndex:
         """
         import faiss
 
-        rows = given(vectors)
+        rows = required_vectors(vectors)
         none = np.zeros(0, np.int32)
         if not len(rows):
             return {"vectors": rows, "levels": none, "links": none, "entry": none}

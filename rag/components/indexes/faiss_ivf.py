@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
-from rag.components.indexes.vectors import ApproximateSearcher, given, one_thread
+from rag.components.indexes.vectors import ApproximateSearcher, one_thread, required_vectors
 from rag.core.errors import ConfigError
 from rag.core.records import Arrays, Vectors
 
@@ -31,7 +31,7 @@ class FaissIvfIndex:
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
         """Train the centroids on all vectors; `lists` is the number of the nearest for every vector. `texts` are not read."""
-        rows = given(vectors)
+        rows = required_vectors(vectors)
         if not len(rows):
             return {"vectors": rows, "centroids": rows, "lists": np.zeros(0, np.int32)}
         index = _empty(rows.shape[1], min(self.lists or isqrt(len(rows)), len(rows)))

@@ -19,7 +19,7 @@ MARGIN = 1e-5
 """Inner products of unit vectors this close in float32 may be equal or swapped once they are computed exactly."""
 
 
-def given(vectors: Vectors | None, dimensions: int | None = None) -> Vectors:
+def required_vectors(vectors: Vectors | None, dimensions: int | None = None) -> Vectors:
     """The vectors, laid out as FAISS reads them; TypeError if there are none, ConfigError for other `dimensions` than these."""
     if vectors is None:
         raise TypeError("a vector index was given no vectors")
@@ -87,7 +87,7 @@ class FlatSearcher:
         import faiss
 
         size = len(self.vectors)
-        queries = given(vectors, self.vectors.shape[1] if size else None)
+        queries = required_vectors(vectors, self.vectors.shape[1] if size else None)
         width = min(depth, size)
         if not width or not len(queries):
             return stacked([Rankings.pack([()])] * len(queries), width)
@@ -123,7 +123,7 @@ class ApproximateSearcher:
         """
         if allowed is not None:
             return FlatSearcher(self.vectors).search(texts, vectors, depth, allowed)
-        queries = given(vectors, self.vectors.shape[1] if self.size else None)
+        queries = required_vectors(vectors, self.vectors.shape[1] if self.size else None)
         width = min(depth, self.size)
         if not width:
             return stacked([Rankings.pack([()])] * len(queries), 0)

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from rag.components.judges.assertions import claims, refusals, without_markers
-from rag.components.judges.replies import Said, majority, place, relevance, verdicts
-from rag.components.judges.votes import Asked, ask
-from rag.core.assessments import Case, Claim, Passage, Spent, Verdict
+from rag.components.judges.replies import ClaimReply, majority, place, relevance, verdicts
+from rag.components.judges.votes import VoteRequest, ask
+from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
 from rag.core.errors import ConfigError
 from rag.core.records import Message
 from rag.core.roles import Generator, fingerprint
@@ -93,17 +93,19 @@ class LlmJudge:
 
     def relate_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
         """The relevance of each text, NaN without a vote, and what it took."""
-        asked = [Asked(self._messages(self.relevance, question=question, text=text), relevance) for question, text in pairs]
+        asked = [
+            VoteRequest(self._messages(self.relevance, question=question, text=text), relevance) for question, text in pairs
+        ]
         ask(self.generator, asked, self.votes, self.attempts, self.again)
         return [(math.fsum(one.votes) / len(one.votes) if one.votes else math.nan, one.spent) for one in asked]
 
-    def _about(self, case: Case, spans: Sequence[Piece]) -> Asked[list[Said]] | None:
+    def _about(self, case: Case, spans: Sequence[Piece]) -> VoteRequest[list[ClaimReply]] | None:
         """What is asked of a case; nothing where it claims nothing."""
         if not spans:
             return None
         texts = [without_markers(case.text[start:end]) for start, end in spans]
         parts = {"question": case.question, "contexts": _numbered(case.contexts), "claims": _numbered(texts)}
-        return Asked(self._messages(self.prompt, **parts), lambda reply: verdicts(reply, len(spans)))
+        return VoteRequest(self._messages(self.prompt, **parts), lambda reply: verdicts(reply, len(spans)))
 
     def _messages(self, prompt: str, **parts: str) -> tuple[Message, Message]:
         # In one pass: what a context holds in braces is text.
@@ -115,10 +117,10 @@ def _numbered(texts: Sequence[str]) -> str:
     return "\n\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
 
 
-def _claim(one: Asked[list[Said]], case: Case, number: int, start: int, end: int) -> Claim:
+def _claim(one: VoteRequest[list[ClaimReply]], case: Case, number: int, start: int, end: int) -> Claim:
     if not one.votes:
         return Claim(start, end, math.nan, failure=one.wrong)
     support, said = majority([vote[number] for vote in one.votes])
     contexts = case.contexts
     where = place(said.quote, contexts[said.context - 1]) if 1 <= said.context <= len(contexts) else None
-    return Claim(start, end, support, (Passage(said.context, *where),) if where else ())
+    return Claim(start, end, support, (QuotedPassage(said.context, *where),) if where else ())

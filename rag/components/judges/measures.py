@@ -12,7 +12,7 @@ from rag.components.judges.opposites import contradicting
 from rag.components.judges.passages import Passages, TokenEncoder, following
 from rag.components.judges.substitutions import FACTS, changing, substituted
 from rag.components.judges.words import Word, words
-from rag.core.assessments import Passage
+from rag.core.assessments import QuotedPassage
 
 SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "pairs": 1, "numbers": -1, "names": -1}
 """What is fitted: more of it raises support, or lowers it."""
@@ -34,7 +34,7 @@ class Measured:
     """
 
     values: tuple[float, ...]
-    evidence: tuple[Passage, ...] = ()
+    evidence: tuple[QuotedPassage, ...] = ()
     lacking: tuple[str, ...] = ()
     content: float = LIGHTEST
 
@@ -110,7 +110,7 @@ def _lacking(claim: str, said: Sequence[Word], passages: Passages) -> tuple[str,
     return tuple(claim[word.start : word.end] for word in _missing(said, passages, FACTS))
 
 
-def _best(recalls: NDArray[np.float64], passages: Passages) -> Passage:
+def _best(recalls: NDArray[np.float64], passages: Passages) -> QuotedPassage:
     """The shortest passage that holds nearly as much of the claim as the best one; the first of equals."""
     enough = NEARLY * recalls.max()
     width = int(np.argmax(recalls.max(axis=1) >= enough))

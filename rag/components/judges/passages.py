@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.judges.words import Word, words
-from rag.core.assessments import Passage
+from rag.core.assessments import QuotedPassage
 from rag.core.records import Vectors
 from rag.core.text.sentences import blocks, sentences
 
@@ -51,7 +51,7 @@ class TokenEncoder(Protocol):
 class Sentence:
     """A sentence of a context with its words."""
 
-    where: Passage
+    where: QuotedPassage
     text: str
     words: tuple[Word, ...]
 
@@ -106,11 +106,11 @@ class Passages:
         """Whether two sentences stand in one context."""
         return self.sentences[first].where.context == self.sentences[last].where.context
 
-    def span(self, first: int, width: int) -> Passage:
+    def span(self, first: int, width: int) -> QuotedPassage:
         """So many sentences from one on, cut at the end of its context."""
         last = max(n for n in range(first, min(first + width, len(self.sentences))) if self.joined(first, n))
         begin, end = self.sentences[first].where, self.sentences[last].where
-        return Passage(begin.context, begin.start, end.end)
+        return QuotedPassage(begin.context, begin.start, end.end)
 
     def recalls(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
         """The share of the weight of some stems that each sentence, each pair and each three in a row hold.
@@ -128,7 +128,7 @@ class Passages:
                 found[width, first] = math.fsum(weights[stem] for stem in held) / total
         return np.minimum(found, 1.0)
 
-    def quoting(self, said: Sequence[Word]) -> Passage | None:
+    def quoting(self, said: Sequence[Word]) -> QuotedPassage | None:
         """Where all words of a claim stand in a row, whatever the signs between them; None where they do not."""
         wanted = [word.stem for word in said]
         for number, row in self._rows.items() if wanted else ():
@@ -136,7 +136,7 @@ class Passages:
             for first in (place for place, stem in enumerate(stems) if stem == wanted[0]):
                 if stems[first : first + len(wanted)] == wanted:
                     begin, end = row[first], row[first + len(wanted) - 1]
-                    return Passage(number, begin[0] + begin[1].start, end[0] + end[1].end)
+                    return QuotedPassage(number, begin[0] + begin[1].start, end[0] + end[1].end)
         return None
 
     @cached_property
@@ -180,4 +180,4 @@ def following(said: Sequence[Word]) -> list[tuple[str, str]]:
 
 def _sentences(number: int, text: str) -> list[Sentence]:
     spans = (span for block in blocks(text) for span in sentences(text, block))
-    return [Sentence(Passage(number, start, end), text[start:end], tuple(words(text[start:end]))) for start, end in spans]
+    return [Sentence(QuotedPassage(number, start, end), text[start:end], tuple(words(text[start:end]))) for start, end in spans]

@@ -14,7 +14,7 @@ OBJECT = re.compile(r"\{(?=\s*[\"}])")
 
 
 @dataclass(frozen=True)
-class Said:
+class ClaimReply:
     """What a model says of one claim; `context` counts from 1, 0 for none, `quote` is what it points at there."""
 
     supported: bool
@@ -22,7 +22,7 @@ class Said:
     quote: str = ""
 
 
-def verdicts(reply: str, claims: int) -> list[Said]:
+def verdicts(reply: str, claims: int) -> list[ClaimReply]:
     """One verdict per claim, in order; ValueError says what is wrong with the reply.
 
     Repaired: prose or a code fence around the object, commas before a closing bracket. Of several objects the last one with
@@ -31,7 +31,7 @@ def verdicts(reply: str, claims: int) -> list[Said]:
     rows = _object(reply, "verdicts")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("holds no list of verdicts")
-    found: dict[int, Said] = {}
+    found: dict[int, ClaimReply] = {}
     for row in rows:
         number, supported = row.get("claim"), row.get("supported")
         if type(number) is not int or not 1 <= number <= claims or number in found:
@@ -39,7 +39,7 @@ def verdicts(reply: str, claims: int) -> list[Said]:
         if not isinstance(supported, bool):
             raise ValueError(f"says {supported!r} of claim {number}, which is neither true nor false")
         context = row.get("context")
-        found[number] = Said(supported, context if type(context) is int else 0, str(row.get("quote") or ""))
+        found[number] = ClaimReply(supported, context if type(context) is int else 0, str(row.get("quote") or ""))
     if len(found) != claims:
         raise ValueError(f"speaks of {len(found)} of {claims} claims")
     return [found[number] for number in range(1, claims + 1)]
@@ -83,7 +83,7 @@ def _refused(constant: str) -> Any:
 DECODER = json.JSONDecoder(parse_constant=_refused)
 
 
-def majority(votes: Sequence[Said]) -> tuple[float, Said]:
+def majority(votes: Sequence[ClaimReply]) -> tuple[float, ClaimReply]:
     """The share of votes for support, and the first vote of the side that has more of them (no, where they are even)."""
     share = sum(vote.supported for vote in votes) / len(votes)
     return share, next(vote for vote in votes if vote.supported == (share > 0.5))

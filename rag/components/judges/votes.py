@@ -12,7 +12,7 @@ Read = TypeVar("Read")
 
 
 @dataclass
-class Asked(Generic[Read]):
+class VoteRequest(Generic[Read]):
     """Something to ask: how a reply is read (ValueError says what is wrong with it), the votes, and what they took.
 
     `wrong` is what was wrong with the last reply that could not be read.
@@ -38,7 +38,7 @@ class Asked(Generic[Read]):
         return True
 
 
-def ask(generator: Generator, asked: Sequence[Asked[Read]], votes: int, attempts: int, again: str) -> None:
+def ask(generator: Generator, asked: Sequence[VoteRequest[Read]], votes: int, attempts: int, again: str) -> None:
     """Ask for all votes, and up to `attempts` times for each: a reply that cannot be read is answered with `again`.
 
     {problem} in `again` becomes what was wrong. A ServiceError of the generator ends the batch.
@@ -54,5 +54,5 @@ def ask(generator: Generator, asked: Sequence[Asked[Read]], votes: int, attempts
             waiting = [(one, (*messages, *_told(one, reply, again))) for one, messages, reply in unread]
 
 
-def _told(one: Asked[Read], reply: Reply, again: str) -> tuple[Message, Message]:
+def _told(one: VoteRequest[Read], reply: Reply, again: str) -> tuple[Message, Message]:
     return Message("assistant", reply.text), Message("user", again.replace("{problem}", one.wrong))

@@ -71,7 +71,7 @@ class Row:
         return value
 
     def _refuse(self, key: str, wanted: str) -> Any:
-        raise DataError(self.where, f"{key!r} is {shown(json.dumps(self.fields[key]))}", f"write {wanted}")
+        raise DataError(self.where, f"{key!r} is {shortened(json.dumps(self.fields[key]))}", f"write {wanted}")
 
 
 def read_rows(path: Path, problems: list[UserError] | None = None) -> Iterator[Row]:
@@ -105,11 +105,11 @@ def parse_json(text: str, where: str) -> Any:
 def as_row(value: object, where: str) -> Row:
     """A JSON value as a row; raise DataError unless it is an object."""
     if not isinstance(value, dict):
-        raise DataError(where, f"is {shown(json.dumps(value))}, not a JSON object", "write {…}")
+        raise DataError(where, f"is {shortened(json.dumps(value))}, not a JSON object", "write {…}")
     return Row(where, value)
 
 
-def shown(text: str, width: int = 60) -> str:
+def shortened(text: str, width: int = 60) -> str:
     """A text short enough for a message, on one line."""
     text = " ".join(text[: 4 * width].split())
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -25,7 +25,7 @@ SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 
 
 @dataclass(frozen=True)
-class Passage:
+class PoisonTarget:
     """Two clean texts of a handbook, and a question that `gold` answers in the words of `quote`."""
 
     name: str
@@ -54,7 +54,7 @@ class Poisoned:
     """An attack in a note: `side` says which of the two texts of its passage it stands in, `place` where in it."""
 
     attack: Attack
-    passage: Passage
+    passage: PoisonTarget
     side: str
     place: str
 
@@ -108,7 +108,7 @@ class AttackCorpus:
         for poisoned in self._poisoned():
             yield poisoned.document
 
-    def _passages(self) -> list[Passage]:
+    def _passages(self) -> list[PoisonTarget]:
         return [_passage(row) for row in read_rows(self.path / "passages.jsonl")]
 
     def _poisoned(self) -> Iterator[Poisoned]:
@@ -119,11 +119,11 @@ class AttackCorpus:
             yield Poisoned(attack, attack.drawn("passage", passages), side, place)
 
 
-def _passage(row: Row) -> Passage:
+def _passage(row: Row) -> PoisonTarget:
     parts = {key: row.name(key) for key in ("question", "quote", "gold", "beside")}
     if parts["quote"] not in parts["gold"]:
         raise DataError(row.where, "'gold' does not hold its 'quote'", "quote words of it")
-    return Passage(row.name("id"), answers=row.texts("answers"), where=row.where, **parts)
+    return PoisonTarget(row.name("id"), answers=row.texts("answers"), where=row.where, **parts)
 
 
 class AttackQuestions(AttackCorpus):

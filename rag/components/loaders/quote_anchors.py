@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher, get_close_matches
 
-from rag.components.loaders.json_rows import shown
+from rag.components.loaders.json_rows import shortened
 from rag.components.loaders.rendered import rendered
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
@@ -116,12 +116,12 @@ def line_of(text: str, place: int) -> int:
 def _ambiguous(document: Document, quote: str, places: list[int]) -> tuple[str, str]:
     lines = ", ".join(f"{line_of(document.text, place)} (start {place})" for place in places[:3])
     more = ", …" if len(places) > 3 else ""
-    found = f"the quote {shown(quote)!r} stands more than once in {document.doc_id!r}: on lines {lines}{more}"
+    found = f"the quote {shortened(quote)!r} stands more than once in {document.doc_id!r}: on lines {lines}{more}"
     return found, "make the quote longer, or add the right 'start' and 'end'"
 
 
 def _missing(document: Document, quote: str, others: Mapping[str, Document]) -> tuple[str, str]:
-    found = f"the quote {shown(quote)!r} does not stand in {document.doc_id!r}"
+    found = f"the quote {shortened(quote)!r} does not stand in {document.doc_id!r}"
     elsewhere = [doc_id for doc_id, _ in places_in(others, quote)]
     if elsewhere:
         return found, f"it stands in {', '.join(map(repr, elsewhere[:3]))}"

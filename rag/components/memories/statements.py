@@ -17,7 +17,7 @@ Exchange = tuple[Turn, ...]
 
 
 @dataclass(frozen=True)
-class Said:
+class Statement:
     """The stems of a text that carry a topic, and its values: numbers, ids and names; `asks` if it ends with a question."""
 
     stems: frozenset[str]
@@ -40,7 +40,7 @@ def pieces(text: str) -> list[str]:
     return [" ".join(text[start:end].split()) for block in blocks(text) for start, end in sentences(text, block)]
 
 
-def said(text: str, stemmer: str) -> Said:
+def read_statement(text: str, stemmer: str) -> Statement:
     """What a text says, as far as words tell; numbers and names are values and no part of the topic."""
     stems, values = set(), set()
     for word in WORD.finditer(text):
@@ -49,7 +49,7 @@ def said(text: str, stemmer: str) -> Said:
             values.add(plain)
         elif len(plain) > 1 and plain not in _stop_words():
             stems.add(plain)
-    return Said(frozenset(_stemmer(stemmer).stemWords(sorted(stems))), frozenset(values), text.rstrip().endswith("?"))
+    return Statement(frozenset(_stemmer(stemmer).stemWords(sorted(stems))), frozenset(values), text.rstrip().endswith("?"))
 
 
 def is_value(text: str, word: re.Match[str]) -> bool:

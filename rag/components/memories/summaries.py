@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
-from rag.components.memories.statements import pieces, said
+from rag.components.memories.statements import pieces, read_statement
 from rag.core.errors import ConfigError
 from rag.core.models.chat import Given, ask, spent
 from rag.core.records import Message, Query, Request, Turn
@@ -65,7 +65,7 @@ class PickedSentences:
         return [Summary(self._picked(older, tokens)) for older in olders]
 
     def _picked(self, older: Older, tokens: int) -> str:
-        new = [told(self.turn_format, turn.role, piece) for turn in older.turns for piece in pieces(turn.text)]
+        new = [turn_line(self.turn_format, turn.role, piece) for turn in older.turns for piece in pieces(turn.text)]
         lines = list(dict.fromkeys([*filter(None, older.summary.splitlines()), *new]))
         worth = self._worth(lines)
         room, kept = tokens, set[int]()
@@ -77,7 +77,7 @@ class PickedSentences:
         return "\n".join(lines[place] for place in sorted(kept)) if kept else cut("\n".join(lines), tokens)
 
     def _worth(self, lines: Sequence[str]) -> list[float]:
-        read = [said(line, self.stemmer) for line in lines]
+        read = [read_statement(line, self.stemmer) for line in lines]
         shared = Counter(stem for one in read for stem in one.stems)
         worth = []
         for place, one in enumerate(read):
@@ -126,7 +126,7 @@ class ModelSummary:
         return [_summary(reply, instead.text, tokens) for reply, instead in zip(replies, picked, strict=True)]
 
     def _request(self, older: Older) -> Request:
-        turns = "\n".join(told(self.turn_format, turn.role, turn.text) for turn in older.turns)
+        turns = "\n".join(turn_line(self.turn_format, turn.role, turn.text) for turn in older.turns)
         parts = {"{summary}": older.summary or self.nothing, "{turns}": turns}
         # In one pass: what a person wrote in braces is text.
         prompt = FILLED.sub(lambda found: parts[found[0]], self.prompt)
@@ -142,7 +142,7 @@ def _summary(reply: Given, instead: str, tokens: int) -> Summary:
     return Summary(cut(text, tokens), "", *spent(reply))
 
 
-def told(form: str, role: str, text: str) -> str:
+def turn_line(form: str, role: str, text: str) -> str:
     """A turn, laid out on one line."""
     parts = {"{role}": role, "{text}": " ".join(text.split())}
     return re.sub(r"\{role\}|\{text\}", lambda found: parts[found[0]], form)

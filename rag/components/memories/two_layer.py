@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rag.components.memories.statements import Said, pieces, said
-from rag.components.memories.summaries import told
+from rag.components.memories.statements import Statement, pieces, read_statement
+from rag.components.memories.summaries import turn_line
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Query, Recalled, Turn
 from rag.core.text.tokens import count
@@ -82,23 +82,23 @@ class TwoLayerMemory:
 
     def _faded(self, query: Query, older: Sequence[Turn], last: Sequence[Turn]) -> list[tuple[float, str]]:
         """Older messages with their scores, in their order, each as much as is left of it."""
-        read = [said(turn.text, self.stemmer) for turn in (*older, *last)]
+        read = [read_statement(turn.text, self.stemmer) for turn in (*older, *last)]
         turns = (*older, *last)
-        about = said(query.text, self.stemmer)
+        about = read_statement(query.text, self.stemmer)
         now = frozenset[str]().union(*(one.stems | one.values for one in (about, *read[len(older) :])))
         found = []
         for place, turn in enumerate(older):
             newer = (one for one, other in zip(read[place + 1 :], turns[place + 1 :], strict=True) if other.role == turn.role)
             score = self._score(turn, read[place], now, len(turns) - place)
             if score >= self.least and not any(self._replaces(one, read[place]) for one in newer):
-                found.append((score, told(self.turn_format, turn.role, self._left(turn.text, score, now))))
+                found.append((score, turn_line(self.turn_format, turn.role, self._left(turn.text, score, now))))
         return found
 
     @cached_property
     def _signal(self) -> re.Pattern[str]:
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, self.signals))})\b", re.IGNORECASE)
 
-    def _score(self, turn: Turn, one: Said, now: frozenset[str], age: int) -> float:
+    def _score(self, turn: Turn, one: Statement, now: frozenset[str], age: int) -> float:
         words = one.stems | one.values
         signalled = bool(self.signals) and self._signal.search(turn.text)
         parts = (
@@ -109,7 +109,7 @@ class TwoLayerMemory:
         weights = (self.topic, self.freshness, self.importance)
         return math.fsum(weight * part for weight, part in zip(weights, parts, strict=True)) / math.fsum(weights)
 
-    def _replaces(self, newer: Said, older: Said) -> bool:
+    def _replaces(self, newer: Statement, older: Statement) -> bool:
         """Whether a newer message gives other values for what an older one spoke of."""
         if newer.asks or older.asks or not (newer.values - older.values and older.values - newer.values):
             return False
@@ -128,7 +128,7 @@ class TwoLayerMemory:
         return " ".join(parts[place] for place in kept)
 
     def _worth(self, part: str, now: frozenset[str]) -> int:
-        one = said(part, self.stemmer)
+        one = read_statement(part, self.stemmer)
         return len((one.stems | one.values) & now) + len(one.values)
 
     def _within(self, scored: Sequence[tuple[float, str]]) -> list[str]:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from rag.core.errors import ConfigError
 from rag.core.records import Answer, Evidence, Example, Span
-from rag.core.text.citations import Said, said
+from rag.core.text.citations import CitedSentence, cited_sentences
 from rag.core.text.refusals import claims
 
 
@@ -45,12 +45,12 @@ class Grounds:
         return [group for group in self.example.evidence if group.grade > 0]
 
     @cached_property
-    def sentences(self) -> list[Said]:
+    def sentences(self) -> list[CitedSentence]:
         """The sentences of the reply that claim something."""
         claimed = set(claims(self.answer.reply.text)[0])
-        return [one for one in said(self.answer.reply.text) if (one.start, one.end) in claimed]
+        return [one for one in cited_sentences(self.answer.reply.text) if (one.start, one.end) in claimed]
 
-    def cites(self, sentence: Said) -> tuple[int, ...]:
+    def cites(self, sentence: CitedSentence) -> tuple[int, ...]:
         """The numbers of contexts that a sentence cites."""
         return sentence.cites(len(self.answer.contexts))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.metrics.ranking_metric import found, ratio
+from rag.components.metrics.ranking_metric import ratio, satisfied_groups
 from rag.core.roles import Judgements
 
 
@@ -15,4 +15,4 @@ class Hit:
 
     def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
         """One value per question, NaN where there is no gold."""
-        return ratio(found(judged, cut).any(axis=1), 1, judged.answerable)
+        return ratio(satisfied_groups(judged, cut).any(axis=1), 1, judged.answerable)

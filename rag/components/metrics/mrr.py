@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.metrics.ranking_metric import found, ratio
+from rag.components.metrics.ranking_metric import ratio, satisfied_groups
 from rag.core.roles import Judgements
 
 
@@ -18,5 +18,5 @@ class ReciprocalRank:
 
     def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
         """One value per question, NaN where there is no gold."""
-        ranks = np.where(found(judged, cut), judged.group_ranks, np.inf)
+        ranks = np.where(satisfied_groups(judged, cut), judged.group_ranks, np.inf)
         return ratio(1 / ranks.min(axis=1), 1, judged.answerable)

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from rag.core.roles import Judgements
 
 
-def found(judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.bool_]:
+def satisfied_groups(judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which groups are satisfied at a rank up to the cut, shape (questions, groups)."""
     return (judged.group_ranks > 0) & (judged.group_ranks <= cut[:, None])
 

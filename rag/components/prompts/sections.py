@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rag.components.prompts.templates import check, fill, named, parted
+from rag.components.prompts.templates import check, fill, parted, placeholders
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Material, Message, Source
 
@@ -105,10 +105,10 @@ class SectionPrompt:
 
     def _check_places(self) -> None:
         for name, home in HOMES.items():
-            if not any(name in named(text) for text in self._sections.values()):
+            if not any(name in placeholders(text) for text in self._sections.values()):
                 where, what = f"prompt.{home}", f"lacks the placeholder {{{name}}}"
                 raise ConfigError(where, what, f"write {{{name}}} where it is to stand")
-        if sum(named(text).count("contexts") for text in self._sections.values()) > 1:
+        if sum(placeholders(text).count("contexts") for text in self._sections.values()) > 1:
             raise ConfigError("prompt", "shows {contexts} more than once", "once costs enough")
         for word in WORDS:
             if self._names(word) and not getattr(self, word).strip():
@@ -116,7 +116,7 @@ class SectionPrompt:
         for name in self.system:
             if name not in SECTIONS:
                 raise ConfigError("prompt.system", f"there is no section {name!r}", closest(name, SECTIONS))
-            if "question" in named(self._sections.get(name, "")):
+            if "question" in placeholders(self._sections.get(name, "")):
                 raise ConfigError("prompt.system", f"holds {name!r}, which shows the question", "the last message shows it")
 
     @property
@@ -146,7 +146,7 @@ class SectionPrompt:
     def _sections(self) -> Mapping[str, str]:
         """The template of every section that is not empty, in their order."""
         texts = {name: _lines(getattr(self, name)) for name in SECTIONS} | {"reasoning": self._strategy}
-        used = {name for text in texts.values() for name in named(text)}
+        used = {name for text in texts.values() for name in placeholders(text)}
         for name, home in HOMES.items():
             if name not in used and not texts[home]:
                 texts[home] = f"{{{name}}}"
@@ -157,14 +157,14 @@ class SectionPrompt:
         return _lines(self.strategies[self.reasoning])
 
     def _names(self, placeholder: str) -> bool:
-        return any(placeholder in named(text) for text in self._sections.values())
+        return any(placeholder in placeholders(text) for text in self._sections.values())
 
     def _message(self, values: Mapping[str, str], above: Sequence[str], system: bool) -> str:
         """The sections of one of the two messages, with what stands above the contexts."""
         parts: list[str] = []
         for name, text in self._sections.items():
             if (name in self.system) == system:
-                parts += [*(above if "contexts" in named(text) else ()), fill(text, values)]
+                parts += [*(above if "contexts" in placeholders(text) else ()), fill(text, values)]
         return self.section_separator.join(parts)
 
     def _above(self, material: Material, values: Mapping[str, str]) -> list[str]:

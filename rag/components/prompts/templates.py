@@ -8,7 +8,7 @@ from rag.core.errors import ConfigError, closest
 PLACEHOLDER = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 
 
-def named(template: str) -> list[str]:
+def placeholders(template: str) -> list[str]:
     """The placeholders of a text, in its order, as often as they stand there."""
     return [found[2] for found in PLACEHOLDER.finditer(template) if found[2]]
 
@@ -27,7 +27,7 @@ def parted(template: str, inner: Collection[str]) -> tuple[str, str, str]:
 
 def check(where: str, template: str, known: Collection[str], needed: Collection[str] = ()) -> None:
     """Raise ConfigError for a placeholder that is not known, and for a needed one that is missing."""
-    found = named(template)
+    found = placeholders(template)
     for name in found:
         if name not in known:
             literal = f"{{{{{name}}}}} writes {{{name}}} itself"

@@ -51,7 +51,7 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CitedSentence:
     """A sentence of a text, the characters [start, end) of it, and the markers in it or right behind it."""
 
     start: int
@@ -93,7 +93,7 @@ def markers(text: str) -> list[Marker]:
 
 def cited(text: str, contexts: int) -> tuple[int, ...]:
     """The numbers of contexts that `text` cites, in the order of first mention; numbers that no context has are left out."""
-    return Said(0, len(text), tuple(markers(text))).cites(contexts)
+    return CitedSentence(0, len(text), tuple(markers(text))).cites(contexts)
 
 
 def without_markers(text: str) -> str:
@@ -120,7 +120,7 @@ def to_nothing(text: str, contexts: int) -> list[tuple[Marker, str]]:
     return found
 
 
-def said(text: str) -> list[Said]:
+def cited_sentences(text: str) -> list[CitedSentence]:
     """The sentences of a text with their markers, in order; headings are none, and the mark of a list item is no part of one.
 
     Markers behind a full stop belong to the sentence that it ends, those before the first sentence of a line to that one, and
@@ -128,7 +128,7 @@ def said(text: str) -> list[Said]:
     """
     plain, standing = unmarked(text), markers(text)
     places = [marker.start for marker in standing]
-    found: list[Said] = []
+    found: list[CitedSentence] = []
     for start, stop in blocks(text):
         if is_heading(text, start):
             continue
@@ -137,14 +137,14 @@ def said(text: str) -> list[Said]:
         if pieces:
             found += _owning(pieces, own)
         elif found:
-            found[-1] = Said(found[-1].start, found[-1].end, (*found[-1].markers, *own))
+            found[-1] = CitedSentence(found[-1].start, found[-1].end, (*found[-1].markers, *own))
     return found
 
 
 def citations(text: str, contexts: Ranking) -> list[Citation]:
     """Everything that a reply cites, in order, one entry per number of a marker; markers to nothing are left out."""
     found = []
-    for sentence in said(text):
+    for sentence in cited_sentences(text):
         words, place = _words(text, sentence, contexts), (sentence.start, sentence.end)
         for marker in sentence.markers:
             for number in marker.numbers(len(contexts)):
@@ -153,7 +153,7 @@ def citations(text: str, contexts: Ranking) -> list[Citation]:
     return found
 
 
-def _words(text: str, sentence: Said, contexts: Ranking) -> dict[int, tuple[Span, str]]:
+def _words(text: str, sentence: CitedSentence, contexts: Ranking) -> dict[int, tuple[Span, str]]:
     """By number of a context: the words in it that a sentence rests on, and the headings above them."""
     plain = without_markers(text[sentence.start : sentence.end])
     chunks = {number: contexts[number - 1].chunk for number in sentence.cites(len(contexts))}
@@ -180,12 +180,12 @@ def _pieces(plain: str, start: int, stop: int) -> Iterator[Piece]:
             yield begin + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
 
 
-def _owning(pieces: Sequence[Piece], standing: Sequence[Marker]) -> list[Said]:
+def _owning(pieces: Sequence[Piece], standing: Sequence[Marker]) -> list[CitedSentence]:
     stops = [*(start for start, _ in pieces[1:]), standing[-1].end if standing else 0]
     begins = [0, *(start for start, _ in pieces[1:])]
     places = [marker.start for marker in standing]
     return [
-        Said(start, end, tuple(standing[bisect_left(places, begin) : bisect_left(places, stop)]))
+        CitedSentence(start, end, tuple(standing[bisect_left(places, begin) : bisect_left(places, stop)]))
         for (start, end), begin, stop in zip(pieces, begins, stops, strict=True)
     ]
 

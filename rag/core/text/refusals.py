@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from rag.core.errors import ConfigError
-from rag.core.text.citations import said, without_markers
+from rag.core.text.citations import cited_sentences, without_markers
 from rag.core.text.sentences import Piece
 
 ASSERTS = re.compile(r"\w")
@@ -56,7 +56,7 @@ def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
 
     A sentence that reads like a refusal and stands word for word in one of `contexts` is a quotation, and declines nothing.
     """
-    known = {_words(refusal), *(_words(refusal[part.start : part.end]) for part in said(refusal))} - {()}
+    known = {_words(refusal), *(_words(refusal[part.start : part.end]) for part in cited_sentences(refusal))} - {()}
     read = [" ".join(context.split()) for context in contexts]
 
     def declines(sentence: str) -> bool:
@@ -73,7 +73,7 @@ def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
 def _divided(text: str, declines: Callable[[str], bool]) -> tuple[list[Piece], bool]:
     """The sentences that claim something, and whether one of the others declines; questions do neither."""
     found, declined = list[Piece](), False
-    for sentence in said(text):
+    for sentence in cited_sentences(text):
         words = without_markers(text[sentence.start : sentence.end])
         if declines(words):
             declined = True

@@ -87,7 +87,7 @@ class Golden:
     @cached_property
     def golden_digest(self) -> str:
         """SHA-256 over everything the questions say, in their order: results are rows in that order."""
-        return _digest(plain(example) for example in self.examples)
+        return _digest(question_record(example) for example in self.examples)
 
 
 def load_documents(loader: Loader) -> tuple[Document, ...]:
@@ -179,7 +179,7 @@ def _check_group(group: Evidence, documents: Mapping[str, Document], where: str)
             raise DataError(where, found, "offsets count characters from 0, end exclusive")
 
 
-def plain(example: Example) -> dict[str, object]:
+def question_record(example: Example) -> dict[str, object]:
     """What a question says, as its digests count it."""
     said = {**asdict(example), "judged": sorted(example.judged)}
     if not example.unanswerable:

@@ -31,7 +31,7 @@ class Slice:
     members: NDArray[np.bool_]
 
 
-def of(golden: Golden, dimensions: Sequence[str] = ("kind",)) -> tuple[Slice, ...]:
+def slices_along(golden: Golden, dimensions: Sequence[str] = ("kind",)) -> tuple[Slice, ...]:
     """The slices of a golden set along each of some dimensions, in their order; a question may stand in several, or in none.
 
     Dimensions are DIMENSIONS, and `meta.<key>` for what the gold documents' metadata say. Which questions a slice holds does
@@ -40,12 +40,12 @@ def of(golden: Golden, dimensions: Sequence[str] = ("kind",)) -> tuple[Slice, ..
     return tuple(part for dimension in dict.fromkeys(dimensions) for part in _along(golden, dimension))
 
 
-def named(golden: Golden, name: str) -> Slice:
+def find_slice(golden: Golden, name: str) -> Slice:
     """The slice called `dimension=value`; ConfigError for one that holds no question."""
     dimension, is_pair, _ = name.partition("=")
     if not is_pair:
         raise ConfigError(f"slice {name}", "is no slice", "write dimension=value, for example kind=table")
-    known = {part.name: part for part in of(golden, (dimension,))}
+    known = {part.name: part for part in slices_along(golden, (dimension,))}
     if name not in known:
         raise ConfigError(f"slice {name}", "holds no question of this golden set", closest(name, known))
     return known[name]

@@ -77,7 +77,7 @@ class _Contrast:
     settings: int
 
 
-def of(
+def choice_effects(
     trials: Sequence[tuple[Mapping[str, str], Floats]],
     cluster: Ints,
     axes: Mapping[str, Sequence[str]],

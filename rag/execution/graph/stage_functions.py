@@ -18,7 +18,7 @@ from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counte
 from rag.execution.graph import ablation_inputs
 from rag.execution.graph.open_pipeline import open_pipeline, several
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
-from rag.execution.store.serialisation import meta_of, plain, reply_of
+from rag.execution.store.serialisation import json_values, meta_of, reply_of
 from rag.execution.store.store import Entry
 from rag.pipeline import live_history, postprocess, steps, unread_text
 from rag.pipeline.prompt_assembly import Prepared, screen
@@ -44,7 +44,7 @@ def run_embed(job: Job) -> Entry:
 def run_rewrite(job: Job) -> Entry:
     """Questions with their earlier turns → what is searched for."""
     rewriter = job.components.build(job.nodes["queries"], "queries")
-    return Entry(meta={"sought": plain(steps.rewrite(rewriter, job.queries))})
+    return Entry(meta={"sought": json_values(steps.rewrite(rewriter, job.queries))})
 
 
 def run_converse(job: Job) -> Entry:
@@ -52,7 +52,7 @@ def run_converse(job: Job) -> Entry:
     opened = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components)
     opened = replace(opened, embedder=job.embedder(), reranker=job.reranker(), generator=job.generator())
     histories = live_history.lived(job.golden.examples, partial(live_history.answers, opened))
-    return Entry(meta={"histories": [plain(history) for history in histories]})
+    return Entry(meta={"histories": [json_values(history) for history in histories]})
 
 
 def run_embed_queries(job: Job) -> Entry:
@@ -119,7 +119,7 @@ def run_gold_contexts(job: Job) -> Entry:
 def run_screen(job: Job) -> Entry:
     """The first k hits → those passages that a model may read, and what screens found in them."""
     screens = several(job.nodes["screens"], job.components)
-    return Entry(meta={"screened": plain(screen(screens, job.queries, job.ranking.first(job.values["k"]), job.corpus))})
+    return Entry(meta={"screened": json_values(screen(screens, job.queries, job.ranking.first(job.values["k"]), job.corpus))})
 
 
 def run_generate(job: Job) -> Entry:
@@ -135,14 +135,18 @@ def run_generate(job: Job) -> Entry:
     told = [next(replies) if one.request else None for one in prepared]
     kept = [meta_of(reply) if reply and not reply.failure else None for reply in told]
     failures = {str(number): meta_of(reply) for number, reply in enumerate(told) if reply and reply.failure}
-    recalled = plain({"tokens": one.recalled.tokens, "cost": one.recalled.cost} for one in prepared)
+    recalled = json_values({"tokens": one.recalled.tokens, "cost": one.recalled.cost} for one in prepared)
     return Entry(meta={"replies": kept, "failures": failures, "recalled": recalled, **_read(prepared)})
 
 
 def _read(prepared: Sequence[Prepared]) -> dict[str, Any]:
     """The passages of every question that went into its prompt, where they end as shown, and those that had no room."""
     ends = [[chunk.span.end for chunk in one.chunks] for one in prepared]
-    return {"read": plain(one.read for one in prepared), "ends": ends, "left_out": plain(one.left_out for one in prepared)}
+    return {
+        "read": json_values(one.read for one in prepared),
+        "ends": ends,
+        "left_out": json_values(one.left_out for one in prepared),
+    }
 
 
 def run_check(job: Job) -> Entry:
@@ -158,14 +162,14 @@ def run_check(job: Job) -> Entry:
     done = [None if lost else next(checked) if one.request else unasked for one, lost in zip(prepared, refused, strict=True)]
     pairs = zip(prepared, done, strict=True)
     told = [one and replace(one, findings=(*before.screened.findings, *one.findings)) for before, one in pairs]
-    return Entry(meta={"answers": plain(told), **_read(prepared)})
+    return Entry(meta={"answers": json_values(told), **_read(prepared)})
 
 
 def run_assess(job: Job) -> Entry:
     """Answers → what a judge says of them."""
     answers, needs = job.answers() or [], job.values["needs"]
     found = assess(job.judge(), answers, needs)
-    return Entry(meta={"assessments": plain(found), **asdict(counted(found, answers, needs))})
+    return Entry(meta={"assessments": json_values(found), **asdict(counted(found, answers, needs))})
 
 
 def run_gold(job: Job) -> Entry:
@@ -197,7 +201,7 @@ def run_latency(job: Job) -> Entry:
     Nothing is read from a store on the way: what is timed is what is served, and a model is paid for it. Questions that are
     refused for good are not timed.
     """
-    answering = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.plain)
+    answering = open_pipeline(job.nodes, job.values, job.corpus, job.inputs, job.components.without_inner)
     sample = job.golden.examples[:: max(1, len(job.golden.examples) // job.values["latency"])][: job.values["latency"]]
     seconds, spent, refused = [], Spent(), ""
     for example in sample:
@@ -212,7 +216,7 @@ def run_latency(job: Job) -> Entry:
         spent += sum(map(_took, (warm, timed)), Spent())
     if refused and not seconds:
         raise RefusalError.of(refused)
-    return Entry({"seconds": np.array(seconds)}, {"spent": plain([spent])[0]})
+    return Entry({"seconds": np.array(seconds)}, {"spent": json_values([spent])[0]})
 
 
 def _took(answer: Answer) -> Spent:

@@ -5,7 +5,7 @@ from rag.execution.store.store import Store
 from rag.pipeline import unread_text
 
 
-def of(made: Plan, store: Store) -> dict[str, float | None]:
+def unread_shares(made: Plan, store: Store) -> dict[str, float | None]:
     """By id of the trials that embed: the share of the characters of its chunks beyond the embedder's window.
 
     As the stage found it where it ran, else as the documents let it be expected; None where it is not known.

@@ -13,7 +13,7 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.judges import calibration
 from rag.execution.judges.calibration import Card
 from rag.execution.judges.human_labels import ANSWER
-from rag.execution.store.serialisation import assessment_of, plain
+from rag.execution.store.serialisation import assessment_of, json_values
 from rag.execution.store.store import Store
 
 SHOWN = 3
@@ -82,7 +82,7 @@ class Assessor:
         counts = {"asked": self.asked, "failed": self.failed}
         means = [{**asdict(one), "card": one.card.data} for one in self.corrected]
         cards = [card.to_json() for card in self.cards]
-        return {**own, **counts, "remarks": self.remarks, "corrected": plain(means), "cards": cards}
+        return {**own, **counts, "remarks": self.remarks, "corrected": json_values(means), "cards": cards}
 
 
 def assessors(made: Plan, store: Store, trials: Sequence[PlannedTrial] | None = None) -> list[Assessor]:

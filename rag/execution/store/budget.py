@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rag.config.parameters import shown
+from rag.config.parameters import yaml_text
 from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, closest
 from rag.execution.store.store import Entry, Store
@@ -32,14 +32,14 @@ class Terms:
         """The terms that a config names; ConfigError for what are none. Configs of former times have no limits."""
         replay, budget = config.get("replay", "use"), config.get("budget") or {}
         if replay not in REPLAYS:
-            raise ConfigError("replay", f"is {shown(replay)}", closest(str(replay), REPLAYS))
+            raise ConfigError("replay", f"is {yaml_text(replay)}", closest(str(replay), REPLAYS))
         if not isinstance(budget, Mapping):
-            raise ConfigError("budget", f"is {shown(budget)}", "for example budget.usd=5 or budget.tokens=100000")
+            raise ConfigError("budget", f"is {yaml_text(budget)}", "for example budget.usd=5 or budget.tokens=100000")
         for name, value in budget.items():
             if name not in ("tokens", "usd"):
                 raise ConfigError(f"budget.{name}", "is no limit", closest(str(name), ("tokens", "usd")))
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
-                raise ConfigError(f"budget.{name}", f"is {shown(value)}", "a number from 0, or null for no limit")
+                raise ConfigError(f"budget.{name}", f"is {yaml_text(value)}", "a number from 0, or null for no limit")
         return cls(replay, budget.get("tokens"), budget.get("usd"))
 
     @property

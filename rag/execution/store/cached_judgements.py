@@ -9,7 +9,7 @@ from rag.core.assessments import Case, Spent, Verdict
 from rag.core.roles import Judge
 from rag.evaluation.attribution import PassageJudge, found_relevant, judged, related
 from rag.execution.store.cached_vectors import item_id
-from rag.execution.store.serialisation import plain, verdict_of
+from rag.execution.store.serialisation import json_values, verdict_of
 from rag.execution.store.store import Entry, Store
 
 BLOCK = 64
@@ -59,8 +59,8 @@ class StoredJudge:
 
     def _verdicts(self, cases: Sequence[Case]) -> Iterator[tuple[Told, bool]]:
         for verdict, spent in judged(self.judge_, cases):
-            (told,) = plain([verdict])
-            yield {"verdict": told, **plain([spent])[0]}, not verdict.failures
+            (told,) = json_values([verdict])
+            yield {"verdict": told, **json_values([spent])[0]}, not verdict.failures
 
     def _values(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[Told, bool]]:
         return map(_told, related(self.judge_, pairs))
@@ -99,7 +99,7 @@ class StoredJudge:
 
 def _told(one: tuple[float, Spent]) -> tuple[Told, bool]:
     value, spent = one
-    return {"value": None if math.isnan(value) else value, **plain([spent])[0]}, not math.isnan(value)
+    return {"value": None if math.isnan(value) else value, **json_values([spent])[0]}, not math.isnan(value)
 
 
 def _spent(row: Told) -> Spent:

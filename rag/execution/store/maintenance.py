@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag.config.parameters import shown
+from rag.config.parameters import yaml_text
 from rag.core.errors import StoreError
 from rag.execution.store.store import Store
 
@@ -17,7 +17,7 @@ AGES = ("stages", "latencies", "ledger")
 def at(root: Any) -> Store:
     """The store at the place that a config names, there already or not; StoreError for what can be no place."""
     if not isinstance(root, str) or not root.strip():
-        raise StoreError("store", f"is {shown(root)}", "set store=<folder or URL>")
+        raise StoreError("store", f"is {yaml_text(root)}", "set store=<folder or URL>")
     store = Store(root)
     if store.local:
         nearest = next(path for path in (Path(store.base), *Path(store.base).parents) if path.exists())

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.core.assessments import Assessment, Cited, Claim, Passage, Verdict
+from rag.core.assessments import Assessment, Cited, Claim, QuotedPassage, Verdict
 from rag.core.records import Finding, Reply, Sought
 from rag.pipeline.prompt_assembly import Screened
 
@@ -23,7 +23,7 @@ def reply_of(meta: Mapping[str, Any]) -> Reply:
     return Reply(**{**meta, "citations": tuple(meta["citations"]), "cost": cost})
 
 
-def plain(values: Iterable[Any]) -> list[Any]:
+def json_values(values: Iterable[Any]) -> list[Any]:
     """Records, or tuples of numbers, as JSON values; None for NaN."""
     return [_plain(asdict(value) if hasattr(value, "__dataclass_fields__") else value) for value in values]
 
@@ -105,7 +105,7 @@ def _assessment(part: Mapping[str, Any]) -> Assessment:
 
 
 def _claim(part: Mapping[str, Any]) -> Claim:
-    evidence = tuple(Passage(**passage) for passage in part["evidence"])
+    evidence = tuple(QuotedPassage(**passage) for passage in part["evidence"])
     told = {"support": _number(part["support"]), "evidence": evidence, "lacking": tuple(part["lacking"])}
     return Claim(**{**part, **told})
 

@@ -101,7 +101,9 @@ def check(made: Plan) -> None:
             components.role("judge", config["judge"])
 
 
-def of(trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Controlled:
+def measure_ablations(
+    trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener
+) -> Controlled:
     """Measure the answers of a trial that ran, and of its controls, on its own questions; compare the controls with the trial.
 
     Per column the trial itself stands first, then the controls. Nothing for a trial that generates no answer, measures none,
@@ -110,7 +112,7 @@ def of(trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any
     ahead = planned(trial, made, store)
     if ahead is None:
         return Controlled()
-    trial_scores.of(trial, made, store)
+    trial_scores.read_scores(trial, made, store)
     outcomes = executor_of(settings).run(ahead, store, listen)
     found = {control_of(each.trial.config): _scores(each, ahead, store, outcomes) for each in ahead.trials}
     compared = _compared(found, answer_columns(ahead.trials[0].trial.config), trial.golden.examples)
@@ -128,7 +130,7 @@ def measured(trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[st
         return Controlled()
     try:
         with watch(ahead) if watch else nullcontext(_quiet) as listen:
-            return of(trial, made, store, settings, listen)
+            return measure_ablations(trial, made, store, settings, listen)
     except KeyboardInterrupt:
         return Controlled(interrupted=True)
     except StoreError as error:
@@ -168,7 +170,7 @@ def _scores(trial: PlannedTrial, made: Plan, store: Store, outcomes: Mapping[str
             lines = outcomes[key].error.strip().splitlines()
             return lines[-1 if lines[0].startswith("Traceback") else 0]
     try:
-        return trial_scores.of(trial, made, store).scores
+        return trial_scores.read_scores(trial, made, store).scores
     except DataError as error:
         return str(error)
 

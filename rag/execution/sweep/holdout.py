@@ -111,7 +111,7 @@ def reach(done: Sweep, store: Store, settings: Mapping[str, Any], watch: Watch |
     if not found.entrants:
         return Conclusion(effects=told, notes=(_nobody(found),))
     low, high = span = found.objective.span
-    decision = selection.decide(found.entrants, cluster, selection.rule.of(found.made, found.objective))
+    decision = selection.decide(found.entrants, cluster, selection.rule.selection_rule(found.made, found.objective))
     again, notes = _measured_again(found, decision, store, settings, watch)
     holdout = _holdout(again, found.objective, store) if again else None
     run = selection.race(found.entrants, cluster, high - low)
@@ -141,7 +141,7 @@ def _effects(found: Field, cluster: Ints) -> Effects | None:
     if len(found.values) < 2 or not any(len(labels) > 1 for labels in axes.values()):
         return None
     trials = [(found.trials[trial_id].trial.choices, values) for trial_id, values in found.values.items()]
-    return effects.of(trials, cluster, axes, found.objective.span)
+    return effects.choice_effects(trials, cluster, axes, found.objective.span)
 
 
 def _rough(found: Field, cluster: Ints) -> str:

@@ -111,7 +111,7 @@ def _columns(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(column for trial in plan.trials for column in trial.trial.config["metrics"]))
 
 
-def of(plan: Plan, outcomes: Mapping[str, Outcome], store: Store) -> Leaderboard:
+def build_leaderboard(plan: Plan, outcomes: Mapping[str, Outcome], store: Store) -> Leaderboard:
     """The leaderboard of a plan as far as it ran."""
     columns, objective = _columns(plan), objective_of(plan)
     costs: dict[str, Mapping[str, Any]] = {}

@@ -38,7 +38,7 @@ ANSWERING = (
 """Keys of a config that change how a question is answered, and not what is indexed."""
 
 
-def asked(question: str) -> Query:
+def required_question(question: str) -> Query:
     """A typed question; UserError for an empty one."""
     if not question.strip():
         raise UserError("question", "is empty", 'for example: rag ask "How many days of leave do I get?"')
@@ -122,7 +122,7 @@ def open_config(config: Mapping[str, Any]) -> Pipeline:
     answers without it; only replay=only has them answered from the replies that are kept there.
     """
     found = materials(config)
-    components = found.components if Terms.of(config).replay == "only" else found.components.plain
+    components = found.components if Terms.of(config).replay == "only" else found.components.without_inner
     return open_pipeline(nodes_of(config, found.components), values_of(config), found.corpus, found.indexes, components)
 
 
@@ -188,10 +188,10 @@ def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
 def answered(pipeline: Pipeline, query: Query, hear: Callable[[str], None] | None = None) -> dict[str, Any]:
     """A question and its answer as `told` has them; `hear` gets the answer in pieces as they come."""
     trace = pipeline.trace(query)
-    return told(pipeline, trace, pipeline.answer_from(query, trace, hear))
+    return answer_json(pipeline, trace, pipeline.answer_from(query, trace, hear))
 
 
-def told(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
+def answer_json(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
     """Question, answer, and the passages that were found for it with their provenance.
 
     `number` of a passage is the one that the answer cites it by, None where it was not read. `quoted` are the words that it

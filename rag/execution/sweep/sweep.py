@@ -53,8 +53,9 @@ class Sweep:
             "cpu_seconds": round(sum(outcome.cpu for outcome in self.outcomes.values()), 4),
             "errors": {row.name: row.error for row in self.board.rows if row.error},
             "failures": {row.name: list(row.failures) for row in self.board.rows if row.failures},
-            "spent": told(self.spent),
-            "estimated": told(self.plan.estimate.spending.likely) | {"most": told(self.plan.estimate.spending.most)},
+            "spent": spending_json(self.spent),
+            "estimated": spending_json(self.plan.estimate.spending.likely)
+            | {"most": spending_json(self.plan.estimate.spending.most)},
             "interrupted": self.interrupted,
             "exhausted": self.exhausted,
         }
@@ -70,7 +71,7 @@ def exhausted(outcomes: Mapping[str, Outcome]) -> str:
     return next((outcome.error for outcome in outcomes.values() if outcome.status == "stopped"), "")
 
 
-def told(spent: Spent) -> dict[str, Any]:
+def spending_json(spent: Spent) -> dict[str, Any]:
     """What was spent as JSON values; an unknown price is null."""
     return {"tokens": spent.tokens, "cost_usd": None if math.isnan(spent.cost) else round(spent.cost, 6)}
 
@@ -89,7 +90,7 @@ def prepare(experiment: Experiment) -> Prepared:
     store, settings = store_of(experiment)
     executor_of(settings)
     made = plan.make(experiment, store)
-    selection.rule.of(made, leaderboard.objective_of(made))
+    selection.rule.selection_rule(made, leaderboard.objective_of(made))
     ablations.check(made)
     return Prepared(made, store, settings)
 
@@ -139,7 +140,7 @@ def carry_out(made: Plan, store: Store, settings: Mapping[str, Any], listen: Lis
 def run(made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Sweep:
     """Carry out a plan and rank its trials; Ctrl-C leaves a partial leaderboard."""
     ran = carry_out(made, store, settings, listen)
-    board = leaderboard.of(made, ran.outcomes, store)
+    board = leaderboard.build_leaderboard(made, ran.outcomes, store)
     spent = Spent() if ran.stopped else made.ledger.spent() + _timing(made, ran, store)
     return Sweep(made, ran.outcomes, board, ran.interrupted, ran.stopped, spent)
 

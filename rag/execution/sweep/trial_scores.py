@@ -7,7 +7,7 @@ from typing import Any
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError
 from rag.core.records import Example
-from rag.evaluation.data.golden import plain
+from rag.evaluation.data.golden import question_record
 from rag.evaluation.scoring import Scores, parse_column
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
@@ -32,7 +32,7 @@ class Result:
 
 def question_digest(example: Example) -> str:
     """What a golden question says, as sixteen hex digits: text, history, evidence, answers, kind, tags, split, cluster."""
-    return digest(plain(example))[:16]
+    return digest(question_record(example))[:16]
 
 
 def fingerprints(trial: PlannedTrial) -> dict[str, str]:
@@ -48,7 +48,7 @@ def fingerprints(trial: PlannedTrial) -> dict[str, str]:
     return data | {"coverage": str(config["coverage"])} | metrics
 
 
-def of(trial: PlannedTrial, made: Plan, store: Store) -> Result:
+def read_scores(trial: PlannedTrial, made: Plan, store: Store) -> Result:
     """The result of a trial that ran; DataError for one that did not, or not to its end."""
     entry = store.read(made.stages[trial.ends.score].entry)
     if entry is None:

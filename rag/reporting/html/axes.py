@@ -17,7 +17,7 @@ ROW = 0.27
 """Inches per row of a picture."""
 
 
-def of(shown: int, total: int, noun: str = "trials") -> str:
+def shown_of_total(shown: int, total: int, noun: str = "trials") -> str:
     """Which part of all is shown; empty where it is all."""
     return f"The best {shown} of {total} {noun}; the table has all. " if shown < total else ""
 

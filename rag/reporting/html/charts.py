@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.reporting.html.axes import ROW, TOP, figure_ticks, log_ticks, of, ticks, whisker
+from rag.reporting.html.axes import ROW, TOP, figure_ticks, log_ticks, shown_of_total, ticks, whisker
 from rag.reporting.html.axes import rows as in_rows
 from rag.reporting.html.number_format import difference, interval
 from rag.reporting.html.svg import COLOURS, Chart, drawn, name
@@ -36,7 +36,7 @@ def leaderboard(material: Material) -> Chart | None:
         axes.set_xlabel(material.column)
 
     held = any(row.holdout for row in rows)
-    caption = f"{of(len(rows), len(material.done))}{_mean(material)}."
+    caption = f"{shown_of_total(len(rows), len(material.done))}{_mean(material)}."
     caption += " Shaded: the trials that are not shown to be worse than the best." if any(row.tied for row in rows) else ""
     caption += " Hollow: the same trial on questions that nothing was chosen by." if held else ""
     caption += " Grey: breaks a bound of the objective." if not all(row.admitted for row in rows) else ""
@@ -67,7 +67,7 @@ def effects(material: Material) -> Chart | None:
         figure_ticks(axes, sign=True)
         axes.set_xlabel(f"difference in {material.measure}")
 
-    caption = f"{of(len(shown), len(found), 'effects')}Paired difference over matched trials, 95 % interval. "
+    caption = f"{shown_of_total(len(shown), len(found), 'effects')}Paired difference over matched trials, 95 % interval. "
     caption += "Filled: significant, corrected for all that were looked at."
     text = "; ".join(f"{_factor(factor)} {difference(factor.effect)}" for factor in shown)
     return drawn("effects", "What each choice does", text, caption, ROW * len(shown) + 0.8, draw)
@@ -108,7 +108,8 @@ def blame(material: Material) -> Chart | None:
         f"{_name(material, found.trials[at])}: " + ", ".join(f"{found.counts[at][s]} {found.stages[s]}" for s in used)
         for at in order[:5]
     )
-    caption = f"{of(len(order), len(found.trials))}Questions not fully solved within k, by the first stage that lost evidence."
+    part = shown_of_total(len(order), len(found.trials))
+    caption = f"{part}Questions not fully solved within k, by the first stage that lost evidence."
     return drawn("blame", "Where questions are lost", text, caption, ROW * len(order) * 1.15 + 1.5, draw)
 
 
@@ -155,7 +156,8 @@ def latency(material: Material) -> Chart | None:
         for row, times in zip(rows, timed, strict=True)
     )
     many = max(len(times) for times in timed)
-    caption = f"{of(len(rows), len(material.done))}A dot per timed question ({many} each); long bar: median, short bar: 95 %."
+    part = shown_of_total(len(rows), len(material.done))
+    caption = f"{part}A dot per timed question ({many} each); long bar: median, short bar: 95 %."
     return drawn("latency", "How long a question takes", text, caption, ROW * len(rows) * 1.1 + 0.75, draw)
 
 

@@ -84,7 +84,7 @@ class Findings:
             self.missing[section] = nothing
 
 
-def of(scored: Scored, told: Mapping[str, Any]) -> Findings:
+def collect_findings(scored: Scored, told: Mapping[str, Any]) -> Findings:
     """Ask every room; `told` is what the sweep concluded, with its effects and controls."""
     found = Findings()
     varied = [axis for axis, choices in scored.made.experiment.axes.items() if len(choices) > 1]
@@ -122,7 +122,7 @@ def _effects_now(scored: Scored) -> Mapping[str, Any] | None:
         return None
     axes = {axis: [choice.label for choice in choices] for axis, choices in scored.made.experiment.axes.items()}
     pairs = [(trial.trial.choices, values) for trial, values in zip(scored.trials, scored.table.T, strict=True)]
-    return effects.of([pair for pair in pairs if pair[0].keys() >= axes.keys()], scored.cluster, axes).to_json()
+    return effects.choice_effects([pair for pair in pairs if pair[0].keys() >= axes.keys()], scored.cluster, axes).to_json()
 
 
 def _factor(one: Mapping[str, Any], reference: str, other: str = "") -> Factor:
@@ -132,7 +132,7 @@ def _factor(one: Mapping[str, Any], reference: str, other: str = "") -> Factor:
 
 def _heat(scored: Scored) -> Heat | None:
     golden = scored.trials[0].golden
-    parts = list(slices.of(golden, DIMENSIONS))
+    parts = list(slices.slices_along(golden, DIMENSIONS))
     table, cluster = scored.table, scored.cluster
     # Unanswerable questions have no retrieval score, and a dimension with one value is the whole set under another name.
     parts = [part for part in parts if not np.isnan(table[part.members]).all()]
@@ -171,7 +171,7 @@ def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
     counts = []
     for trial in scored.trials:
         wrong = blame.wrong(trial, scored.made, scored.store)
-        found = blame.of(trial, scored.made, scored.store, wrong=wrong, reader=reader)
+        found = blame.lost_questions(trial, scored.made, scored.store, wrong=wrong, reader=reader)
         lost[trial.trial_id] = {one.query_id: blame.STAGES.index(one.stage) + 1 for one in found}
         counts.append(tuple(blame.counts(found).values()))
     ids = tuple(trial.trial_id for trial in scored.trials)
@@ -180,7 +180,7 @@ def _blame(scored: Scored, lost: dict[str, dict[str, int]]) -> Blame:
 
 
 def _headroom(scored: Scored) -> dict[str, Any]:
-    found = headroom.of(scored.trials[0], scored.made, scored.store, scored.column)
+    found = headroom.measure_headroom(scored.trials[0], scored.made, scored.store, scored.column)
     gains = tuple(Gain(one.part, Mean(one.mean, one.low, one.high)) for one in found)
     return {"headroom": gains, "headroom_sentence": headroom.sentence(found)}
 
@@ -215,7 +215,7 @@ def _audit(scored: Scored) -> Listing | None:
     for trial in scored.trials[:MOST_AUDITED]:
         keys = set(trial.ends.indexes.values()) - seen
         seen |= keys
-        for one in ann_audit.of(trial, scored.made, scored.store, scored.column) if keys else ():
+        for one in ann_audit.audit_indexes(trial, scored.made, scored.store, scored.column) if keys else ():
             found.setdefault(f"{one.index} ({one.kind}, {one.chunks} chunks)", one)
     approximate = {name: one for name, one in found.items() if "flat" not in one.kind.lower()}
     if not approximate:
@@ -237,7 +237,7 @@ def _audit(scored: Scored) -> Listing | None:
 
 def _found(scored: Scored) -> Listing | None:
     """What checks and guards found in the answers of every trial."""
-    tallies = finding_counts.of(scored.made, scored.store)
+    tallies = finding_counts.count_findings(scored.made, scored.store)
     sources = list(dict.fromkeys(source for tally in tallies for source in tally.fired))
     lines = [
         Line(

@@ -27,7 +27,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
 
     `folder` holds what sweeps wrote down: of the trials that have no scores it says which failed, and it has the verdict.
     """
-    board = leaderboard.of(made, {}, store)
+    board = leaderboard.build_leaderboard(made, {}, store)
     name = made.experiment.name
     if not any(row.status == "done" for row in board.rows):
         raise DataError(
@@ -38,7 +38,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     winner = _winner(written, name, missing)
     rows = _rows(board, made, winner, _statuses(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
-    found = findings.of(scored, written)
+    found = findings.collect_findings(scored, written)
     if scored.elsewhere:
         found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
     verdict = None if winner is None else _verdict(winner, int(written.get("holdout_questions") or 0))

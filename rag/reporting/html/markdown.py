@@ -18,7 +18,7 @@ def render(material: Material) -> str:
     return "\n".join(line for part in parts for line in part(material)) + "\n"
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text that Markdown takes for text: on one line, every sign that means something escaped, no HTML."""
     text = SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("://", "&#58;//")
@@ -39,22 +39,22 @@ def code(text: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
-    yield f"| {' | '.join(map(plain, heads))} |"
+    yield f"| {' | '.join(map(escape_markdown, heads))} |"
     yield f"| {' | '.join('---' if place < left else '---:' for place in range(len(heads)))} |"
-    yield from (f"| {' | '.join(map(plain, row))} |" for row in rows)
+    yield from (f"| {' | '.join(map(escape_markdown, row))} |" for row in rows)
     yield ""
 
 
 def _head(material: Material) -> Iterator[str]:
     head = wording.headline(material)
-    yield f"# {plain(material.question)}"
+    yield f"# {escape_markdown(material.question)}"
     yield ""
-    name = f" **{plain(head.name)}**" if head.name else ""
-    yield f"**{plain(head.lead)}**{name}{f' ({code(head.trial_id)})' if head.trial_id else ''}"
+    name = f" **{escape_markdown(head.name)}**" if head.name else ""
+    yield f"**{escape_markdown(head.lead)}**{name}{f' ({code(head.trial_id)})' if head.trial_id else ''}"
     yield ""
     for title, text in (("Why", head.why), ("How sure", " ".join(head.sure)), ("What it costs", head.cost)):
         if text:
-            yield f"- {title}: {plain(text)}"
+            yield f"- {title}: {escape_markdown(text)}"
     yield f"- Next: {code(head.command)}"
     yield ""
 
@@ -80,7 +80,7 @@ def _leaderboard(material: Material) -> Iterator[str]:
         )
         yield from _table(heads, rows)
     for line in wording.failures(material):
-        yield f"- {plain(line)}"
+        yield f"- {escape_markdown(line)}"
     yield ""
 
 
@@ -95,7 +95,8 @@ def _tradeoffs(material: Material) -> Iterator[str]:
     yield ""
     asked = material.data.questions
     yield from (
-        f"- {plain(row.name)}: {mean(material.quality(row))}; {plain(', '.join(number_format.costs(row, asked)))}"
+        f"- {escape_markdown(row.name)}: {mean(material.quality(row))}; "
+        + escape_markdown(", ".join(number_format.costs(row, asked)))
         for row in front
     )
     yield ""
@@ -108,7 +109,7 @@ def _effects(material: Material) -> Iterator[str]:
         yield from _missing(material, "effects", "Nothing was varied.")
         return
     if material.effects_sentence:
-        yield plain(material.effects_sentence)
+        yield escape_markdown(material.effects_sentence)
         yield ""
     found = (*material.effects, *material.interactions)
     rows = (
@@ -139,7 +140,7 @@ def _losses(material: Material) -> Iterator[str]:
     if found is None:
         yield from _missing(material, "blame", "Nothing was lost.")
         return
-    yield plain(wording.losses(material))
+    yield escape_markdown(wording.losses(material))
     yield ""
     names = {row.trial_id: row.name for row in material.trials}
     rows = [
@@ -154,7 +155,7 @@ def _headroom(material: Material) -> Iterator[str]:
     if not material.headroom:
         yield from _missing(material, "headroom", "It is not known.")
         return
-    yield plain(material.headroom_sentence)
+    yield escape_markdown(material.headroom_sentence)
     yield ""
     yield from _table(("perfect part", "gain"), [(gain.part, difference(gain.gain)) for gain in material.headroom])
 
@@ -176,7 +177,7 @@ def _checks(material: Material) -> Iterator[str]:
 
 def _listing(found: Listing) -> Iterator[str]:
     if found.sentence:
-        yield plain(found.sentence)
+        yield escape_markdown(found.sentence)
         yield ""
     yield from _table(("", *found.columns), [(line.name, *line.cells) for line in found.lines])
 
@@ -199,11 +200,11 @@ def _reading(material: Material) -> Iterator[str]:
     yield ""
     asked = f"{number_format.amount(data.questions, 'question')} in {number_format.amount(data.clusters, 'cluster')}"
     over = f"{number_format.amount(data.documents, 'document')}; digest {code(data.digest)}"
-    yield f"- Data: {plain(data.name)} ({plain(data.split)}): {asked}, {over}"
-    yield f"- Intervals: 95 %, by clusters of questions. Objective: {plain(material.objective)}"
-    yield f"- Work: {plain(wording.reuse(material))}"
+    yield f"- Data: {escape_markdown(data.name)} ({escape_markdown(data.split)}): {asked}, {over}"
+    yield f"- Intervals: 95 %, by clusters of questions. Objective: {escape_markdown(material.objective)}"
+    yield f"- Work: {escape_markdown(wording.reuse(material))}"
 
 
 def _missing(material: Material, section: str, otherwise: str) -> Iterator[str]:
-    yield plain(material.missing.get(section, otherwise))
+    yield escape_markdown(material.missing.get(section, otherwise))
     yield ""

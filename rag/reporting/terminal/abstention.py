@@ -1,6 +1,6 @@
 """Risk against coverage, a threshold, and what it does."""
 
-from rag.analysis.abstention import Point, Told
+from rag.analysis.abstention import AbstentionStudy, Point
 from rag.evaluation.statistics.agreement import Estimate
 from rag.reporting.terminal.output import Table, escape, interval, number, out
 
@@ -8,7 +8,7 @@ COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Where the curve is shown: it may have as many points as there are questions."""
 
 
-def told(found: Told) -> None:
+def abstention_report(found: AbstentionStudy) -> None:
     """Areas, some points of the curve, the threshold, and what it does on each split."""
     out.print(f"[bold]{escape(found.name)}[/bold] ({found.trial_id}); a good answer has {escape(found.correct)} 1")
     if found.unscored:
@@ -21,7 +21,7 @@ def told(found: Told) -> None:
     out.print(_at(found))
 
 
-def _areas(found: Told) -> Table:
+def _areas(found: AbstentionStudy) -> Table:
     table, parts = _table("", *found.parts), found.parts.values()
     table.add_row("questions", *(str(part.questions) for part in parts))
     table.add_row("  without gold", *(str(part.unanswerable) for part in parts))
@@ -33,20 +33,20 @@ def _areas(found: Told) -> Table:
     return table
 
 
-def _curve(found: Told) -> Table:
+def _curve(found: AbstentionStudy) -> Table:
     table = _table("coverage", "risk", "answered", "declined", "value", "from similarity")
     for point in _some(found):
         table.add_row(*map(number, (point.coverage, point.risk, point.answered, point.declined, point.value)), _from(point))
     return table
 
 
-def _some(found: Told) -> list[Point]:
+def _some(found: AbstentionStudy) -> list[Point]:
     """The first point of the curve at or above each coverage that is shown, and the chosen one."""
     picked = [next(point for point in found.curve if point.coverage >= least - 1e-9) for least in COVERAGES]
     return sorted({*picked, found.chosen}, key=lambda point: point.coverage)
 
 
-def _sentence(found: Told) -> str:
+def _sentence(found: AbstentionStudy) -> str:
     rule = "the greatest value" if found.risk is None else f"the greatest coverage with a risk of at most {found.risk:g}"
     if found.chosen.coverage == 0:
         return f"Chosen on tune for {rule}: [bold]answer nothing[/bold]."
@@ -56,7 +56,7 @@ def _sentence(found: Told) -> str:
     return f"Chosen on tune for {rule}: [bold]{floor}[/bold]"
 
 
-def _at(found: Told) -> Table:
+def _at(found: AbstentionStudy) -> Table:
     table = _table("", *found.held)
     for name in ("coverage", "risk", "answered", "declined", "value", "gain"):
         table.add_row(name, *(_shown(getattr(held, name)) for held in found.held.values()))

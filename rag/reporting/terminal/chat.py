@@ -9,10 +9,10 @@ from typing import Any
 
 from rag.config.build import TARGET
 from rag.core.errors import ConfigError, UserError, closest
-from rag.core.redaction import plain
+from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import sections_of
-from rag.execution.sweep.open_config import told
+from rag.execution.sweep.open_config import answer_json
 from rag.pipeline.session import Exchange, Session
 from rag.reporting.terminal.answers import answered, remarks, sources
 from rag.reporting.terminal.line_input import PROMPT, Typed
@@ -157,13 +157,13 @@ class Chat:
         if sought.note:
             out.print(f"[yellow]{escape(visible(sought.note))}[/yellow]", soft_wrap=True)
         remarks(exchange.answer)
-        passages(told(self.session.pipeline, exchange.trace, exchange.answer)["passages"])
+        passages(answer_json(self.session.pipeline, exchange.trace, exchange.answer)["passages"])
         if exchange.answer.left_out:
             out.print(f"[dim]{len(exchange.answer.left_out)} of these had no room in the prompt.[/dim]")
 
     def _config(self, _: str) -> None:
         table = Table.grid(padding=(0, 2))
-        for role, node in plain(self.config).items():
+        for role, node in redacted_json(self.config).items():
             if role not in OF_TRIALS:
                 table.add_row(f"[bold]{escape(role)}[/bold]", escape(_part(node)))
         out.print(table)

@@ -7,7 +7,7 @@ from typing import Any
 from rag.analysis.baseline import Baseline
 from rag.analysis.gate.decide import INSIDE, PASS, Row
 from rag.analysis.gate.limits import Kept
-from rag.analysis.gate.verdict import Told
+from rag.analysis.gate.verdict import GateReport
 from rag.reporting.terminal.output import Table, escape, number, out, stream
 
 EXCERPT = 100
@@ -16,7 +16,7 @@ ROOMY = 100
 COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow", "WARN": "yellow"}
 
 
-def gate(told: Told, written: Sequence[Path]) -> None:
+def gate(told: GateReport, written: Sequence[Path]) -> None:
     """The verdict first, then what it was read from, then the questions that lost most."""
     out.print(f"[bold {COLOURS[told.verdict]}]{told.verdict}[/]  {escape(told.sentence)}", soft_wrap=True)
     if told.replaced:
@@ -72,7 +72,7 @@ def _bound(kept: Kept) -> str:
     return f"{_verdict(kept)}  {escape(kept.text)}: {value}{ends}"
 
 
-def _lost(told: Told) -> Table:
+def _lost(told: GateReport) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
     for lost in told.lost:
         column, (was, now) = next(iter(lost.scores.items()))

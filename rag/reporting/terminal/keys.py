@@ -3,7 +3,7 @@
 from rag.reporting.terminal.output import err, escape, out
 
 
-def made(key: str, entry: str) -> None:
+def print_key(key: str, entry: str) -> None:
     """A key and its entry, a line each on standard output; what they are for on standard error."""
     err.print("the key, shown this once; who asks sends it as `Authorization: Bearer …`:", style="dim")
     out.print(escape(key), soft_wrap=True)

@@ -9,11 +9,11 @@ from rag.reporting.terminal.output import Table, escape, out, visible
 
 LONGEST = 40
 """Characters of a value that are shown."""
-Told = Mapping[str, Any]
+Listing = Mapping[str, Any]
 
 
-def listed(told: Told) -> None:
-    """What `rag.config.listing.told` found."""
+def listed(told: Listing) -> None:
+    """What `rag.config.listing.listing_json` found."""
     if "groups" in told:
         _everything(told)
     elif "experiments" in told:
@@ -29,7 +29,7 @@ def listed(told: Told) -> None:
         _experiment(told)
 
 
-def _everything(told: Told) -> None:
+def _everything(told: Listing) -> None:
     _experiments(told)
     out.print("\n[bold]Choices[/bold]  GROUP=CHOICE in any verb; * is the default")
     _rows((each["name"], f"{each['meaning']}\n[dim]{', '.join(map(_named, each['choices']))}[/dim]") for each in told["groups"])
@@ -42,18 +42,18 @@ def _everything(told: Told) -> None:
     following(["rag list chunker", "rag list chunker recursive", "rag list values"])
 
 
-def _experiments(told: Told) -> None:
+def _experiments(told: Listing) -> None:
     out.print("[bold]Experiments[/bold]  rag sweep NAME")
     _rows((each["name"], escape(visible(each["question"]))) for each in told["experiments"])
 
 
-def _group(told: Told) -> None:
+def _group(told: Listing) -> None:
     out.print(f"[bold]{escape(told['group'])}[/bold]  {escape(told['meaning'])}")
     _rows((_starred(each), escape(visible("\n".join([each["meaning"], *_absent(each)])))) for each in told["choices"])
     following(f"rag list {told['group']} {each['name']}" for each in told["choices"][:1])
 
 
-def _choice(told: Told) -> None:
+def _choice(told: Listing) -> None:
     name = f"{told['group']}={told['name']}"
     out.print(f"[bold]{escape(name)}[/bold]{'  the default' if told['is_default'] else ''}", soft_wrap=True)
     out.print(visible(told["about"]), markup=False)
@@ -63,11 +63,11 @@ def _choice(told: Told) -> None:
     out.print(f"[dim]{escape(told['path'])}[/dim]", soft_wrap=True)
 
 
-def _parameters(found: Sequence[Told]) -> None:
+def _parameters(found: Sequence[Listing]) -> None:
     _rows((each["key"], _brief(each["value"]), escape(visible(each["meaning"]))) for each in found)
 
 
-def _experiment(told: Told) -> None:
+def _experiment(told: Listing) -> None:
     out.print(f"[bold]{escape(told['name'])}[/bold]  {escape(str(told['question']))}")
     axes = told["axes"] if isinstance(told["axes"], dict) else {}
     _rows((name, escape(visible(_lines(held)))) for name, held in [("fixed", told["fixed"]), *axes.items()] if held)
@@ -94,15 +94,15 @@ def _rows(rows: Iterable[Sequence[str]]) -> None:
     out.print(table)
 
 
-def _absent(told: Told) -> list[str]:
+def _absent(told: Listing) -> list[str]:
     return [f"a package of it is not installed: {line}" for line in told["install"]]
 
 
-def _named(told: Told) -> str:
+def _named(told: Listing) -> str:
     return escape(f"{_starred(told)}{' (lacks a package)' if told['install'] else ''}")
 
 
-def _starred(told: Told) -> str:
+def _starred(told: Listing) -> str:
     return f"{told['name']}{'*' if told['is_default'] else ''}"
 
 

@@ -18,7 +18,7 @@ CODES = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x2
 the direction of writing. They are left out. A tab is shown as the blanks that it stands for, but streamed as it is."""
 
 
-class Plain(Console):
+class LiteralHighlighter(Console):
     """Shows texts of documents and models character by character, but for CODES: no emoji for `:100:`, no colours for figures.
 
     Rich's markup is read in strings; a text from elsewhere stands in one through `escape`.
@@ -33,7 +33,7 @@ class Plain(Console):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
-class Output(Plain):
+class Output(LiteralHighlighter):
     """Standard output; when its reader goes, as `head` does, the work goes on and what is still to be said is not."""
 
     def on_broken_pipe(self) -> None:
@@ -42,7 +42,7 @@ class Output(Plain):
 
 
 out = Output()
-err = Plain(stderr=True)
+err = LiteralHighlighter(stderr=True)
 
 
 class Table(Columns):

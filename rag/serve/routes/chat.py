@@ -5,7 +5,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rag.serve.conversations import Kept
 from rag.serve.openapi import promises
-from rag.serve.request_handler import Place, desk_of, owner_of
+from rag.serve.request_handler import SessionPosition, desk_of, owner_of
 from rag.serve.request_models import ChatBody
 from rag.serve.response_models import Answer
 
@@ -25,4 +25,6 @@ async def chat(body: ChatBody, request: Request) -> Response:
     else:
         kept = await run_in_threadpool(desk.conversations.turns, owner, session, TURNS)
     history = [turn for one in kept for turn in one.turns]
-    return await desk.answer(request, body, await desk.take(body, history), Place(session, kept[-1].number if kept else 0))
+    return await desk.answer(
+        request, body, await desk.take(body, history), SessionPosition(session, kept[-1].number if kept else 0)
+    )

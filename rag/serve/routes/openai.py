@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1", tags=["OpenAI"])
 async def completions(body: Completion, request: Request) -> Response:
     """Answer the last message of a conversation; what is cited stands in `annotations`, everything else under `assay`."""
     desk = desk_of(request)
-    asked, history = body.asked()
+    asked, history = body.question_and_turns()
     asking = await desk.take(asked, history)
     base = str(request.base_url)
     if body.stream:
@@ -38,14 +38,14 @@ async def _pieces(desk: Desk, request: Request, body: Completion, asking: Asking
         yield _data(openai.chunk(asking.id, name, {"role": "assistant", "content": ""}))
         async for piece in asking.pieces(desk.pool):
             yield _data(openai.chunk(asking.id, name, {"content": piece}))
-        told = await desk.kept(owner_of(request), asking.told())
+        told = await desk.store_answer(owner_of(request), asking.payload())
         last = {"annotations": openai.annotations(told, str(request.base_url))}
         yield _data(openai.chunk(asking.id, name, last, "stop") | {"assay": {part: told[part] for part in openai.OURS}})
         if body.usage:
             yield _data(openai.last_chunk(told))
     except UserError as error:
         broke(error)
-        yield _data(problems.openai(problems.told(error)))
+        yield _data(problems.openai(problems.problem_from(error)))
     except Exception as error:
         broke(error)
         tell_failure(error, request.scope, desk.settings.log_texts)

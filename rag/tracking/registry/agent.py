@@ -14,7 +14,7 @@ from rag.bundle.open_bundle import Bundle
 from rag.core.errors import UserError
 from rag.core.records import Answer, Query, Reply, Turn
 from rag.core.text.citations import Citation, citations, without_markers
-from rag.execution.sweep.open_config import asked, told
+from rag.execution.sweep.open_config import answer_json, required_question
 from rag.pipeline.pipeline import Trace
 from rag.tracking.registry.load_bundle import opened, refused
 
@@ -92,7 +92,7 @@ class BundleAgent(ResponsesAgent):
         return {"type": "url_citation", **place, "url": address, "title": self._titles.get(span.doc_id, span.doc_id)}
 
     def _outputs(self, trace: Trace, answer: Answer) -> dict[str, Any]:
-        return {"bundle": self.bundle.digest, **told(self.bundle.pipeline, trace, answer)}
+        return {"bundle": self.bundle.digest, **answer_json(self.bundle.pipeline, trace, answer)}
 
 
 class _Hearing:
@@ -142,7 +142,7 @@ def asked_in(messages: Sequence[Any]) -> Query:
         raise UserError("input", "does not end with a message of a user", '[{"role": "user", "content": "…"}]')
     question = said.pop()[1]
     turns = (Turn(role, text if role == "user" else without_markers(text)) for role, text in said)
-    return Query(asked(question).query_id, question, tuple(turn for turn in turns if turn.text.strip()))
+    return Query(required_question(question).query_id, question, tuple(turn for turn in turns if turn.text.strip()))
 
 
 def _speaker(message: Any) -> str:

@@ -73,7 +73,7 @@ def _called(version: Version | None) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PromotionRequest:
     """How a promotion is asked for: the experiment whose gate counts, what may differ, and what a gate is that cannot tell."""
 
     experiment: str = ""
@@ -81,7 +81,7 @@ class Asked:
     inconclusive: str = ""
 
 
-def promote(model: str, number: int | None = None, asked: Asked = Asked()) -> Promotion:
+def promote(model: str, number: int | None = None, asked: PromotionRequest = PromotionRequest()) -> Promotion:
     """Hold a version against the champion, by the scores that their bundles were measured with; move the alias if it passes.
 
     The version is that of the alias `challenger` unless told. Where there is no champion yet, the bounds of the gate decide
@@ -118,7 +118,7 @@ def _move_alone(client: "MlflowClient", found: Promotion) -> None:
         client.delete_registered_model_alias(model, CHALLENGER)
 
 
-def held(candidate: Version, champion: Version | None, asked: Asked) -> Promotion:
+def held(candidate: Version, champion: Version | None, asked: PromotionRequest) -> Promotion:
     """What the gate of the candidate's experiment says of it."""
     gate = _gate(candidate, asked)
     warned = advisory(gate, candidate)
@@ -137,7 +137,7 @@ def held(candidate: Version, champion: Version | None, asked: Asked) -> Promotio
     )
 
 
-def _gate(candidate: Version, asked: Asked) -> Gate:
+def _gate(candidate: Version, asked: PromotionRequest) -> Gate:
     """The gate, as the experiment has it today."""
     name = asked.experiment or candidate.manifest.experiment
     if not name:
@@ -184,7 +184,7 @@ def _ratio(pair: Pair, candidate: Version, champion: Version) -> latency.Ratio:
     """How much slower the sealed pipelines answer here, timed in turns."""
     # Kept while they are timed: models that a bundle has inside go with it.
     before, after = open_bundle(champion.path), open_bundle(candidate.path)
-    return latency.of(latency.timed(before.pipeline, after.pipeline, pair.golden.examples))
+    return latency.ratio_of_p95(latency.timed(before.pipeline, after.pipeline, pair.golden.examples))
 
 
 def _asked(gate: Gate, candidate: Version) -> str:

@@ -13,7 +13,7 @@ from rag.bundle.layout import GOLDEN
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.references import versions
 from rag.core.errors import ConfigError
-from rag.core.redaction import shown
+from rag.core.redaction import redacted_text
 from rag.core.roles import changes_nothing
 from rag.tracking import mlflow_client
 from rag.tracking.registry import scripts
@@ -65,7 +65,7 @@ def register(path: Path, name: str, alias: str = CHALLENGER, hosts: tuple[str, .
         if alias:
             client.set_registered_model_alias(name, alias, str(number))
         aliases = tuple(sorted(client.get_model_version(name, str(number)).aliases))
-        there = shown("", client.tracking_uri)
+        there = redacted_text("", client.tracking_uri)
     return Registered(name, number, bundle.digest, aliases, f"models:/{name}/{number}", there, new=not known)
 
 

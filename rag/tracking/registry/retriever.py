@@ -6,7 +6,7 @@ from mlflow.pyfunc.model import PythonModel, PythonModelContext
 from pydantic import BaseModel
 
 from rag.bundle.open_bundle import Bundle
-from rag.execution.sweep.open_config import asked, provenance
+from rag.execution.sweep.open_config import provenance, required_question
 from rag.tracking.registry.load_bundle import opened, refused
 
 
@@ -51,7 +51,7 @@ class BundleRetriever(PythonModel):
         """The passages of every question."""
         pipeline = self.bundle.pipeline
         with refused(), self._alone:
-            queries = [asked(question) for question in model_input]
+            queries = [required_question(question) for question in model_input]
             traces = pipeline.traces(queries)
         return [
             Found.model_validate(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rag.core.errors import ServiceError
-from rag.core.redaction import shown
+from rag.core.redaction import redacted_text
 from rag.tracking import mlflow_client, run_records
 from rag.tracking.registry.load_bundle import UNTRACED
 from rag.tracking.sweep_runs import FOLDER
@@ -37,8 +37,8 @@ def registry(again: str) -> Iterator["MlflowClient"]:
             finally:
                 mlflow.set_tracking_uri(None)  # type: ignore[arg-type]
     except (MlflowException, SQLAlchemyError, OSError) as error:
-        what = f"MLflow cannot be used: {run_records.said(error)}"
-        raise ServiceError(shown("", uri), what, f"when it is mended: {again}") from error
+        what = f"MLflow cannot be used: {run_records.error_line(error)}"
+        raise ServiceError(redacted_text("", uri), what, f"when it is mended: {again}") from error
 
 
 @contextmanager

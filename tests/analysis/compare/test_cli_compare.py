@@ -165,7 +165,7 @@ def baseline_of(trial_id: str, path: Path) -> str:
     trial = sweep.recorded(trial_id)
     store = maintenance.at(trial.config["store"])
     made = plan.assemble(load("study.yaml"), [trial], store)
-    baseline.write(baseline.of(made.trials[0], made, store), path)
+    baseline.write(baseline.make_baseline(made.trials[0], made, store), path)
     return str(path)
 
 
@@ -361,7 +361,7 @@ def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.Monkey
 
 
 def test_scores_that_are_not_there_for_every_question(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = trial_scores.of
+    whole = trial_scores.read_scores
 
     def holed(*given: Any) -> Any:
         found = whole(*given)
@@ -369,7 +369,7 @@ def test_scores_that_are_not_there_for_every_question(rag: Verb, ids: dict[str, 
             found.scores.values[0, 0] = np.nan
         return found
 
-    monkeypatch.setattr(trial_scores, "of", holed)
+    monkeypatch.setattr(trial_scores, "read_scores", holed)
     said = rag("compare", ids["fixed-40 · k 1"], ids["whole · k 1"])
     assert said.code == 2
     assert "1 questions have a value in only one of" in said.err

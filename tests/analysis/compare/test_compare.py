@@ -108,7 +108,7 @@ def test_questions_without_a_cluster_are_clusters_of_their_own() -> None:
 
 def test_the_order_of_rows_and_the_family() -> None:
     third = replace(OTHER, trial_id="id-third", name="third")
-    parts = slices.of(FOUR)
+    parts = slices.slices_along(FOUR)
     table = compare(BASE, [OTHER, third], FOUR, COLUMNS, parts)
     places = [(row.candidate_name, row.column, row.slice) for row in table.rows]
     names = ("kind=factoid", "kind=table")
@@ -128,7 +128,7 @@ def test_p_values_and_intervals_know_all_that_was_looked_at() -> None:
     column = [base, random.random(60) / 2]
     candidate = result(golden, other, column[1], name="other")
     alone = compare(result(golden, *column), [candidate], golden, ["ndcg@10"], ()).rows[0]
-    table = compare(result(golden, *column), [candidate], golden, COLUMNS, slices.of(golden))
+    table = compare(result(golden, *column), [candidate], golden, COLUMNS, slices.slices_along(golden))
     beside = table.rows[0]
     assert table.family == 6
     assert alone.p_adjusted == alone.p
@@ -143,7 +143,7 @@ def test_every_figure_is_that_of_the_family() -> None:
     golden = questions(30, per_cluster=2)
     random = np.random.default_rng(7)
     base, other = random.random((2, 30)), random.random((2, 30))
-    parts = slices.of(golden)
+    parts = slices.slices_along(golden)
     table = compare(result(golden, *base), [result(golden, *other, name="other")], golden, COLUMNS, parts)
     apart = (other - base).T
     looked = [apart[:, 0], apart[:, 1]]
@@ -160,7 +160,9 @@ def test_slices_are_drawn_towards_all_questions() -> None:
     random = np.random.default_rng(11)
     base = random.random(40) / 2
     other = base + random.normal(0.1, 0.1, 40)
-    rows = rows_of(compare(result(golden, base), [result(golden, other, name="o")], golden, ["ndcg@10"], slices.of(golden)))
+    rows = rows_of(
+        compare(result(golden, base), [result(golden, other, name="o")], golden, ["ndcg@10"], slices.slices_along(golden))
+    )
     overall = rows["ndcg@10", ""].difference
     for name in ("kind=a", "kind=b", "kind=c"):
         row = rows["ndcg@10", name]
@@ -176,9 +178,9 @@ def test_slices_are_drawn_in_beside_those_of_their_own_dimension_and_trial() -> 
     one, other = (
         result(golden, base.scores.values[:, 0] + random.normal(0.1, spread, 40), name=f"s{spread}") for spread in (0.1, 0.3)
     )
-    together = compare(base, [one, other], golden, ["ndcg@10"], slices.of(golden, ("kind", "tag"))).rows
+    together = compare(base, [one, other], golden, ["ndcg@10"], slices.slices_along(golden, ("kind", "tag"))).rows
     apart = [
-        compare(base, [candidate], golden, ["ndcg@10"], slices.of(golden, (dimension,))).rows[1:]
+        compare(base, [candidate], golden, ["ndcg@10"], slices.slices_along(golden, (dimension,))).rows[1:]
         for candidate in (one, other)
         for dimension in ("kind", "tag")
     ]
@@ -208,7 +210,7 @@ def test_a_trial_against_a_copy_of_itself() -> None:
 def test_a_slice_of_one_question_is_shown_and_not_tested() -> None:
     golden = questions(5, kinds=("a", "a", "a", "a", "b"))
     base, other = result(golden, [0.5] * 5), result(golden, [0.6, 0.4, 0.7, 0.5, 1.0], name="other")
-    table = compare(base, [other], golden, ["ndcg@10"], slices.of(golden))
+    table = compare(base, [other], golden, ["ndcg@10"], slices.slices_along(golden))
     row = rows_of(table)["ndcg@10", "kind=b"]
     assert (row.n, row.difference, row.wins) == (1, 0.5, 1)
     assert not row.tested
@@ -232,7 +234,7 @@ def test_a_single_cluster_tells_nothing() -> None:
 
 def test_a_slice_that_a_column_does_not_apply_to_is_left_out() -> None:
     base, other = result(FOUR, [0.5, NAN, 0.5, NAN]), result(FOUR, [0.6, NAN, 0.4, NAN], name="other")
-    table = compare(base, [other], FOUR, ["ndcg@10"], slices.of(FOUR))
+    table = compare(base, [other], FOUR, ["ndcg@10"], slices.slices_along(FOUR))
     assert [row.slice for row in table.rows] == ["", "kind=factoid"]
     assert table.rows[0].n == 2
 
@@ -319,7 +321,7 @@ def test_bridged_questions_are_matched_by_what_they_say() -> None:
     with pytest.raises(ConfigError, match="golden differs"):
         compare(base, [other], newer, ["ndcg@10"], ())
     for at_hand in (newer, golden):
-        table = compare(base, [other], at_hand, ["ndcg@10"], slices.of(at_hand), ["questions"])
+        table = compare(base, [other], at_hand, ["ndcg@10"], slices.slices_along(at_hand), ["questions"])
         assert (table.added, table.removed, table.changed) == (("new",), ("q0",), ("q2", "q3"))
         whole = table.rows[0]
         assert (whole.n, whole.wins) == (5, 5)
@@ -398,7 +400,7 @@ def test_what_does_not_apply_to_one_answer_is_compared_over_the_others() -> None
 
 
 def test_json_has_every_field_and_nothing_that_json_lacks() -> None:
-    table = compare(BASE, [OTHER], FOUR, COLUMNS, slices.of(FOUR))
+    table = compare(BASE, [OTHER], FOUR, COLUMNS, slices.slices_along(FOUR))
     told = json.loads(json.dumps(table.to_json(), allow_nan=False))
     assert set(told) == {"family", "added", "removed", "changed", "rows"}
     assert set(told["rows"][0]) == {*Comparison.__dataclass_fields__, "significant"}

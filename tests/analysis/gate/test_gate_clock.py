@@ -65,10 +65,10 @@ def test_slow_pipelines_are_asked_fewer_questions(hours: Hours) -> None:
 def test_a_ratio_has_an_interval_that_knows_the_spread() -> None:
     chance = np.random.default_rng(0)
     steady = np.column_stack([np.full(64, 0.01), np.full(64, 0.02)])
-    assert latency.of(steady) == Ratio(2.0, 2.0, 2.0, 64)
+    assert latency.ratio_of_p95(steady) == Ratio(2.0, 2.0, 2.0, 64)
     wild = chance.lognormal(-4, 0.5, (64, 2))
-    found = latency.of(wild)
-    assert found == latency.of(wild)
+    found = latency.ratio_of_p95(wild)
+    assert found == latency.ratio_of_p95(wild)
     assert found.low < found.value < found.high
     assert found.low < 1 < found.high
 

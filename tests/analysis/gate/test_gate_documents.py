@@ -10,13 +10,13 @@ from rag.analysis.baseline import Baseline
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
 from rag.analysis.gate.limits import Kept
 from rag.analysis.gate.spec import Gate
-from rag.analysis.gate.verdict import Lost, Told
+from rag.analysis.gate.verdict import GateReport, Lost
 from rag.analysis.gate.verdict_files import code, counted, figure, junit_of, markdown_of, marker
 
 HOSTILE = "</code><script>alert(1)</script> | @everyone [x](http://evil) `a` $b$ *c* \x00\x1b[31m -->\n## Title"
 
 
-def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", **given: Any) -> Told:
+def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", **given: Any) -> GateReport:
     """A verdict whose every text is the same."""
     trial = SimpleNamespace(name=text, config={"k": text})
     planned = SimpleNamespace(trial_id="ab", trial=trial, golden=SimpleNamespace(examples=[None] * 3))
@@ -27,7 +27,7 @@ def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", *
     rows = (row, Row("recall@5", "", 0.03, 3, 3, 0.5, 0.5, 0.0, -0.5, 0.5, INCONCLUSIVE, "open", 1200))
     bounds = (Kept("failed == 0", 0.0, None, None, PASS, "kept"), Kept("m >= 1", 0.5, None, None, FAIL, "broken", None, True))
     lost = (Lost(text, text, text, {"ndcg@10": (1.0, 0.25)}, text),)
-    return Told(
+    return GateReport(
         gated,
         verdict,
         text,

@@ -10,7 +10,7 @@ from rag.components.generators.extractive import ExtractiveGenerator
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Query, Reply, Request, Span
-from rag.core.text.citations import said
+from rag.core.text.citations import cited_sentences
 
 
 def ask(question: str, *texts: str, section: str = "") -> Request:
@@ -119,6 +119,6 @@ def test_a_quoted_row_ends_with_its_line_and_a_sentence_goes_on() -> None:
     table = "| Place | Fee |\n| --- | --- |\n| Plover pond | 5 crowns |\n| Plover lake | 7 crowns |"
     reply = answer("Which plover place costs crowns?", table, sentences=2, share=0.0)
     assert reply.text == "Plover pond | 5 crowns [1]\nPlover lake | 7 crowns [1]"
-    assert len(said(reply.text)) == 2
+    assert len(cited_sentences(reply.text)) == 2
     told = answer("What do plover crowns cost?", "Plover crowns cost five. Plover crowns cost more.", sentences=2, share=0.0)
     assert told.text == "Plover crowns cost five. [1] Plover crowns cost more. [1]"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rag.components.judges.llm import LlmJudge
-from rag.components.judges.replies import Said, majority, place, verdicts
-from rag.core.assessments import Case, Passage
+from rag.components.judges.replies import ClaimReply, majority, place, verdicts
+from rag.core.assessments import Case, QuotedPassage
 from rag.core.errors import ConfigError
 from rag.core.records import Reply, Request
 
@@ -48,7 +48,7 @@ def test_claims_are_numbered_and_filled_in_literally() -> None:
     assert system.content == "Check."
     assert user.content == "What colour?|[1] A cat.\n\n[2] See: the  Door\nis red.|[1] The door is red.\n\n[2] It has {claims}."
     assert [claim.support for claim in verdict.claims] == [1.0, 0.0]
-    assert verdict.claims[0].evidence == (Passage(2, 5, 21),)
+    assert verdict.claims[0].evidence == (QuotedPassage(2, 5, 21),)
     assert verdict.faithfulness == 0.5
 
 
@@ -104,7 +104,7 @@ def test_an_abstention_is_not_asked_about() -> None:
     ],
 )
 def test_repairs_change_no_meaning(reply: str) -> None:
-    assert verdicts(reply, 2) == [Said(True, 2, "the door is red"), Said(False)]
+    assert verdicts(reply, 2) == [ClaimReply(True, 2, "the door is red"), ClaimReply(False)]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_nothing_is_guessed(reply: str, wrong: str) -> None:
 
 
 def test_even_votes_point_at_no() -> None:
-    assert majority([Said(True, 1), Said(False, 2)]) == (0.5, Said(False, 2))
+    assert majority([ClaimReply(True, 1), ClaimReply(False, 2)]) == (0.5, ClaimReply(False, 2))
     assert place("", "a") is None
     assert place("b (c", "a b\n(C d") == (2, 6)
 

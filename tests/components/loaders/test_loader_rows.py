@@ -1,6 +1,6 @@
 import pytest
 
-from rag.components.loaders.json_rows import Row, parse_row, shown
+from rag.components.loaders.json_rows import Row, parse_row, shortened
 from rag.core.errors import DataError
 
 
@@ -60,5 +60,5 @@ def test_unknown_keys_name_the_closest() -> None:
 
 
 def test_long_texts_are_shown_short_on_one_line() -> None:
-    assert shown("a\n b") == "a b"
-    assert len(shown("word " * 1000)) == 60
+    assert shortened("a\n b") == "a b"
+    assert len(shortened("word " * 1000)) == 60

@@ -68,10 +68,12 @@ def test_a_name_with_a_possessive_ending_is_that_name_and_a_shortened_word_is_no
 def test_scores_are_weighted_means() -> None:
     made = memory(topic=2, freshness=1, importance=1, half_life=4)
     turn = Turn("user", "pump oil Holm")
-    from rag.components.memories.statements import said
+    from rag.components.memories.statements import read_statement
 
     # Topic 1/3 (of pump, oil, holm), freshness 1/2 after 4 messages, importance 1/3.
-    assert made._score(turn, said(turn.text, "english"), frozenset({"pump"}), 4) == pytest.approx((2 / 3 + 1 / 2 + 1 / 3) / 4)
+    assert made._score(turn, read_statement(turn.text, "english"), frozenset({"pump"}), 4) == pytest.approx(
+        (2 / 3 + 1 / 2 + 1 / 3) / 4
+    )
 
 
 def test_a_message_fades_sentence_by_sentence() -> None:

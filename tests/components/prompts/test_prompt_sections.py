@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.components.prompts.sections import SECTIONS, SectionPrompt
-from rag.components.prompts.templates import fill, named
+from rag.components.prompts.templates import fill, placeholders
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Material, Message, Query, Recalled, Turn
 
@@ -114,9 +114,9 @@ def test_every_character_arrives(question: str, contexts: list[str], pin: str, s
 
 @given(st.text(alphabet="{}ab_ 1"), st.text(alphabet="{}ab"))
 def test_one_pass_fills_what_is_named_and_nothing_else(template: str, value: str) -> None:
-    filled = fill(template, dict.fromkeys(named(template), value))
-    assert filled.count("{") >= len(named(template)) * value.count("{")
-    if not named(template) and "{{" not in template:
+    filled = fill(template, dict.fromkeys(placeholders(template), value))
+    assert filled.count("{") >= len(placeholders(template)) * value.count("{")
+    if not placeholders(template) and "{{" not in template:
         assert filled == template
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rag.core.text.citations
 from rag.core.records import Chunk, Hit, Span
-from rag.core.text.citations import Marker, citations, cited, markers, said, to_nothing, unmarked, without_markers
+from rag.core.text.citations import Marker, citations, cited, cited_sentences, markers, to_nothing, unmarked, without_markers
 
 MARKED = st.text(alphabet="[]12, ;x.A\n`(")
 
@@ -41,7 +41,7 @@ def test_only_contexts_are_cited_and_none_twice(text: str, contexts: int) -> Non
 
 
 def attributed(text: str) -> list[tuple[str, tuple[int, ...]]]:
-    return [(text[one.start : one.end], one.cites(9)) for one in said(text)]
+    return [(text[one.start : one.end], one.cites(9)) for one in cited_sentences(text)]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_sentences_own_the_markers_in_them_and_right_behind_them(text: str, sent
 
 @given(MARKED)
 def test_every_marker_but_those_of_headings_has_one_sentence(text: str) -> None:
-    found = said(text)
+    found = cited_sentences(text)
     owned = [marker for one in found for marker in one.markers]
     assert len(owned) == len(set(owned))
     if found and text[found[0].start : found[0].end]:

@@ -34,7 +34,7 @@ def held(*dimensions: str) -> dict[str, list[str]]:
     """Ids of questions by the name of their slice."""
     return {
         part.name: [e.query.query_id for e, inside in zip(EXAMPLES, part.members, strict=True) if inside]
-        for part in slices.of(GOLDEN, dimensions)
+        for part in slices.slices_along(GOLDEN, dimensions)
     }
 
 
@@ -42,7 +42,7 @@ def held(*dimensions: str) -> dict[str, list[str]]:
 
 
 def test_kind_is_the_dimension_unless_told() -> None:
-    assert [part.name for part in slices.of(GOLDEN)] == ["kind=factoid", "kind=table"]
+    assert [part.name for part in slices.slices_along(GOLDEN)] == ["kind=factoid", "kind=table"]
     assert held("kind") == {"kind=factoid": ["q1"], "kind=table": ["q2", "q3"]}
 
 
@@ -63,30 +63,30 @@ def test_kind_is_the_dimension_unless_told() -> None:
 def test_every_dimension(dimension: str, expected: dict[str, list[str]]) -> None:
     assert held(dimension) == expected
     assert list(held(dimension)) == list(expected), "values are in their order"
-    assert {part.dimension for part in slices.of(GOLDEN, [dimension])} == {dimension}
+    assert {part.dimension for part in slices.slices_along(GOLDEN, [dimension])} == {dimension}
 
 
 def test_dimensions_stand_in_their_order_and_once() -> None:
-    names = [part.name for part in slices.of(GOLDEN, ("turns", "kind", "turns"))]
+    names = [part.name for part in slices.slices_along(GOLDEN, ("turns", "kind", "turns"))]
     assert names == ["turns=1", "turns=2+", "kind=factoid", "kind=table"]
 
 
 def test_what_nobody_says_is_no_slice() -> None:
     silent = replace(GOLDEN, examples=tuple(replace(e, kind="", tags=(), split="") for e in EXAMPLES))
-    assert slices.of(silent, ("kind", "tag", "split")) == ()
+    assert slices.slices_along(silent, ("kind", "tag", "split")) == ()
 
 
 def test_a_question_without_words_is_short() -> None:
     odd = replace(GOLDEN, examples=(Example(Query("q", "???")),))
-    assert [part.name for part in slices.of(odd, ["words"])] == ["words=1-8"]
+    assert [part.name for part in slices.slices_along(odd, ["words"])] == ["words=1-8"]
 
 
 @given(st.sets(st.integers(0, 4), min_size=1))
 def test_a_slice_does_not_depend_on_the_other_questions(kept: set[int]) -> None:
     rows = sorted(kept)
     fewer = replace(GOLDEN, examples=tuple(EXAMPLES[row] for row in rows))
-    whole = {part.name: part.members[rows] for part in slices.of(GOLDEN, tuple(slices.DIMENSIONS))}
-    for part in slices.of(fewer, tuple(slices.DIMENSIONS)):
+    whole = {part.name: part.members[rows] for part in slices.slices_along(GOLDEN, tuple(slices.DIMENSIONS))}
+    for part in slices.slices_along(fewer, tuple(slices.DIMENSIONS)):
         assert part.members.tolist() == whole.pop(part.name).tolist()
     assert not any(members.any() for members in whole.values())
 
@@ -97,13 +97,13 @@ def test_a_slice_does_not_depend_on_the_other_questions(kept: set[int]) -> None:
 )
 def test_an_unknown_dimension_is_refused_with_the_closest(asked: str, remedy: str) -> None:
     with pytest.raises(ConfigError, match=remedy) as caught:
-        slices.of(GOLDEN, [asked])
+        slices.slices_along(GOLDEN, [asked])
     assert caught.value.where == f"slices by {asked}"
 
 
 def test_named() -> None:
-    assert slices.named(GOLDEN, "kind=table").members.tolist() == [False, True, True, False, False]
-    assert slices.named(GOLDEN, "meta.section=pay").dimension == "meta.section"
+    assert slices.find_slice(GOLDEN, "kind=table").members.tolist() == [False, True, True, False, False]
+    assert slices.find_slice(GOLDEN, "meta.section=pay").dimension == "meta.section"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_named() -> None:
 )
 def test_a_slice_that_is_not_there(asked: str, remedy: str) -> None:
     with pytest.raises(ConfigError, match=remedy):
-        slices.named(GOLDEN, asked)
+        slices.find_slice(GOLDEN, asked)
 
 
 # How far it is believed

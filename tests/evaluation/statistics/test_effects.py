@@ -49,7 +49,7 @@ def by_choice(found: Effects) -> dict[str, float]:
 
 def test_effects_are_differences_of_means_over_matched_trials() -> None:
     made = trials(additive)
-    found = effects.of(made, ALONE, AXES)
+    found = effects.choice_effects(made, ALONE, AXES)
 
     def mean(axis: str, choice: str) -> float:
         return float(np.mean([values for choices, values in made if choices[axis] == choice]))
@@ -68,7 +68,7 @@ def test_effects_are_differences_of_means_over_matched_trials() -> None:
 
 
 def test_a_sum_has_no_interactions() -> None:
-    found = effects.of(trials(additive), ALONE, AXES)
+    found = effects.choice_effects(trials(additive), ALONE, AXES)
     assert all(abs(interaction.mean) < 1e-12 and interaction.p_adjusted == 1 for interaction in found.interactions)
     # 4 effects; of 2 x 3, 2 x 2 and 3 x 2 cells those that are not the negative of another: 3 + 1 + 3.
     assert found.family == 11
@@ -83,7 +83,7 @@ def test_an_interaction_is_what_a_cell_differs_from_row_and_column() -> None:
     made = trials(only_with_dense, noise=0.0)
     for row, (_, values) in enumerate(made):
         values += np.random.default_rng(row).normal(0, 0.01, QUESTIONS)
-    found = effects.of(made, ALONE, AXES)
+    found = effects.choice_effects(made, ALONE, AXES)
     strongest = found.interactions[0]
     assert {strongest.choice, strongest.other_choice} == {"dense", "maxsim"}
     table = cell_means(made, "search", "reranker")
@@ -109,7 +109,7 @@ def test_strongest_interactions_stand_first() -> None:
         (choices, values + 0.01 * np.random.default_rng(r).normal(size=QUESTIONS))
         for r, (choices, values) in enumerate(trials(only_with_dense))
     ]
-    found = effects.of(made, ALONE, AXES)
+    found = effects.choice_effects(made, ALONE, AXES)
 
     def clear(interaction: Interaction) -> float:
         return abs(interaction.mean) / max(interaction.high - interaction.low, 1e-9)
@@ -122,9 +122,9 @@ def test_incomplete_groups_are_left_out() -> None:
     made = trials(additive)
     missing = {"chunker": "large", "search": "rrf", "reranker": "maxsim"}
     kept = [(choices, values) for choices, values in made if choices != missing]
-    found = effects.of(kept, ALONE, AXES)
+    found = effects.choice_effects(kept, ALONE, AXES)
     assert [effect.matched for effect in found.effects] == [5, 4, 3, 5]
-    expected = effects.of(made, ALONE, AXES)
+    expected = effects.choice_effects(made, ALONE, AXES)
     # Scores are sums, so every matched pair says the same, whatever else is missing; unmatched means would not.
     assert by_choice(found) == pytest.approx(by_choice(expected))
     unmatched = np.mean([v for c, v in kept if c["reranker"] == "maxsim"]) - np.mean(
@@ -136,13 +136,13 @@ def test_incomplete_groups_are_left_out() -> None:
 
 def test_a_choice_that_nobody_tried_is_not_told() -> None:
     kept = [(choices, values) for choices, values in trials(additive) if choices["search"] != "bm25"]
-    found = effects.of(kept, ALONE, AXES)
+    found = effects.choice_effects(kept, ALONE, AXES)
     assert [(e.choice, e.reference) for e in found.effects if e.axis == "search"] == [("rrf", "dense")]
 
 
 def test_axes_that_were_never_varied_alone_are_named() -> None:
     tied = [(c, v) for c, v in trials(additive) if (c["chunker"] == "large") == (c["reranker"] == "maxsim")]
-    found = effects.of(tied, ALONE, AXES)
+    found = effects.choice_effects(tied, ALONE, AXES)
     assert {effect.axis for effect in found.effects} == {"search"}
     assert "no two trials differ in chunker and reranker alone" in found.sentence
     assert not [interaction for interaction in found.interactions if "search" not in (interaction.axis, interaction.other_axis)]
@@ -150,7 +150,7 @@ def test_axes_that_were_never_varied_alone_are_named() -> None:
 
 def test_one_axis_has_effects_and_no_interactions() -> None:
     axes = {"k": ["3", "5", "10"]}
-    found = effects.of(trials(lambda k: 0.1 * (k == "10"), axes), ALONE, axes)
+    found = effects.choice_effects(trials(lambda k: 0.1 * (k == "10"), axes), ALONE, axes)
     assert (len(found.effects), found.interactions, found.family) == (2, (), 2)
     assert found.sentence.startswith("k=10 +.")
     assert found.sentence.endswith("over 3")
@@ -158,19 +158,19 @@ def test_one_axis_has_effects_and_no_interactions() -> None:
 
 @pytest.mark.parametrize("made", [[], trials(additive)[:1]], ids=["none", "one"])
 def test_one_trial_has_no_effects(made: Trials) -> None:
-    assert effects.of(made, ALONE, AXES) == Effects((), (), 0, "nothing was varied")
+    assert effects.choice_effects(made, ALONE, AXES) == Effects((), (), 0, "nothing was varied")
 
 
 def test_the_worse_choice_is_said_where_none_is_better() -> None:
     axes = {"embedder": ["minilm", "hashing"]}
-    found = effects.of(trials(lambda embedder: -0.2 * (embedder == "hashing"), axes), ALONE, axes)
+    found = effects.choice_effects(trials(lambda embedder: -0.2 * (embedder == "hashing"), axes), ALONE, axes)
     assert found.sentence.startswith("embedder=hashing -.")
     assert found.sentence.endswith("] against minilm")
 
 
 def test_choices_that_differ_too_are_counted() -> None:
     axes = {"k": ["1", "3", "5", "10"]}
-    found = effects.of(trials(lambda k: 0.1 * axes["k"].index(k), axes), ALONE, axes)
+    found = effects.choice_effects(trials(lambda k: 0.1 * axes["k"].index(k), axes), ALONE, axes)
     assert found.sentence.startswith("k=10 +.")
     assert found.sentence.endswith("] over 1 (2 more differ)")
 
@@ -179,11 +179,11 @@ def test_questions_without_a_value_do_not_count() -> None:
     made = trials(additive)
     holes = [(choices, np.where(ALONE < 20, np.nan, values)) for choices, values in made]
     short = [(choices, values[20:]) for choices, values in made]
-    assert effects.of(holes, ALONE, AXES).to_json() == effects.of(short, ALONE[:40], AXES).to_json()
+    assert effects.choice_effects(holes, ALONE, AXES).to_json() == effects.choice_effects(short, ALONE[:40], AXES).to_json()
     one = [(choices, np.where((ALONE < 20) & (row == 0), np.nan, values)) for row, (choices, values) in enumerate(made)]
-    lacking = effects.of(one, ALONE, AXES)
+    lacking = effects.choice_effects(one, ALONE, AXES)
     # The first trial, of first choices only, stands in every comparison.
-    assert by_choice(lacking) == pytest.approx(by_choice(effects.of(short, ALONE[:40], AXES)))
+    assert by_choice(lacking) == pytest.approx(by_choice(effects.choice_effects(short, ALONE[:40], AXES)))
 
 
 def test_clusters_widen_what_questions_of_one_document_say_alike() -> None:
@@ -192,13 +192,16 @@ def test_clusters_widen_what_questions_of_one_document_say_alike() -> None:
     axes = {"search": ["bm25", "dense"]}
     base, shift = random.random(QUESTIONS), 0.03 + random.normal(0, 0.1, 12)[document]
     made: Trials = [({"search": "bm25"}, base), ({"search": "dense"}, base + shift)]
-    (alone,), (together,) = effects.of(made, ALONE, axes).effects, effects.of(made, document, axes).effects
+    (alone,), (together,) = (
+        effects.choice_effects(made, ALONE, axes).effects,
+        effects.choice_effects(made, document, axes).effects,
+    )
     assert together.high - together.low > 1.5 * (alone.high - alone.low)
 
 
 def test_json_holds_no_nan() -> None:
     everything_at_once = np.zeros(QUESTIONS, np.int64)
-    found = effects.of(trials(additive), everything_at_once, AXES)
+    found = effects.choice_effects(trials(additive), everything_at_once, AXES)
     assert np.isnan(found.effects[0].low)
     told = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert told["effects"][0]["low"] is None
@@ -210,7 +213,7 @@ def test_json_holds_no_nan() -> None:
 @settings(max_examples=20, deadline=None)
 def test_the_order_of_trials_does_not_matter(order: list[int], seed: int) -> None:
     made = [(c, v + np.random.default_rng(seed + r).normal(0, 0.05, QUESTIONS)) for r, (c, v) in enumerate(trials(additive))]
-    one, other = effects.of(made, ALONE, AXES), effects.of([made[row] for row in order], ALONE, AXES)
+    one, other = effects.choice_effects(made, ALONE, AXES), effects.choice_effects([made[row] for row in order], ALONE, AXES)
     assert [e.mean for e in one.effects] == pytest.approx([e.mean for e in other.effects])
     assert [e.p_adjusted for e in one.effects] == [e.p_adjusted for e in other.effects]
 
@@ -220,13 +223,13 @@ def test_three_hundred_trials_of_five_hundred_questions() -> None:
     random = np.random.default_rng(5)
     made: Trials = [(dict(zip(axes, picked, strict=True)), random.random(500)) for picked in itertools.product(*axes.values())]
     assert len(made) == 300
-    found = effects.of(made, np.arange(500) // 4, axes)
+    found = effects.choice_effects(made, np.arange(500) // 4, axes)
     assert found.family == 12 + 15 + 5 + 5 + 25 + 3 + 3 + 15 + 1 + 5 + 5
     assert len(found.interactions) == effects.STRONGEST
 
 
 def test_the_table_tells_what_is_known_and_holds_back_what_is_not() -> None:
-    found = effects.of(trials(only_with_dense), ALONE, AXES)
+    found = effects.choice_effects(trials(only_with_dense), ALONE, AXES)
     console = Console(width=100, record=True)
     console.print(terminal.effects(found))
     text = console.export_text()

@@ -126,7 +126,7 @@ def run(made: plan.Plan) -> None:
 def keys(graph: Graph) -> list[str]:
     """The keys that all stages have with the code of now, given the inputs that they have."""
     again = Graph(Components(TRUSTED))
-    again.components._built = graph.components.plain._built
+    again.components._built = graph.components.without_inner._built
     return [again.add(stage.name, stage.nodes, stage.values, stage.inputs) for stage in graph.stages.values()]
 
 
@@ -173,7 +173,7 @@ def test_code_outside_of_a_key_is_noticed(ran: Ran, monkeypatch: pytest.MonkeyPa
     fuse: Callable[..., object] = steps.fuse
 
     def detour(*parts: object) -> object:
-        redaction.plain("")
+        redaction.redacted_json("")
         return fuse(*parts)
 
     monkeypatch.setattr(steps, "fuse", detour)

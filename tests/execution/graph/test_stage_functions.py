@@ -54,5 +54,5 @@ def test_passages_of_a_nested_embedder_are_stored_where_results_are(tmp_path: Pa
     components.build(node, "reranker").score(["a"], [["b c", "d"]], [[1.0, 0.5]])
     stored = store.keys("vectors")
     assert len(stored) == 2
-    components.plain.build(node, "reranker").score(["e"], [["f", "g"]], [[1.0, 0.5]])
+    components.without_inner.build(node, "reranker").score(["e"], [["f", "g"]], [[1.0, 0.5]])
     assert store.keys("vectors") == stored

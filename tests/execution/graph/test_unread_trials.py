@@ -79,7 +79,7 @@ def test_the_share_is_the_same_in_plan_leaderboard_mlflow_and_report(study: Call
     ] * 3
     assert not any("reranker_unread" in measured for name, measured in found.items() if "none" in name)
     ready = sweep.prepare(load(path, ()))
-    assert sorted(set(unread_trials.of(ready.plan, ready.store).values())) == [0.0, pytest.approx(share)]
+    assert sorted(set(unread_trials.unread_shares(ready.plan, ready.store).values())) == [0.0, pytest.approx(share)]
     sent = {
         trial.trial_id: trial.metrics
         for trial in sweep_runs.record(sweep_runs.recall(ready.plan, ready.store), ready.store).trials

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.core.assessments import Case, Claim, Passage, Spent, Verdict
+from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
 from rag.execution.store.cached_judgements import BLOCK, StoredJudge
 from rag.execution.store.store import Store
 
@@ -39,7 +39,7 @@ class Counting:
     def _verdict(self, case: Case, again: bool) -> Verdict:
         if case.text.startswith("?") and not again:
             return Verdict((Claim(0, 1, math.nan, failure="lost"),))
-        return Verdict((Claim(0, 1, 0.75, (Passage(1, 0, 2),), ("7",)),), abstained=False)
+        return Verdict((Claim(0, 1, 0.75, (QuotedPassage(1, 0, 2),), ("7",)),), abstained=False)
 
 
 class Reading(Counting):

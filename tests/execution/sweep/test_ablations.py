@@ -52,10 +52,10 @@ def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
 
 def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
-    found = ablations.of(made.trials[0], made, store, settings, quiet).results
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
     f1 = {row.name: row for row in found if row.column == "token_f1"}
     assert list(f1) == [RETRIEVED, *OF_READING]
-    own = trial_scores.of(made.trials[0], made, store).scores.column("token_f1")
+    own = trial_scores.read_scores(made.trials[0], made, store).scores.column("token_f1")
     assert f1[RETRIEVED].mean == pytest.approx(np.nanmean(own))
     assert f1["closed_book"].mean == 0
     assert f1["closed_book"].difference == pytest.approx(-f1[RETRIEVED].mean)
@@ -70,10 +70,10 @@ def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
 def test_the_second_time_nothing_runs(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
     heard: list[str] = []
-    first = ablations.of(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key))
+    first = ablations.measure_ablations(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key))
     assert heard
     heard.clear()
-    assert ablations.of(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key)) == first
+    assert ablations.measure_ablations(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key)) == first
     assert not heard
 
 
@@ -83,14 +83,14 @@ def test_the_second_time_nothing_runs(prepare: Any) -> None:
 )
 def test_where_there_is_nothing_to_control(prepare: Any, overrides: list[str]) -> None:
     made, store, settings = run(prepare(*overrides))
-    assert ablations.of(made.trials[0], made, store, settings, quiet) == Controlled()
+    assert ablations.measure_ablations(made.trials[0], made, store, settings, quiet) == Controlled()
 
 
 def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
     questions = golden / "questions.jsonl"
     questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
     made, store, settings = run(prepare("generator=extractive"))
-    found = ablations.of(made.trials[0], made, store, settings, quiet).results
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
     assert {row.name for row in found} == {RETRIEVED, "closed_book", "gold_contexts"}
     assert all(row.low != row.low for row in found)
     assert found[0].to_json()["low"] is None
@@ -99,7 +99,7 @@ def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
 def test_a_trial_that_did_not_run_has_no_controls(prepare: Any) -> None:
     ready = prepare("generator=extractive")
     with pytest.raises(DataError, match="no scores"):
-        ablations.of(ready.plan.trials[0], ready.plan, ready.store, ready.settings, quiet)
+        ablations.measure_ablations(ready.plan.trials[0], ready.plan, ready.store, ready.settings, quiet)
 
 
 def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -107,7 +107,7 @@ def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPa
 
     made, store, settings = run(prepare("generator=extractive"))
     monkeypatch.setattr(ablation_inputs, "gold_contexts", lambda *given: 1 / 0)
-    found = ablations.of(made.trials[0], made, store, settings, quiet).results
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
     failed = [row for row in found if row.error]
     assert {row.name for row in failed} == {"gold_contexts"}
     assert failed[0].error == "ZeroDivisionError: division by zero"

@@ -7,7 +7,7 @@ from support.small_set import write_golden
 
 from rag.core.records import Query
 from rag.execution.store.store import Store
-from rag.execution.sweep.open_config import answered, asked, config_of, open_config
+from rag.execution.sweep.open_config import answered, config_of, open_config, required_question
 from rag.reporting.terminal.passages import excerpt
 
 OVERRIDES = ("dataset=native", "embedder=hashing", "chunker.size=60", "reranker=mmr", "index=[dense]", "fusion=single")
@@ -41,7 +41,7 @@ def leave_asked(folder: Path, question: str, *overrides: str) -> Any:
     folder.mkdir()
     (folder / "leave.md").write_text(LEAVE, "utf-8")
     held = ["loader=folder", f"loader.path={folder}", "embedder=hashing", "chunker=whole", "index=[bm25s]", "fusion=single"]
-    return answered(open_config(config_of([*held, "store=store", *overrides])), asked(question))
+    return answered(open_config(config_of([*held, "store=store", *overrides])), required_question(question))
 
 
 def test_a_cited_passage_shows_the_words_and_their_section(here: Path) -> None:

@@ -35,7 +35,7 @@ from rag.reporting.terminal import output, store_contents
 from rag.reporting.terminal.answers import answered, sources
 from rag.reporting.terminal.health import _listed
 from rag.reporting.terminal.leaderboards import leaderboard
-from rag.reporting.terminal.output import Plain, Table, escape, out, visible
+from rag.reporting.terminal.output import LiteralHighlighter, Table, escape, out, visible
 
 PIECES = (
     *("10:100:1", ":smile:", "[bold]", "[/bold]", "[/]", "[link=file:///etc/passwd]x[/link]", "[@click=f()]", "[ ]", "[1, 2]"),
@@ -246,7 +246,11 @@ def test_one_module_makes_consoles_and_all_others_print_through_it() -> None:
     raw = ("print", "Text.from_markup", "typer.echo")
     printing = {(path.name, name) for path in others for name in calls(path) if name in raw}
     assert printing == set()
-    assert all(type(console) in (Plain, output.Output) for console in vars(output).values() if isinstance(console, Console))
+    assert all(
+        type(console) in (LiteralHighlighter, output.Output)
+        for console in vars(output).values()
+        if isinstance(console, Console)
+    )
 
 
 def test_every_bar_is_drawn_by_the_shared_console() -> None:

@@ -16,7 +16,7 @@ from support.forged_bundles import resealed
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.core.records import Query, Request, Turn
 from rag.core.text.citations import without_markers
-from rag.execution.sweep.open_config import provenance, told
+from rag.execution.sweep.open_config import answer_json, provenance
 from rag.tracking.registry.agent import BundleAgent
 from rag.tracking.registry.register import Registered, register
 
@@ -36,7 +36,7 @@ def said(bundle: Bundle, *texts: str) -> dict[str, Any]:
     history = tuple(Turn(roles[number % 2], without_markers(text)) for number, text in enumerate(texts[:-1]))
     query = Query("ask", texts[-1], history)
     trace = bundle.pipeline.trace(query)
-    return {"bundle": bundle.digest, **told(bundle.pipeline, trace, bundle.pipeline.answer_from(query, trace))}
+    return {"bundle": bundle.digest, **answer_json(bundle.pipeline, trace, bundle.pipeline.answer_from(query, trace))}
 
 
 def as_json(value: Any) -> Any:

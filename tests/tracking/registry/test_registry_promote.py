@@ -21,7 +21,7 @@ from rag.core.errors import ConfigError, DataError, ServiceError
 from rag.execution.sweep.open_config import config_of
 from rag.tracking.registry import promote as promotion
 from rag.tracking.registry import promotion_lock
-from rag.tracking.registry.promote import Asked, promote
+from rag.tracking.registry.promote import PromotionRequest, promote
 from rag.tracking.registry.register import register
 from rag.tracking.registry.service import registry
 from rag.tracking.registry.uncalibrated_metrics import advisory
@@ -114,7 +114,7 @@ def test_another_gate_counts_where_one_is_named(at_home: Place, versions: Any) -
     assert before in text
     path.write_text(text.replace(before, '  bounds: ["latency_p95_ratio <= 900", "ndcg@10 >= 0.999"]'), "utf-8")
     versions.set_registered_model_alias("notes", "champion", "1")
-    found = promote("notes", asked=Asked("timed"))
+    found = promote("notes", asked=PromotionRequest("timed"))
     assert [(kept.text, kept.verdict) for kept in found.bounds] == [
         ("latency_p95_ratio <= 900", "PASS"),
         ("ndcg@10 >= 0.999", "FAIL"),
@@ -202,7 +202,7 @@ def test_of_two_who_promote_at_once_one_moves_the_alias(versions: Any, monkeypat
 
     monkeypatch.setattr(promotion.versions, "champion", meanwhile)
     with registry("x") as client, fetched(challenger(client, "notes", 1)) as version:
-        found = promotion.held(version, None, Asked())
+        found = promotion.held(version, None, PromotionRequest())
     promote("notes")
     assert len(looks) == 2
     assert aliased(versions, "notes") == {"champion": 2}
@@ -226,14 +226,14 @@ def test_the_corpus_may_differ_where_that_is_said(at_home: Place, versions: Any,
     _changed_corpus(monkeypatch)
     with pytest.raises(ConfigError, match="--bridge corpus"):
         promote("notes")
-    assert promote("notes", asked=Asked(bridges=("corpus",))).promoted
+    assert promote("notes", asked=PromotionRequest(bridges=("corpus",))).promoted
 
 
 def _changed_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """The champion was measured over other documents."""
     held = promotion.held
 
-    def older(candidate: Any, champion: Any, asked: Asked) -> Any:
+    def older(candidate: Any, champion: Any, asked: PromotionRequest) -> Any:
         result = champion.scores.result
         result = replace(result, fingerprints={**result.fingerprints, "corpus": "0" * 16})
         return held(candidate, replace(champion, scores=replace(champion.scores, result=result)), asked)

@@ -9,7 +9,7 @@ from typing import Any
 from rag.components.loaders.quote_anchors import anchor, find_document, occurrences
 from rag.core.errors import UserError
 from rag.core.records import Document, Example, Span, Turn
-from rag.core.text.citations import said, unmarked, without_markers
+from rag.core.text.citations import cited_sentences, unmarked, without_markers
 from rag.core.text.sentences import blocks, is_heading, sentences
 from rag.evaluation.data.golden import Golden, dealt_split
 
@@ -99,7 +99,7 @@ def _evidence(told: Mapping[str, Any], documents: Sequence[Document]) -> tuple[l
     groups: list[Row] = []
     notes: list[str] = []
     plain = unmarked(told["answer"])
-    for sentence in said(told["answer"]):
+    for sentence in cited_sentences(told["answer"]):
         places: list[Row] = []
         for number in sentence.cites(len(told["contexts"])):
             try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag.config.parameters import shown
+from rag.config.parameters import yaml_text
 from rag.core.errors import ConfigError, closest
 from rag.execution.graph.plan import Plan
 from rag.execution.sweep.objective import NUMBER, Objective
@@ -50,7 +50,7 @@ class Rule:
         return {"margin": None if self.prices else self.margin, "exchange": [price.text for price in self.prices]}
 
 
-def of(made: Plan, objective: Objective) -> Rule:
+def selection_rule(made: Plan, objective: Objective) -> Rule:
     """The rule of a plan; ConfigError for what cannot be read, or is not measured."""
     experiment = made.experiment
     rule = parse(experiment.recommend, experiment.gate, objective)
@@ -84,7 +84,7 @@ def parse(raw: Mapping[str, Any], gate: Mapping[str, Any], objective: Objective)
 def _margin(value: Any, span: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < span:
         remedy = f"a number from 0 to below {span:g}, for example 0.03; with 0 it is always the best by mean"
-        raise ConfigError("recommend.margin", f"is {shown(value)}", remedy)
+        raise ConfigError("recommend.margin", f"is {yaml_text(value)}", remedy)
     return float(value)
 
 
@@ -100,7 +100,7 @@ def _prices(value: Any, objective: Objective) -> tuple[Price, ...]:
     texts: Sequence[Any] = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     prices = [_price(text, objective) for text in texts]
     if not prices:
-        raise ConfigError("recommend.exchange", f"is {shown(value)}", FORM)
+        raise ConfigError("recommend.exchange", f"is {yaml_text(value)}", FORM)
     units = [price.unit for price in prices]
     if len(set(units)) < len(units):
         raise ConfigError("recommend.exchange", "has two rates of one unit", "give one rate for each of ms, usd and MB")
@@ -110,7 +110,7 @@ def _prices(value: Any, objective: Objective) -> tuple[Price, ...]:
 def _price(text: Any, objective: Objective) -> Price:
     match = RATE.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None or match["unit"].lower() not in SCALES:
-        raise ConfigError("recommend.exchange", f"is {shown(text)}", FORM)
+        raise ConfigError("recommend.exchange", f"is {yaml_text(text)}", FORM)
     column = "objective" if objective.summed else objective.column
     if match["column"] != column:
         raise ConfigError("recommend.exchange", f"names {match['column']!r}", f"trials are ordered by {column}: name that")
