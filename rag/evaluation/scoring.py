@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from rag.core.arrays import Flags, Floats, Ints
+from rag.core.arrays import Flags, Ints
 from rag.core.assessments import Assessment
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, closest

@@ -203,7 +203,7 @@ def test_before_the_sweep_what_needs_none_is_there(rag: Verb, study: Path) -> No
     (found,) = said.json["sets"]
     assert (said.code, found["questions"], found["trials"], found["finished"]) == (0, 6, 18, 0)
     assert found["unsolved"] == found["always_solved"] == found["suspects"] == found["audits"] == []
-    assert found["told"] == ["no trial of study has run on this store: what trials show is left out; run rag sweep study first"]
+    assert found["told"] == ["no trial of study has run on this store: findings from trials are left out; run rag sweep study"]
     shown = rag("dataset", "health", str(study)).out
     assert "0 of 18 trials finished" in shown
     assert "Solved by" not in shown
@@ -258,7 +258,7 @@ def test_controls_alone_say_nothing(here: Path, golden: Path, rag: Verb) -> None
     path = write_experiment(here / "ruled.yaml", golden, "  control: control=perfect_chunker")
     (found,) = rag("dataset", "health", str(path), "--json").json["sets"]
     assert (found["trials"], found["questions"]) == (0, 6)
-    assert found["told"] == ["every trial is a control: what trials show is left out"]
+    assert found["told"] == ["every trial is a control: findings from trials are left out"]
 
 
 def test_one_ranking_says_nothing_of_all(here: Path, golden: Path, run: Any) -> None:
@@ -267,7 +267,7 @@ def test_one_ranking_says_nothing_of_all(here: Path, golden: Path, run: Any) -> 
     ready = sweep.prepare(load(str(path)))
     (found,) = dataset_health.check_health(ready.plan, ready.store)
     assert (found.finished, found.unsolved, found.always_solved) == (1, (), ())
-    assert "one ranking is known" in found.told[0]
+    assert "only one ranking is stored" in found.told[0]
 
 
 def test_what_was_cleared_away_is_told(study: Path, run: Any) -> None:

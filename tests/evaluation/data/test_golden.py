@@ -99,7 +99,7 @@ def test_few_questions_without_splits_are_all_tuned_on(questions: int, clusters:
     loaded = golden(*(Example(Query(f"q{n}", "t"), cluster=f"c{n % clusters}") for n in range(questions)))
     assert len(loaded.split("tune").examples) == questions
     assert f"The {questions} questions name no split" in loaded.dealing
-    with pytest.raises(DataError, match=r"(?s)too few to keep some back.*split=all, in a gate split: all"):
+    with pytest.raises(DataError, match=r"(?s)too few for a holdout.*split=all, in a gate split: all"):
         loaded.split("holdout")
 
 

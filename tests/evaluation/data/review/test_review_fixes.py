@@ -12,7 +12,7 @@ from rag.core.errors import DataError
 from rag.core.records import Document, Span
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.review.question_file import QuestionFile
-from rag.evaluation.data.review.quote_fixes import fixes
+from rag.evaluation.data.review.quote_fixes import find_fixes
 
 TEXTS = {"a.md": "Now: you may **carry** four days.\n\nTwice. Twice.", "b.md": "It\u2019s [free](x.md) for dogs."}
 DOCUMENTS = {name: Document(name, text) for name, text in TEXTS.items()}
@@ -40,7 +40,7 @@ def line(doc: str, quote: str, **offsets: int) -> dict[str, object]:
 )
 def test_what_becomes_of_a_quote(given: dict[str, object], wanted: dict[str, object] | None) -> None:
     text = f"{json.dumps(given, ensure_ascii=False)}\n"
-    made = fixes(text, DOCUMENTS)
+    made = find_fixes(text, DOCUMENTS)
     assert (made.after, made.count) == (f"{json.dumps(wanted or given, ensure_ascii=False)}\n", int(wanted is not None))
     assert bool(made.diff("q")) == (wanted is not None)
 
@@ -51,7 +51,7 @@ def test_only_lines_that_change_are_written_and_in_their_own_style(style: dict[s
         return json.dumps(line("b.md", quote), **style)  # type: ignore[arg-type]
 
     kept = '\ufeff{ "id" :1 }\r\n\r\nno json\r\n'
-    made = fixes(kept + dumped("It's free for dogs.") + "\r\n", DOCUMENTS)
+    made = find_fixes(kept + dumped("It's free for dogs.") + "\r\n", DOCUMENTS)
     assert made.after == kept + dumped("It\u2019s [free](x.md) for dogs.") + "\r\n"
     assert made.diff("q").splitlines()[2] == "@@ -4 +4 @@"
 
