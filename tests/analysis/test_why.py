@@ -319,7 +319,7 @@ def where(**changed: Any) -> Whereabouts:
         (STAGES[4], {"indexes": {"bm25s": 3}, "fused": 0}, "gone after fusion"),
         (STAGES[5], {"fused": 4}, "passage 4 before, 8 after it, where the first 5 count."),
         (STAGES[6], {"reranked": 2, "selected": 0}, "passage 2 before, gone after it"),
-        (STAGES[7], {"unit": "document", "selected": 4}, "document 4, and not in what the generator was given"),
+        (STAGES[7], {"unit": "document", "selected": 4}, "document 4, and not in the contexts"),
         (STAGES[8], {}, "all of its evidence was given to the generator."),
     ],
 )

@@ -1,4 +1,4 @@
-"""When to decline: risk against coverage, and a threshold chosen on some questions and checked on others."""
+"""When to decline: risk and coverage, and a threshold chosen on `tune` and checked on `holdout`."""
 
 from rag.analysis.abstention.curve import Area, Cases, Checked, Point, area, check, choose, points
 from rag.analysis.abstention.study import AbstentionStudy, Part, Study, prepare, tell

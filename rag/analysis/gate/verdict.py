@@ -11,7 +11,7 @@ import numpy as np
 
 from rag.analysis import blame, compare
 from rag.analysis.baseline import Baseline
-from rag.analysis.compare.comparability import told_apart
+from rag.analysis.compare.comparability import differences_in_words
 from rag.analysis.gate import candidate, decide, limits, measure, sample
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
 from rag.analysis.gate.differences import changes, reason, replacement
@@ -169,7 +169,7 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
     verdict = overall([*rows, *held])
     said = said_of(verdict, rows, held, gated.same) + _unjudged(gated) + reason(gated, changed, computed)
     lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)
-    apart = told_apart(gated.kept.result, _today(gated))
+    apart = differences_in_words(gated.kept.result, _today(gated))
     compared = len(pair.golden.examples)
     return GateReport(gated, verdict, said, rows, held, lost, losses, "", changed, compared, apart, replaced)
 

@@ -259,7 +259,7 @@ def test_splits_and_coverage_differ(rag: Verb, ids: dict[str, str], golden: Path
     half = rag("sweep", "half.yaml", "--no-track", "--json").json["trials"][0]["trial"]
     refused = rag("compare", ids["whole · k 1"], half)
     assert refused.code == 2
-    assert "they were asked the splits 'all' and 'tune'" in refused.err
+    assert "their splits are 'all' and 'tune'" in refused.err
     told = rag("compare", ids["whole · k 1"], half, "--bridge", "questions", "--json").json
     assert told["removed"] == ["q2", "q4", "q6"]
 

@@ -291,7 +291,7 @@ def test_all_that_differs_is_told_at_once() -> None:
     )
     with pytest.raises(ConfigError, match="corpus, golden, something differ from") as caught:
         comparable(BASE, other)
-    assert "splits 'all' and 'tune'" in caught.value.what
+    assert "their splits are 'all' and 'tune'" in caught.value.what
     assert caught.value.remedy == "they cannot be compared"
     two = replace(other, fingerprints=FINGERPRINTS | {"golden": "x", "corpus": "y"})
     with pytest.raises(ConfigError, match="--bridge corpus --bridge questions"):
@@ -354,7 +354,7 @@ def test_no_question_in_common() -> None:
 
 def test_a_golden_set_that_says_something_else() -> None:
     changed = replace(FOUR, examples=(replace(FOUR.examples[0], tags=("new",)), *FOUR.examples[1:]))
-    with pytest.raises(DataError, match="something else of 1 of 4 questions"):
+    with pytest.raises(DataError, match="differs in 1 of 4 questions"):
         compare(BASE, [OTHER], changed, ["ndcg@10"], ())
 
 
