@@ -1,18 +1,16 @@
 """A trial that was swept, as its stages left it in the store: what a bundle is made of, and what it must answer again."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rag.config.build import Components
-from rag.config.experiment import Experiment, locate
+from rag.config.experiment import locate
 from rag.config.validation import control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.evaluation.data.golden import Golden
-from rag.execution.graph import plan
 from rag.execution.graph.engine import Runner
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_graph import Stage
@@ -21,9 +19,7 @@ from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
 from rag.execution.sweep import selection
-from rag.execution.sweep.sweep import REPORTS, looked_up
-
-AGAIN = "run its sweep again: what has not changed is reused"
+from rag.execution.sweep.reopen import REPORTS, check_scores, leaderboard_rows, reopen, stored_trial
 
 
 @dataclass(frozen=True)
@@ -84,43 +80,29 @@ def resolve_trial(what: str, folder: Path = REPORTS) -> tuple[str, str]:
     leaderboard. ConfigError or DataError where there is none.
     """
     if what.startswith("trial="):
-        trial_id, _ = looked_up(what.removeprefix("trial="), folder)
-        holding = (path for path in sorted(folder.glob("*/trials.json")) if f'"{trial_id}"' in path.read_text("utf-8"))
-        return next(holding).parent.name, trial_id
+        stored = stored_trial(what.removeprefix("trial="), folder)
+        return stored.experiment, stored.trial_id
     if "=" in what:
         raise ConfigError(what, "is neither an experiment nor a trial", "write the name of a sweep, or trial=<id>")
     experiment = Path(what).stem
     try:
         return experiment, str(selection.read(experiment, folder)["recommended"])
     except DataError:
-        if best := _best(folder / experiment / "leaderboard.json"):
+        rows = leaderboard_rows(folder / experiment / "leaderboard.json")
+        if best := next((row["trial"] for row in rows if row["status"] == "done"), ""):
             return experiment, best
         locate(what)  # a name that no experiment has is not one that was not swept yet
         raise
 
 
-def _best(path: Path) -> str:
-    """The first trial of a leaderboard that came to its end; empty for none."""
-    try:
-        rows = json.loads(path.read_text("utf-8"))["trials"]
-        return next((str(row["trial"]) for row in rows if row["status"] == "done"), "")
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
-
-
 def measured(trial_id: str, experiment: str = "", folder: Path = REPORTS) -> Measured:
     """A trial as it was swept; DataError where its data or its code changed since, or it has no scores. No model is asked."""
-    trial_id, trial = looked_up(trial_id, folder)
-    _check(trial.config)
-    store = maintenance.at(trial.config["store"])
-    made = plan.assemble(Experiment(experiment, "", ()), [trial], store, Ledger(store, Terms(replay="only")))
-    (planned,) = made.trials
-    where = f"trial {trial_id} ({trial.name})"
-    if planned.trial_id != trial_id:
-        raise DataError(where, f"would be {planned.trial_id} today: its documents or its questions changed since it ran", AGAIN)
-    if store.read_meta(made.stages[planned.ends.score].entry) is None:
-        raise DataError(where, "has no scores in the store: it did not end, or its code changed since", AGAIN)
-    return Measured(experiment, planned, made, Runner(made.graph, made.goldens, store))
+    stored = stored_trial(trial_id, folder)
+    _check(stored.trial.config)
+    store = maintenance.at(stored.trial.config["store"])
+    made = reopen({stored.trial_id: stored.trial}, store, experiment, Ledger(store, Terms(replay="only")))
+    check_scores(made, store, folder)
+    return Measured(experiment, made.trials[0], made, Runner(made.graph, made.goldens, store))
 
 
 def _check(config: Mapping[str, Any]) -> None:

@@ -217,7 +217,7 @@ def test_a_trial_that_an_older_version_wrote_down(rag: Verb, place: Path) -> Non
     said = rag("why", "q1", "trial=00old")
     shutil.rmtree(old.parent)
     assert said.code == 2
-    assert "was written down before a config had" in said.err
+    assert "was written down before configs had" in said.err
 
 
 def test_a_stage_that_fails_is_told_without_a_traceback_of_ours(rag: Verb) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rag.evaluation.statistics.resampling import cluster_numbers
-from rag.execution.sweep.selection import Entrant, Field, Mean, Rule, decide, race
+from rag.execution.sweep.selection import Candidates, Entrant, Mean, Rule, decide, race
 from rag.execution.sweep.selection.decision import cheapest
 
 pytestmark = pytest.mark.bench
@@ -78,7 +78,7 @@ def grids(bench: Path) -> Iterator[Grid]:
 def grid(bench: Path, name: str, dataset: str, fixed: str, axes: dict[str, dict[str, str]]) -> Grid:
     held = [*HELD, fixed, *([] if fixed.startswith("embedder") else ["embedder=static"])]
     done, store = swept(declared(bench / "grid.yaml", "Which trial?", dataset, held, axes))
-    found = Field(done.board, done.plan, store)
+    found = Candidates(done.board, done.plan, store)
     whole = Grid(name, found.entrants, cluster_numbers(found.goldens[0].examples))
     return Grid(name, *whole.of(np.flatnonzero(~np.isnan(whole.scores).any(axis=1))))
 

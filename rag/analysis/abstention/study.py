@@ -16,7 +16,7 @@ from rag.core.records import SPLITS, Example, Hit
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.agreement import Estimate
 from rag.execution.graph import plan
-from rag.execution.graph.executors import Listener, executor_of
+from rag.execution.graph.executors import Listener, carry_out
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import answers_of, corpus_of, rankings_of
 from rag.execution.store import holdout_log, maintenance
@@ -44,7 +44,7 @@ class Study:
             holdout_log.look(
                 self.store, golden.split(SPLITS[1]).golden_digest, [self.trial.trial_id], self.made.experiment.name
             )
-        outcomes = executor_of(self.trial.trial.config["execute"]).run(self.made, self.store, listen)
+        outcomes = carry_out(self.made, self.store, self.trial.trial.config["execute"], listen).checked()
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:
             raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "mend that and try again")

@@ -10,21 +10,18 @@ from rag.analysis import baseline
 from rag.analysis.compare import Table, compare
 from rag.analysis.compare.comparability import check_bridges, common_columns
 from rag.config.compose import compose, hydra_ready, no_data
-from rag.config.experiment import Experiment, Trial
+from rag.config.experiment import Trial
 from rag.core.errors import ConfigError, DataError
 from rag.evaluation.data import golden
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.slices import slices_along
 from rag.execution.graph import plan
-from rag.execution.graph.plan import PlannedTrial
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.sweep import trial_scores
 from rag.execution.sweep.objective import USUAL
-from rag.execution.sweep.sweep import REPORTS, looked_up
+from rag.execution.sweep.reopen import REPORTS, check_scores, reopen, stored_trial
 from rag.execution.sweep.trial_scores import Result, question_digest
-
-AGAIN = "run its sweep again: what has not changed is reused"
 
 
 @dataclass(frozen=True)
@@ -84,13 +81,13 @@ def compared(
 def sides(names: Sequence[str], folder: Path = REPORTS) -> list[Side]:
     """Read the sides of a comparison: prefixes of trial ids that sweeps stored below `folder`, or paths of baselines."""
     paths = {name: Path(name) for name in names if name.endswith(".json") or Path(name).is_file()}
-    found = {name: looked_up(name, folder) for name in names if name not in paths}
-    ids = {name: trial_id for name, (trial_id, _) in found.items()}
+    stored = {name: stored_trial(name, folder) for name in names if name not in paths}
+    ids = {name: trial.trial_id for name, trial in stored.items()}
     places = [paths[name].resolve() if name in paths else ids[name] for name in names]
     for number, place in enumerate(places):
         if place in places[:number]:
             raise ConfigError("compare", f"{names[number]} names the same as {names[places.index(place)]}", "name it once")
-    trials = _measured(dict(found.values()), folder)
+    trials = _measured({trial.trial_id: trial.trial for trial in stored.values()}, folder)
     return [Side(baseline.load(paths[name]).result) if name in paths else trials[ids[name]] for name in names]
 
 
@@ -108,38 +105,11 @@ def _measured(trials: Mapping[str, Trial], folder: Path) -> dict[str, Side]:
 
 def _of_store(root: str, trials: Mapping[str, Trial], folder: Path) -> Iterator[tuple[str, Side]]:
     store = maintenance.at(root)
-    try:
-        # They ran under budgets of their own; here nothing runs.
-        made = plan.assemble(Experiment("compare", "", ()), list(trials.values()), store, Ledger(store, Terms()))
-    except KeyError as error:
-        what = f"were written down before a config had {error}"
-        raise DataError(f"trials {', '.join(trials)}", what, AGAIN.replace("its sweep", "their sweeps")) from error
+    # They ran under budgets of their own; here nothing runs.
+    made = reopen(trials, store, "compare", Ledger(store, Terms()))
+    check_scores(made, store, folder)
     for trial_id, planned in zip(trials, made.trials, strict=True):
-        if planned.trial_id != trial_id:
-            what = f"would be {planned.trial_id} today: its documents or its questions changed since it ran"
-            raise DataError(f"trial {trial_id} ({planned.trial.name})", what, AGAIN)
-        if store.read_meta(made.stages[planned.ends.score].entry) is None:
-            raise _without_scores(planned, folder)
         yield trial_id, Side(trial_scores.read_scores(planned, made, store), planned.golden)
-
-
-def _without_scores(trial: PlannedTrial, folder: Path) -> DataError:
-    where = f"trial {trial.trial_id} ({trial.trial.name})"
-    for path in sorted(folder.glob("*/leaderboard.json")):
-        status = _status(trial.trial_id, path)
-        if status != "done":
-            what = "failed in its sweep" if status == "failed" else "did not run to its end"
-            return DataError(where, f"{what} and has no scores", f"rag sweep {path.parent.name} says why, and goes on")
-    return DataError(where, "has no scores in the store: the code changed since, or the store was cleared", AGAIN)
-
-
-def _status(trial_id: str, path: Path) -> str:
-    """The status of a trial in a leaderboard; `done` if it is not listed."""
-    try:
-        rows = json.loads(path.read_text("utf-8"))["trials"]
-        return next((str(row["status"]) for row in rows if row["trial"] == trial_id), "done")
-    except (OSError, ValueError, KeyError, TypeError):
-        return "done"
 
 
 def questions_of(compared_sides: Sequence[Side]) -> Golden:

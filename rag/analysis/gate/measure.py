@@ -1,9 +1,8 @@
 """A baseline and a candidate on the same questions: what runs, what is reused, and what came out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rag.analysis import baseline
 from rag.analysis.baseline import Baseline
@@ -13,27 +12,12 @@ from rag.config.experiment import Experiment, Trial
 from rag.core.errors import BudgetError, ConfigError, DataError
 from rag.core.redaction import redacted_text
 from rag.execution.graph import plan
-from rag.execution.graph.engine import Outcome
-from rag.execution.graph.executors import Listener, executor_of
-from rag.execution.graph.plan import Plan, PlannedTrial
+from rag.execution.graph.executors import Listener, carry_out
 from rag.execution.store import holdout_log
-from rag.execution.store.store import Store
 from rag.execution.sweep import selection, sweep, trial_scores
+from rag.execution.sweep.reopen import stored_trial
+from rag.execution.sweep.sweep import Prepared
 from rag.execution.sweep.trial_scores import Result
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """One trial, planned and checked before anything is spent."""
-
-    plan: Plan
-    store: Store
-    settings: Mapping[str, Any]
-
-    @property
-    def trial(self) -> PlannedTrial:
-        """The trial that is measured."""
-        return self.plan.trials[0]
 
 
 @dataclass(frozen=True)
@@ -54,7 +38,6 @@ class Gated:
 
 def _planned(experiment: Experiment, trial: Trial) -> Prepared:
     store, settings = sweep.store_of(experiment)
-    executor_of(settings)
     return Prepared(plan.assemble(experiment, [trial], store), store, settings)
 
 
@@ -105,9 +88,7 @@ def run(ready: Prepared, listen: Listener) -> str:
     golden = ready.trial.golden
     if golden.sizes.get(HOLDOUT):
         holdout_log.look(ready.store, golden.split(HOLDOUT).golden_digest, [ready.trial.trial_id], ready.plan.experiment.name)
-    outcomes: dict[str, Outcome] = dict(executor_of(ready.settings).run(ready.plan, ready.store, listen))
-    spent = {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}
-    plan.record_rates(ready.plan, spent, ready.store)
+    outcomes = carry_out(ready.plan, ready.store, ready.settings, listen).checked()
     ended = outcomes.get(ready.trial.ends.score)
     if ended and ended.status == "stopped":
         said = ended.error.partition("\n")[0]
@@ -134,7 +115,7 @@ def recommended(experiment: str) -> str:
 
 def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
     """Plan a trial that is to become the baseline: on the questions of the gate, which must be able to read it."""
-    trial = sweep.recorded(trial_id)
+    trial = stored_trial(trial_id).trial
     if trial.choices.keys() != experiment.axes.keys():
         axes, varied = (", ".join(names) or "nothing" for names in (trial.choices, experiment.axes))
         what = f"chose along {axes}, and this experiment varies {varied}"

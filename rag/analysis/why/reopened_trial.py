@@ -16,14 +16,13 @@ from rag.core.records import SPLITS, Example
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph import plan
-from rag.execution.graph.executors import Listener, executor_of
+from rag.execution.graph.executors import Listener, carry_out
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store import holdout_log, maintenance
 from rag.execution.store.store import Store
 from rag.execution.sweep.open_config import config_of
-from rag.execution.sweep.sweep import recorded
+from rag.execution.sweep.reopen import reopen, stored_trial
 
-AGAIN = "run its sweep again: what has not changed is reused"
 MOST = 2
 """Trials that are shown beside each other."""
 
@@ -46,7 +45,7 @@ class ReopenedTrial:
         """Run what is missing, which is a look where it is the holdout; DataError with the reason where that fails."""
         if self.trial.trial.config["split"] == SPLITS[1]:
             holdout_log.look(self.store, self.trial.golden.golden_digest, [self.trial.trial_id], self.made.experiment.name)
-        outcomes = executor_of(self.settings).run(self.made, self.store, listen)
+        outcomes = carry_out(self.made, self.store, self.settings, listen).checked()
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:
             raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "mend that and ask again")
@@ -69,25 +68,19 @@ def prepare(overrides: Sequence[str]) -> list[ReopenedTrial]:
 
 
 def _recorded(override: str, split: str) -> ReopenedTrial:
-    prefix = override.partition("=")[2]
-    try:
-        found = _planned(override, recorded(prefix))
-    except KeyError as error:
-        raise DataError(f"trial {prefix}", f"was written down before a config had {error}", AGAIN) from error
-    if not found.trial.trial_id.startswith(prefix):
-        what = f"would be {found.trial.trial_id} today: its documents or its questions changed since it ran"
-        raise DataError(f"trial {prefix} ({found.trial.trial.name})", what, AGAIN)
+    stored = stored_trial(override.partition("=")[2])
+    found = _planned(override, stored.trial, stored.trial_id)
     if not split:
         return found
     trial = found.trial.trial
     return _planned(f"{override} split={split}", Trial(trial.name, trial.choices, {**trial.config, "split": split}))
 
 
-def _planned(named: str, trial: Trial) -> ReopenedTrial:
+def _planned(named: str, trial: Trial, trial_id: str = "") -> ReopenedTrial:
     store = maintenance.at(trial.config["store"])
     # No question is timed here; what is timed is in no trial's id.
     untimed = Trial(trial.name, trial.choices, {**trial.config, "latency": 0})
-    made = plan.assemble(Experiment("why", "", ()), [untimed], store)
+    made = reopen({trial_id: untimed}, store, "why") if trial_id else plan.assemble(Experiment("why", "", ()), [untimed], store)
     steps = Steps.of(made.trials[0], made.stages)
     if steps is None:
         what = f"is {control_of(trial.config)!r} there, and its generator does not read what is found"

@@ -1,50 +1,45 @@
-"""Runs a plan through Dask: in this process, in several, or on a cluster with a shared store.
+"""Runs a plan: in this process, or on Dask in several processes or on a cluster that shares the store.
 
-A task returns an outcome, also where its stage fails: that takes with it what rests on it, and nothing else. Only a store that
-cannot be used raises, and ends the sweep.
+Every stage gives an outcome. A stage that fails blocks the stages that need it, and no others. Only a store that cannot be
+used raises, and ends the run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-from dask.local import get_sync
 
 from rag.core.errors import ConfigError, StoreError, closest
 from rag.execution.graph import dask_cluster
 from rag.execution.graph.engine import Outcome, Runner
-from rag.execution.graph.plan import Plan
+from rag.execution.graph.plan import Plan, record_rates
 from rag.execution.store.store import Store
 
 Listener = Callable[[str, Outcome | None], None]
-"""Told of every stage: with None when it starts, with its outcome when it is over."""
+"""Called with None when a stage starts, and with its outcome when it ends."""
+
+Watch = Callable[[Plan], AbstractContextManager[Listener]]
+"""Shows the progress of a plan while its block runs."""
 
 
 class Executor(Protocol):
     """A place where stages run."""
 
     def run(self, plan: Plan, store: Store, listen: Listener) -> dict[str, Outcome]:
-        """Run what the plan says must run; an outcome per stage. KeyboardInterrupt passes through, what ran is stored."""
+        """Run what must run; outcomes by stage. KeyboardInterrupt passes through; results so far are stored."""
         ...
 
 
-def run_task(runner: Runner, key: str, listen: Listener | None, inputs: Sequence[Outcome]) -> Outcome:
-    """One stage as a Dask task, after the outcomes of its inputs."""
+def run_stage(runner: Runner, key: str, inputs: Sequence[Outcome]) -> Outcome:
+    """Run one stage after its inputs; where one of these did not end, the stage is blocked."""
     broken = next((outcome for outcome in inputs if outcome.error), None)
-    if listen:
-        listen(key, None)
-    outcome = _after(key, broken) if broken else runner.run(key)
-    if listen:
-        listen(key, outcome)
-    return outcome
-
-
-def _after(key: str, broken: Outcome) -> Outcome:
+    if broken is None:
+        return runner.run(key)
     return Outcome(key, "stopped" if broken.status == "stopped" else "blocked", error=broken.error)
 
 
 def task_graph(plan: Plan) -> dict[str, list[str]]:
-    """Every stage that must run, and those among its inputs that must run too."""
+    """Every stage that must run, inputs first, with those of its inputs that must run too."""
     chosen = set(plan.to_run)
     return {key: [source for source in plan.stages[key].inputs.values() if source in chosen] for key in plan.to_run}
 
@@ -53,15 +48,17 @@ class InlineExecutor:
     """Runs stages one after the other in this process."""
 
     def run(self, plan: Plan, store: Store, listen: Listener) -> dict[str, Outcome]:
-        """Run what must run, in the order that frees results soonest."""
-        runner = Runner(plan.graph, plan.goldens, store)
-        # The key goes in by partial: as an argument Dask would take it for the task's own result.
-        tasks = {key: (partial(run_task, runner, key, listen), inputs) for key, inputs in task_graph(plan).items()}
-        return dict(zip(tasks, get_sync(tasks, list(tasks)), strict=True)) if tasks else {}
+        """Run what must run, trial by trial."""
+        runner, outcomes = Runner(plan.graph, plan.goldens, store), dict[str, Outcome]()
+        for key, inputs in task_graph(plan).items():
+            listen(key, None)
+            outcomes[key] = run_stage(runner, key, [outcomes[source] for source in inputs])
+            listen(key, outcomes[key])
+        return outcomes
 
 
 class ClusterExecutor:
-    """Runs stages on a Dask cluster: one of this machine's processes, or one that runs already and shares the store."""
+    """Runs stages on a Dask cluster: processes of this machine, or a cluster at `address` that shares the store."""
 
     def __init__(self, workers: int = 2, address: str | None = None) -> None:
         if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
@@ -69,7 +66,7 @@ class ClusterExecutor:
         self.workers, self.address = workers, address
 
     def run(self, plan: Plan, store: Store, listen: Listener) -> dict[str, Outcome]:
-        """Run what must run, as soon as its inputs are there and a worker is free."""
+        """Run every stage as soon as its inputs are stored and a worker is free."""
         if not plan.to_run:
             return {}
         with dask_cluster.scheduler(self.address) if self.address else dask_cluster.processes(self.workers) as client:
@@ -84,7 +81,7 @@ class ClusterExecutor:
         for key, inputs in tasks.items():
             listen(key, None)
             sources = [futures[source] for source in inputs]
-            futures[key] = client.submit(run_task, shared, key, None, sources, key=key, pure=False)
+            futures[key] = client.submit(run_stage, shared, key, sources, key=key, pure=False)
         outcomes: dict[str, Outcome] = {}
         for future in as_completed(futures.values()):
             outcome = future.result() if future.status == "finished" else _lost(future)
@@ -101,11 +98,11 @@ def _lost(future: Any) -> Outcome:
 
 
 def executor_of(settings: Mapping[str, Any]) -> Executor:
-    """The place that the `execute` part of a config names."""
+    """The executor that the `execute` part of a config names; ConfigError for settings that do not exist."""
     known = ("mode", "workers", "address")
     for name in settings:
         if name not in known:
-            raise ConfigError(f"execute.{name}", "is no setting of a place to run", closest(str(name), known))
+            raise ConfigError(f"execute.{name}", "is not a setting of execute", closest(str(name), known))
     if settings.get("mode") == "inline":
         return InlineExecutor()
     if settings.get("mode") == "cluster" and not settings.get("address"):
@@ -113,3 +110,59 @@ def executor_of(settings: Mapping[str, Any]) -> Executor:
     if settings.get("mode") in ("processes", "cluster"):
         return ClusterExecutor(settings.get("workers", 2), settings.get("address"))
     raise ConfigError("execute", f"is {settings.get('mode')!r}", "inline, processes or cluster")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The outcomes of the stages of a plan; `interrupted` by Ctrl-C, `stopped` by a store that cannot be used."""
+
+    outcomes: Mapping[str, Outcome]
+    interrupted: bool = False
+    stopped: StoreError | None = None
+
+    @property
+    def exhausted(self) -> str:
+        """The message of a stage that stopped because the budget is spent; empty if none did."""
+        return next((outcome.error for outcome in self.outcomes.values() if outcome.status == "stopped"), "")
+
+    @property
+    def complete(self) -> bool:
+        """Whether no stage is left to run: neither Ctrl-C, nor the budget, nor the store ended the run."""
+        return not (self.interrupted or self.stopped or self.exhausted)
+
+    def checked(self) -> Mapping[str, Outcome]:
+        """The outcomes; KeyboardInterrupt or StoreError where one of them ended the run."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        if self.stopped:
+            raise self.stopped
+        return self.outcomes
+
+
+def run_watched(plan: Plan, store: Store, settings: Mapping[str, Any], watch: Watch) -> Ran:
+    """As `carry_out`, shown by `watch`."""
+    try:
+        with watch(plan) as listen:
+            return carry_out(plan, store, settings, listen)
+    except KeyboardInterrupt:
+        return Ran({}, interrupted=True)
+
+
+def carry_out(plan: Plan, store: Store, settings: Mapping[str, Any], listen: Listener) -> Ran:
+    """Run what must run, and record how fast stages ran. Results are stored as they come, also when the run is ended early."""
+    outcomes: dict[str, Outcome] = {}
+
+    def note(key: str, outcome: Outcome | None) -> None:
+        if outcome is not None:
+            outcomes[key] = outcome
+        listen(key, outcome)
+
+    interrupted = False
+    try:
+        outcomes |= executor_of(settings).run(plan, store, note)
+    except KeyboardInterrupt:
+        interrupted = True
+    except StoreError as error:
+        return Ran(outcomes, stopped=error)
+    record_rates(plan, {key: outcome.seconds for key, outcome in outcomes.items() if outcome.status == "ran"}, store)
+    return Ran(outcomes, interrupted)

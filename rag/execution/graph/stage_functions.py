@@ -18,7 +18,7 @@ from rag.evaluation.answer_judging import AskingMetric, asked_of, assess, counte
 from rag.execution.graph import ablation_inputs
 from rag.execution.graph.open_pipeline import open_pipeline, several
 from rag.execution.graph.stage_inputs import Job, entry_of_contexts, entry_of_corpus, entry_of_rankings, rankings_of
-from rag.execution.store.serialisation import json_values, meta_of, reply_of
+from rag.execution.store.serialisation import json_values, replies_of
 from rag.execution.store.store import Entry
 from rag.pipeline import live_history, postprocess, steps, unread_text
 from rag.pipeline.prompt_assembly import Prepared, screen
@@ -132,10 +132,10 @@ def run_generate(job: Job) -> Entry:
     if given and all(reply.failure for reply in given):
         raise RefusalError.of(given[0].failure)
     replies = iter(given)
-    told = [next(replies) if one.request else None for one in prepared]
-    kept = [meta_of(reply) if reply and not reply.failure else None for reply in told]
-    failures = {str(number): meta_of(reply) for number, reply in enumerate(told) if reply and reply.failure}
-    recalled = json_values({"tokens": one.recalled.tokens, "cost": one.recalled.cost} for one in prepared)
+    by_question = [next(replies) if each.request else None for each in prepared]
+    kept = json_values(None if reply and reply.failure else reply for reply in by_question)
+    failures = {str(number): asdict(reply) for number, reply in enumerate(by_question) if reply and reply.failure}
+    recalled = [{"tokens": each.recalled.tokens, "cost": each.recalled.cost} for each in prepared]
     return Entry(meta={"replies": kept, "failures": failures, "recalled": recalled, **_read(prepared)})
 
 
@@ -151,11 +151,11 @@ def _read(prepared: Sequence[Prepared]) -> dict[str, Any]:
 
 def run_check(job: Job) -> Entry:
     """Replies → answers as people read them, with what checks and guards found."""
-    prepared, replies = job.prepared(), job.inputs["generate"].meta["replies"]
+    prepared, replies = job.prepared(), replies_of(job.inputs["generate"].meta)
     prompt, generator = (job.components.build(job.nodes[role], role) for role in ("prompt", "generator"))
     rows = list(zip(prepared, replies, strict=True))
-    asked = [(one.request, reply_of(reply)) for one, reply in rows if one.request and reply]
-    requests, given = [request for request, _ in asked], [reply for _, reply in asked]
+    requests = [each.request for each, reply in rows if each.request and reply]
+    given = [reply for each, reply in rows if each.request and reply]
     inspections, final = several(job.nodes["inspections"], job.components), awaited(prompt, generator)
     checked = iter(postprocess.check(inspections, requests, given, job.generator(), prompt.refusal, final))
     unasked, refused = postprocess.unasked(prompt.refusal, ()), [one.request and not reply for one, reply in rows]
@@ -216,7 +216,7 @@ def run_latency(job: Job) -> Entry:
         spent += sum(map(_took, (warm, timed)), Spent())
     if refused and not seconds:
         raise RefusalError.of(refused)
-    return Entry({"seconds": np.array(seconds)}, {"spent": json_values([spent])[0]})
+    return Entry({"seconds": np.array(seconds)}, {"spent": asdict(spent)})
 
 
 def _took(answer: Answer) -> Spent:

@@ -1,7 +1,9 @@
 """Replies of models, kept by request: what was paid for once is not asked for again, and can be replayed without the model."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from rag.config.identity import digest
@@ -11,7 +13,6 @@ from rag.core.records import Reply, Request
 from rag.core.roles import Embedder, Generator, fingerprint
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_vectors import StoredEmbedder, item_id
-from rag.execution.store.serialisation import meta_of, reply_of
 from rag.execution.store.store import Entry, Store
 
 REPLIES = 16
@@ -60,7 +61,7 @@ class StoredGenerator:
         ReplayError where only stored replies may be used and one is missing, BudgetError where the next request does not fit.
         """
         keys = [self._key(request) for request in requests]
-        known = {key: reply_of(entry.meta) for key in dict.fromkeys(keys) if (entry := self.store.read(key))}
+        known = {key: _reply(entry.meta) for key in dict.fromkeys(keys) if (entry := self.store.read(key))}
         first = {key: number for number, key in reversed(list(enumerate(keys))) if key not in known}
         missing = sorted(first.values())
         self._check(requests, missing)
@@ -73,7 +74,9 @@ class StoredGenerator:
                 settle(sum((_took(requests[number], reply) for number, reply in told), Spent()))
             for number, reply in told:
                 known[keys[number]] = reply
-                self.store.write(keys[number], Entry(meta=meta_of(reply)))
+                self.store.write(
+                    keys[number], Entry(meta={**asdict(reply), "cost": None if math.isnan(reply.cost) else reply.cost})
+                )
             if errors := [reply for reply in replies if not isinstance(reply, Reply)]:
                 raise errors[0]
         return [known[key] for key in keys]
@@ -119,6 +122,11 @@ def stored(store: Store, ledger: Ledger, component: Any, identity: str) -> Any:
     if isinstance(component, Generator) and getattr(component, "costly", False):
         return StoredGenerator(component, store, identity, ledger)
     return component
+
+
+def _reply(meta: Mapping[str, Any]) -> Reply:
+    cost = math.nan if meta["cost"] is None else meta["cost"]
+    return Reply(**{**meta, "citations": tuple(meta["citations"]), "cost": cost})
 
 
 def _said(request: Request) -> Iterator[str]:

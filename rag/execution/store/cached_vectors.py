@@ -1,14 +1,12 @@
-"""Finer stores under the stages: one row of numbers per item (a text's vector, a pair's score).
+"""Vectors by text and scores by pair: values below the stages, which all chunkers and trials share.
 
-Values lie in append-only segments, so that many processes can add at once and a killed one loses one block at most. They
-are shared by every chunker and every trial. Their key holds the code of this module, which stores them: a mistake in it would
-outlive its correction else.
+The key of a space holds the code of this module: a corrected mistake must not leave wrong values behind.
 """
 
 import hashlib
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +18,11 @@ from rag.core.roles import Embedder, Reranker
 from rag.execution.store.store import Entry, Store
 
 BLOCK = 256
-"""Items that are computed between two writes."""
+"""Items that are computed between two writes of an entry."""
 
 
 def item_id(*parts: str) -> bytes:
-    """Sixteen bytes that stand for a sequence of texts; no two sequences run together."""
+    """The name of a sequence of texts, 16 bytes; where one text ends and the next begins counts."""
     hashed = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
@@ -34,52 +32,80 @@ def item_id(*parts: str) -> bytes:
 
 
 Rows = NDArray[np.floating[Any]]
+Value = TypeVar("Value")
 
 
-class ItemStore:
-    """Rows of numbers by item, all computed by one component, which `space` names."""
+class Segments(Generic[Value]):
+    """Values by item, all computed by one component, which `space` names.
+
+    They lie in append-only entries, so that processes can add at the same time, and a killed one loses at most one `block`.
+    """
+
+    block = BLOCK
 
     def __init__(self, store: Store, space: str) -> None:
         self.store, self.space = store, space
-        self._rows: dict[bytes, Rows] = {}
+        self._known: dict[bytes, Value] = {}
         self._seen: set[str] = set()
+
+    def encode(self, values: Mapping[bytes, Value]) -> Entry:
+        """Values by item as an entry of the store."""
+        raise NotImplementedError
+
+    def decode(self, entry: Entry) -> Mapping[bytes, Value]:
+        """The values that `encode` was given."""
+        raise NotImplementedError
+
+    def values(self, ids: Sequence[bytes], compute: Callable[[list[int]], Iterable[tuple[Value, bool]]]) -> list[Value]:
+        """One value per id. `compute` gets, block by block, the places of ids without a stored value.
+
+        It gives one value per place, and whether that is to be stored.
+        """
+        if not self._known.keys() >= set(ids):
+            self._refresh()
+        first = {item: number for number, item in reversed(list(enumerate(ids))) if item not in self._known}
+        missing, failed = sorted(first.values()), dict[bytes, Value]()
+        for start in range(0, len(missing), self.block):
+            numbers = missing[start : start + self.block]
+            computed = dict(zip((ids[number] for number in numbers), compute(numbers), strict=True))
+            self._add({item: value for item, (value, is_good) in computed.items() if is_good})
+            failed |= {item: value for item, (value, is_good) in computed.items() if not is_good}
+        return [failed[item] if item in failed else self._known[item] for item in ids]
 
     def _refresh(self) -> None:
         for key in self.store.keys(self.space):
-            if key in self._seen:
-                continue
+            if key not in self._seen and (entry := self.store.read(key)):
+                self._known.update(self.decode(entry))
             self._seen.add(key)
-            entry = self.store.read(key)
-            if entry is not None:
-                self._keep(entry.arrays["ids"], entry.arrays["values"])
 
-    def _keep(self, ids: NDArray[np.generic], values: Rows) -> None:
-        self._rows.update(zip((row.tobytes() for row in ids), values, strict=True))
+    def _add(self, values: Mapping[bytes, Value]) -> None:
+        if values:
+            key = f"{self.space}/{hashlib.sha256(b''.join(values)).hexdigest()}"
+            self.store.write(key, self.encode(values))
+            self._seen.add(key)
+            self._known.update(values)
+
+
+class ItemStore(Segments[Rows]):
+    """Rows of numbers by item."""
+
+    def encode(self, values: Mapping[bytes, Rows]) -> Entry:
+        """Items and rows as two arrays."""
+        ids = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), 16)
+        return Entry({"ids": ids, "values": np.stack([*values.values()])})
+
+    def decode(self, entry: Entry) -> Mapping[bytes, Rows]:
+        """The rows of two arrays."""
+        return dict(zip((row.tobytes() for row in entry.arrays["ids"]), entry.arrays["values"], strict=True))
 
     def resolve(self, ids: Sequence[bytes], compute: Callable[[list[int]], Rows]) -> Rows:
-        """One row per id; `compute` is asked, block by block, for the numbers of the ids that nobody has computed yet.
-
-        What it gives must be one row per number, checked: it is stored as it is.
-        """
-        if not all(item in self._rows for item in ids):
-            self._refresh()
-        first = {item: number for number, item in reversed(list(enumerate(ids))) if item not in self._rows}
-        missing = sorted(first.values())
-        for start in range(0, len(missing), BLOCK):
-            numbers = missing[start : start + BLOCK]
-            self._add([ids[number] for number in numbers], compute(numbers))
-        return np.stack([self._rows[item] for item in ids]) if ids else np.zeros((0, 0), np.float32)
-
-    def _add(self, ids: Sequence[bytes], values: Rows) -> None:
-        table = np.frombuffer(b"".join(ids), np.uint8).reshape(len(ids), 16)
-        key = f"{self.space}/{hashlib.sha256(table.tobytes()).hexdigest()}"
-        self.store.write(key, Entry({"ids": table, "values": values}))
-        self._seen.add(key)
-        self._keep(table, values)
+        """Shape (ids, width): stored rows, and those that `compute` gives for the places of the other ids."""
+        rows = self.values(ids, lambda numbers: ((row, True) for row in compute(numbers)))
+        return np.stack(rows) if rows else np.zeros((0, 0), np.float32)
 
 
 class StoredEmbedder:
-    """An embedder whose vectors are kept by text; whatever else it can do (count tokens, embed them) it does itself."""
+    """An embedder whose vectors are stored by text. Its other methods, such as counting tokens, are those of the embedder."""
 
     def __init__(self, embedder: Embedder, store: Store, identity: str) -> None:
         self.embedder = embedder
@@ -92,11 +118,11 @@ class StoredEmbedder:
         self.queries = ItemStore(store, f"vectors/{known}-q")
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """As the embedder does, but each distinct text once."""
+        """The vectors of the embedder; each distinct text is embedded once."""
         return _vectors(self.documents, self.embedder.embed_documents, texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """As the embedder does, but each distinct text once."""
+        """The vectors of the embedder; each distinct text is embedded once."""
         return _vectors(self.queries, self.embedder.embed_queries, texts)
 
 
@@ -108,7 +134,7 @@ def _vectors(items: ItemStore, embed: Callable[[Sequence[str]], Vectors], texts:
 
 
 class StoredReranker:
-    """A pairwise reranker whose scores are kept by (query, passage)."""
+    """A pairwise reranker whose scores are stored by (query, passage)."""
 
     pairwise: ClassVar[bool] = True
 
@@ -119,7 +145,7 @@ class StoredReranker:
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
-        """As the reranker does, but each distinct pair once."""
+        """The scores of the reranker; each distinct pair is scored once."""
         pairs = [(query, passage) for query, texts in zip(queries, passages, strict=True) for passage in texts]
         rows = self.pairs.resolve([item_id(*pair) for pair in pairs], lambda numbers: self._compute(pairs, numbers))
         flat = iter(rows[:, 0].tolist() if len(rows) else [])
@@ -132,11 +158,11 @@ class StoredReranker:
         passages = [[pairs[number][1] for number in group] for group in grouped.values()]
         scored = self.reranker.score(list(grouped), passages, [[0.0] * len(texts) for texts in passages])
         if [len(values) for values in scored] != [len(group) for group in grouped.values()]:
-            found = f"gave {sum(map(len, scored))} scores for {len(numbers)} passages"
-            raise ConfigError("reranker", found, "return one list per query with one score per passage")
+            what = f"gave {sum(map(len, scored))} scores for {len(numbers)} passages"
+            raise ConfigError("reranker", what, "return one list per query with one score per passage")
         order = [number for group in grouped.values() for number in group]
         by_number = dict(zip(order, (value for values in scored for value in values), strict=True))
-        # As exact as they came: what is measured with stored scores is served without.
+        # Scores keep all their digits: a server ranks with scores that were not stored.
         rows = np.array([[by_number[number]] for number in numbers], np.float64)
         return whole_rows("reranker", rows, len(numbers))
 
@@ -145,7 +171,7 @@ Table = TypeVar("Table", bound=Rows)
 
 
 def whole_rows(role: str, rows: Table, expected: int) -> Table:
-    """The rows as they are, or a ConfigError where they are not one finite row per text."""
+    """The rows, unchanged; ConfigError unless there is one finite row per text."""
     if rows.ndim != 2 or len(rows) != expected:
         raise ConfigError(role, f"gave an array of shape {rows.shape} for {expected} texts", "return one row per text")
     if not np.isfinite(rows).all():

@@ -1,10 +1,9 @@
-"""The recommended trial's answers: metrics of them that no other trial is measured by, and what they owe to the contexts.
+"""The answers of the recommended trial: metrics that only it is measured by, and its ablations.
 
-Its controls are the same trial without contexts, with those of other questions, and with the gold.
+Its controls are the same trial without contexts, with the contexts of other questions, and with the gold.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -20,7 +19,7 @@ from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.graph import plan
 from rag.execution.graph.engine import Outcome
-from rag.execution.graph.executors import Listener, executor_of
+from rag.execution.graph.executors import Ran, Watch, run_watched
 from rag.execution.graph.plan import Plan, PlannedTrial, ends_of
 from rag.execution.graph.trial_graph import needed
 from rag.execution.judges import judge_report
@@ -28,22 +27,18 @@ from rag.execution.judges.judge_report import Assessor
 from rag.execution.store.store import Store
 from rag.execution.sweep import trial_scores
 
-Watch = Callable[[Plan], AbstractContextManager[Listener]]
-"""What shows the progress of a plan."""
-
 RETRIEVED = "retrieved"
-"""The trial itself, with the contexts that it found."""
+"""The name of the trial itself among its controls."""
 
 
 @dataclass(frozen=True)
 class ControlResult:
-    """One answer metric of a trial under one control: its mean, and how far that is from the trial's own.
+    """One answer metric of a trial under one control: its mean, and the difference from the trial.
 
-    [mean_low, mean_high] is the 95 % interval of the mean by itself. `difference` is control - trial over the `n` questions
-    that both have a value for; [low, high] holds together with those of all other controls and columns in 95 % of tries,
-    `p_adjusted` is its p-value (`rag.evaluation.statistics.paired.family`). The trial itself, `name` RETRIEVED, has no
-    difference: there `n` counts the questions with a value. NaN stands for what cannot be known; `error` says why a control has
-    no figures.
+    [mean_low, mean_high] is the 95 % interval of the mean. `difference` is control - trial over the `n` questions with a value
+    in both; its interval [low, high] and `p_adjusted` are corrected for all controls and columns
+    (`rag.evaluation.statistics.paired.family`). The trial itself, `name` RETRIEVED, has no difference: there `n` counts the
+    questions with a value. NaN stands for a figure that cannot be known; `error` says why a control has no figures.
     """
 
     name: str
@@ -65,9 +60,9 @@ class ControlResult:
 
 @dataclass(frozen=True)
 class Controlled:
-    """The answers of the trial `trial_id` and of its controls, or what ended measuring them.
+    """The answers of the trial `trial_id` and of its controls, or the reason why measuring them ended early.
 
-    `judges` judged answers of both. `plan` is what ran: the trial, with all metrics of its answers, comes first.
+    `judges` judged these answers. `plan` has the trial, with all metrics of its answers, and then its controls.
     """
 
     results: tuple[ControlResult, ...] = ()
@@ -84,12 +79,12 @@ class Controlled:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the budget was spent before all of them were measured."""
+        """Whether the budget was spent before all controls were measured."""
         return any(result.error.startswith("budget") for result in self.results)
 
 
 def check(made: Plan) -> None:
-    """Raise ConfigError for `answers` of an experiment that a trial cannot be measured by, before anything runs."""
+    """Raise ConfigError for `answers` of an experiment that are not metrics of answers, before anything runs."""
     components, columns = made.graph.components, made.experiment.answers
     for config in (trial.trial.config for trial in made.trials if trial.ends.generate and columns):
         for column in (parse_column(column, config["k"], config["metric"]) for column in columns):
@@ -102,43 +97,25 @@ def check(made: Plan) -> None:
 
 
 def measure_ablations(
-    trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], listen: Listener
+    trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], watch: Watch | None
 ) -> Controlled:
     """Measure the answers of a trial that ran, and of its controls, on its own questions; compare the controls with the trial.
 
-    Per column the trial itself stands first, then the controls. Nothing for a trial that generates no answer, measures none,
-    or is a control itself. DataError where the trial has no scores. A control that failed has an `error` and no figures.
-    """
-    ahead = planned(trial, made, store)
-    if ahead is None:
-        return Controlled()
-    trial_scores.read_scores(trial, made, store)
-    outcomes = executor_of(settings).run(ahead, store, listen)
-    found = {control_of(each.trial.config): _scores(each, ahead, store, outcomes) for each in ahead.trials}
-    compared = _compared(found, answer_columns(ahead.trials[0].trial.config), trial.golden.examples)
-    judges = (*judge_report.assessors(ahead, store), *judge_report.asking(ahead, store))
-    return Controlled(compared, trial_id=trial.trial_id, judges=judges, plan=ahead)
-
-
-def measured(trial: PlannedTrial, made: Plan, store: Store, settings: Mapping[str, Any], watch: Watch | None) -> Controlled:
-    """As `of`, shown on its way by `watch`; without it nothing runs, and there is what ran before.
-
-    Ctrl-C and a store that cannot be used end it, and leave everything that ran stored.
+    In each column the trial comes first, then its controls. Empty for a trial that generates no answer, measures none or is a
+    control itself, and without `watch` where a stage is still to run: then nothing runs. A control that failed has an `error`
+    and no figures. DataError where the trial has no scores.
     """
     ahead = planned(trial, made, store)
     if ahead is None or (ahead.to_run and watch is None):
         return Controlled()
-    try:
-        with watch(ahead) if watch else nullcontext(_quiet) as listen:
-            return measure_ablations(trial, made, store, settings, listen)
-    except KeyboardInterrupt:
-        return Controlled(interrupted=True)
-    except StoreError as error:
-        return Controlled(stopped=error)
-
-
-def _quiet(key: str, outcome: Outcome | None) -> None:
-    """Hear nothing."""
+    trial_scores.read_scores(trial, made, store)
+    ran = run_watched(ahead, store, settings, watch) if watch else Ran({})
+    if ran.interrupted or ran.stopped:
+        return Controlled(interrupted=ran.interrupted, stopped=ran.stopped)
+    scores = {control_of(each.trial.config): _scores(each, ahead, store, ran.outcomes) for each in ahead.trials}
+    compared = _compared(scores, answer_columns(ahead.trials[0].trial.config), trial.golden.examples)
+    judges = (*judge_report.assessors(ahead, store), *judge_report.asking(ahead, store))
+    return Controlled(compared, trial_id=trial.trial_id, judges=judges, plan=ahead)
 
 
 def planned(trial: PlannedTrial, made: Plan, store: Store) -> Plan | None:
@@ -164,7 +141,7 @@ def answer_columns(config: Mapping[str, Any]) -> list[str]:
 
 
 def _scores(trial: PlannedTrial, made: Plan, store: Store, outcomes: Mapping[str, Outcome]) -> Scores | str:
-    """What a control scored, or what went wrong."""
+    """The scores of a trial, or the message of its error."""
     for key in made.graph.ancestors(*ends_of(trial)):
         if key in outcomes and outcomes[key].status in ("failed", "stopped"):
             lines = outcomes[key].error.strip().splitlines()
@@ -176,30 +153,31 @@ def _scores(trial: PlannedTrial, made: Plan, store: Store, outcomes: Mapping[str
 
 
 def _compared(
-    found: Mapping[str, Scores | str], columns: Sequence[str], examples: Sequence[Example]
+    scores_of: Mapping[str, Scores | str], columns: Sequence[str], examples: Sequence[Example]
 ) -> tuple[ControlResult, ...]:
-    """Rows by column; `found` has the trial itself under the control `none`, then its controls."""
-    tables = {name: scores for name, scores in found.items() if isinstance(scores, Scores)}
+    """Rows by column; `scores_of` has the trial itself under the control `none`, then its controls."""
+    tables = {name: scores for name, scores in scores_of.items() if isinstance(scores, Scores)}
     pairs = [(column, name) for column in columns for name in tables if "none" in tables and name != "none"]
     differences = {pair: tables[pair[1]].column(pair[0]) - tables["none"].column(pair[0]) for pair in pairs}
     compared = {pair: values for pair, values in differences.items() if not np.isnan(values).all()}
-    told = family(np.stack([*compared.values()], axis=1), cluster_numbers(examples)) if compared else None
-    apart = {pair: _apart(told, place) for place, pair in enumerate(compared)} if told else {}
+    tested = family(np.stack([*compared.values()], axis=1), cluster_numbers(examples)) if compared else None
+    apart = {pair: _difference(tested, place) for place, pair in enumerate(compared)} if tested else {}
     means = {name: summarise(scores, examples) for name, scores in tables.items()}
     rows: list[ControlResult] = []
-    for column, (name, scores) in product(columns, found.items()):
-        called = RETRIEVED if name == "none" else name
+    for column, (name, scores) in product(columns, scores_of.items()):
+        label = RETRIEVED if name == "none" else name
         if isinstance(scores, str):
-            rows.append(ControlResult(called, column, float("nan"), error=scores))
+            rows.append(ControlResult(label, column, float("nan"), error=scores))
             continue
         place = means[name].columns.index(column)
         mean, low, high = (float(part[place]) for part in (means[name].mean, means[name].low, means[name].high))
         figures = {"n": int(means[name].n[place])} if name == "none" else apart.get((column, name), {})
-        rows.append(ControlResult(called, column, mean, **figures, mean_low=low, mean_high=high))
+        rows.append(ControlResult(label, column, mean, **figures, mean_low=low, mean_high=high))
     return tuple(rows)
 
 
-def _apart(told: Family, place: int) -> dict[str, Any]:
+def _difference(tested: Family, place: int) -> dict[str, Any]:
     """The difference of one control in one column."""
-    names = {"difference": told.mean, "low": told.corrected_low, "high": told.corrected_high, "p_adjusted": told.p_adjusted}
-    return {name: float(figure[place]) for name, figure in names.items()} | {"n": int(told.n[place])}
+    ends = {"low": tested.corrected_low, "high": tested.corrected_high}
+    figures = {"difference": tested.mean, **ends, "p_adjusted": tested.p_adjusted}
+    return {name: float(figure[place]) for name, figure in figures.items()} | {"n": int(tested.n[place])}

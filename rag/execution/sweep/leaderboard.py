@@ -215,7 +215,7 @@ def _paid(meta: Mapping[str, Any]) -> Spent:
     replies = [*meta.get("failures", {}).values(), *(answer["reply"] for answer in meta.get("answers", ()) if answer)]
     rows = [(reply["prompt_tokens"] + reply["completion_tokens"], reply["cost"]) for reply in replies]
     rows += [(part["tokens"], part["cost"]) for name in ("sought", "recalled") for part in meta.get(name, ())]
-    return sum((Spent(tokens, math.nan if cost is None else cost) for tokens, cost in rows), Spent())
+    return sum((Spent(tokens, cost) for tokens, cost in rows), Spent())
 
 
 def _assessed(meta: Mapping[str, Any]) -> dict[str, float]:
@@ -223,4 +223,4 @@ def _assessed(meta: Mapping[str, Any]) -> dict[str, float]:
     spent = meta.get("assessments", ())
     costs = [part["cost"] for part in spent]
     told = {"judge_tokens": float(sum(part["tokens"] for part in spent)), "judge_failures": float(meta.get("failed", 0))}
-    return told if None in costs else told | {"judge_cost_usd": round(math.fsum(costs), 6)}
+    return told if any(map(math.isnan, costs)) else told | {"judge_cost_usd": round(math.fsum(costs), 6)}

@@ -28,7 +28,7 @@ from rag.execution.graph.trial_graph import add_corpus, reading_values
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
-from rag.execution.sweep.sweep import looked_up, recorded
+from rag.execution.sweep.reopen import stored_trial
 from rag.pipeline.pipeline import Pipeline, Trace
 
 ANSWERING = (
@@ -56,7 +56,7 @@ def config_of(overrides: Sequence[str]) -> dict[str, Any]:
         raise ConfigError(
             "trial", f"stands beside {' '.join(others or trial[1:])}", "a trial is used as it was measured, alone"
         )
-    return dict(recorded(trial[0].partition("=")[2]).config)
+    return dict(stored_trial(trial[0].partition("=")[2]).trial.config)
 
 
 def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[dict[str, Any], str]:
@@ -68,13 +68,13 @@ def config_to_answer(overrides: Sequence[str], generates: bool = True) -> tuple[
     named = [override for override in overrides if override.startswith("trial=")]
     if len(named) != 1:
         return config_of(overrides), ""
-    trial_id, trial = looked_up(named[0].partition("=")[2])
+    stored = stored_trial(named[0].partition("=")[2])
     changes = [override for override in overrides if override not in named]
     with hydra_ready():
-        config, lacks = _changed(trial, changes, generates)
+        config, lacks = _changed(stored.trial, changes, generates)
     changes += [f"generator={defaults()['generator']}"] if lacks else []
     why = f" (the default: {lacks})" if lacks else ""
-    return config, f"Trial {trial_id} as it was measured, but with {shlex.join(changes)}{why}." if changes else ""
+    return config, f"Trial {stored.trial_id} as it was measured, but with {shlex.join(changes)}{why}." if changes else ""
 
 
 def _changed(trial: Trial, changes: Sequence[str], generates: bool) -> tuple[dict[str, Any], str]:

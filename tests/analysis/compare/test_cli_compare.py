@@ -20,6 +20,7 @@ from rag.config.experiment import load
 from rag.execution.graph import plan
 from rag.execution.store import maintenance
 from rag.execution.sweep import sweep, trial_scores
+from rag.execution.sweep.reopen import stored_trial
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
 METRICS = ', "metrics=[recall@k,ndcg@10,hit@1,exact_match]"'
@@ -162,7 +163,7 @@ def test_a_name_with_markup_stays_text(rag: Verb, golden: Path) -> None:
 
 
 def baseline_of(trial_id: str, path: Path) -> str:
-    trial = sweep.recorded(trial_id)
+    trial = stored_trial(trial_id).trial
     store = maintenance.at(trial.config["store"])
     made = plan.assemble(load("study.yaml"), [trial], store)
     baseline.write(baseline.make_baseline(made.trials[0], made, store), path)
@@ -332,7 +333,7 @@ def test_a_config_from_before_a_key_was_one(rag: Verb, ids: dict[str, str]) -> N
     path.write_text(json.dumps(trials), "utf-8")
     said = rag("compare", *list(ids.values())[:2])
     assert said.code == 2
-    assert "were written down before a config had 'coverage'" in said.err
+    assert "was written down before configs had 'coverage'" in said.err
 
 
 def test_a_store_that_was_cleared(rag: Verb, ids: dict[str, str]) -> None:

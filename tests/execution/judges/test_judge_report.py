@@ -1,6 +1,7 @@
 """Judges in a sweep: their cards, what they could not judge, and where all of that is shown."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -162,7 +163,9 @@ def test_without_a_card_a_gate_warns_and_with_one_it_fails(study: str, labels: s
 
 def test_controls_compare_what_judges_say(study: str) -> None:
     done, store = swept(study)
-    found = ablations.measure_ablations(done.plan.trials[0], done.plan, store, {"mode": "inline"}, lambda *_: None)
+    found = ablations.measure_ablations(
+        done.plan.trials[0], done.plan, store, {"mode": "inline"}, lambda plan: nullcontext(lambda *_: None)
+    )
     columns = {row.column for row in found.results}
     assert {"faithfulness", "answer_relevance", "context_relevance", "citation_support"} <= columns
     own, shuffled = (next(r for r in found.results if (r.column, r.name) == ("context_relevance", name)) for name in NAMES)

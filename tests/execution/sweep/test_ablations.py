@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from rag.core.records import Example, Query
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import interval
 from rag.execution.graph.engine import Outcome
+from rag.execution.graph.executors import Listener, Watch
 from rag.execution.graph.plan import Plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, sweep, trial_scores
@@ -41,7 +42,11 @@ def prepare(here: Path, golden: Path) -> Callable[..., sweep.Prepared]:
 
 
 def quiet(key: str, outcome: Outcome | None) -> None:
-    """Hear nothing."""
+    """Ignore what runs."""
+
+
+def watching(listen: Listener = quiet) -> Watch:
+    return lambda ahead: nullcontext(listen)
 
 
 def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
@@ -52,7 +57,7 @@ def run(ready: sweep.Prepared) -> tuple[Plan, Store, Any]:
 
 def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
-    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, watching()).results
     f1 = {row.name: row for row in found if row.column == "token_f1"}
     assert list(f1) == [RETRIEVED, *OF_READING]
     own = trial_scores.read_scores(made.trials[0], made, store).scores.column("token_f1")
@@ -70,10 +75,11 @@ def test_controls_say_what_the_contexts_are_worth(prepare: Any) -> None:
 def test_the_second_time_nothing_runs(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
     heard: list[str] = []
-    first = ablations.measure_ablations(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key))
+    note = lambda key, outcome: heard.append(key)  # noqa: E731
+    first = ablations.measure_ablations(made.trials[0], made, store, settings, watching(note))
     assert heard
     heard.clear()
-    assert ablations.measure_ablations(made.trials[0], made, store, settings, lambda key, outcome: heard.append(key)) == first
+    assert ablations.measure_ablations(made.trials[0], made, store, settings, watching(note)) == first
     assert not heard
 
 
@@ -83,14 +89,14 @@ def test_the_second_time_nothing_runs(prepare: Any) -> None:
 )
 def test_where_there_is_nothing_to_control(prepare: Any, overrides: list[str]) -> None:
     made, store, settings = run(prepare(*overrides))
-    assert ablations.measure_ablations(made.trials[0], made, store, settings, quiet) == Controlled()
+    assert ablations.measure_ablations(made.trials[0], made, store, settings, watching()) == Controlled()
 
 
 def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
     questions = golden / "questions.jsonl"
     questions.write_text(questions.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
     made, store, settings = run(prepare("generator=extractive"))
-    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, watching()).results
     assert {row.name for row in found} == {RETRIEVED, "closed_book", "gold_contexts"}
     assert all(row.low != row.low for row in found)
     assert found[0].to_json()["low"] is None
@@ -99,7 +105,7 @@ def test_one_question_is_not_shuffled(prepare: Any, golden: Path) -> None:
 def test_a_trial_that_did_not_run_has_no_controls(prepare: Any) -> None:
     ready = prepare("generator=extractive")
     with pytest.raises(DataError, match="no scores"):
-        ablations.measure_ablations(ready.plan.trials[0], ready.plan, ready.store, ready.settings, quiet)
+        ablations.measure_ablations(ready.plan.trials[0], ready.plan, ready.store, ready.settings, watching())
 
 
 def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -107,7 +113,7 @@ def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPa
 
     made, store, settings = run(prepare("generator=extractive"))
     monkeypatch.setattr(ablation_inputs, "gold_contexts", lambda *given: 1 / 0)
-    found = ablations.measure_ablations(made.trials[0], made, store, settings, quiet).results
+    found = ablations.measure_ablations(made.trials[0], made, store, settings, watching()).results
     failed = [row for row in found if row.error]
     assert {row.name for row in failed} == {"gold_contexts"}
     assert failed[0].error == "ZeroDivisionError: division by zero"
@@ -161,18 +167,13 @@ def test_what_people_see(capsys: Any) -> None:
 # Beside a sweep
 
 
-@contextmanager
-def watched(made: Plan) -> Iterator[Any]:
-    yield quiet
-
-
 def test_without_anybody_watching_nothing_runs(prepare: Any) -> None:
     made, store, settings = run(prepare("generator=extractive"))
     (trial,) = made.trials
-    assert ablations.measured(trial, made, store, settings, None) == Controlled()
-    ran = ablations.measured(trial, made, store, settings, watched)
+    assert ablations.measure_ablations(trial, made, store, settings, None) == Controlled()
+    ran = ablations.measure_ablations(trial, made, store, settings, watching())
     assert {row.name for row in ran.results} == {RETRIEVED, *OF_READING}
-    assert ablations.measured(trial, made, store, settings, None) == ran
+    assert ablations.measure_ablations(trial, made, store, settings, None) == ran
 
 
 @pytest.mark.parametrize(
@@ -182,14 +183,10 @@ def test_without_anybody_watching_nothing_runs(prepare: Any) -> None:
 def test_what_ends_them_is_told(prepare: Any, raised: BaseException, left: Controlled) -> None:
     made, store, settings = run(prepare("generator=extractive"))
 
-    @contextmanager
-    def breaking(ahead: Plan) -> Iterator[Any]:
-        def listen(key: str, outcome: Outcome | None) -> None:
-            raise raised
+    def listen(key: str, outcome: Outcome | None) -> None:
+        raise raised
 
-        yield listen
-
-    assert ablations.measured(made.trials[0], made, store, settings, breaking) == left
+    assert ablations.measure_ablations(made.trials[0], made, store, settings, watching(listen)) == left
     told = Conclusion(controls=left)
     assert (told.interrupted, told.stopped) == (left.interrupted, left.stopped)
 

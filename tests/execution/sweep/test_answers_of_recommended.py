@@ -157,7 +157,9 @@ def test_what_is_measured_is_what_was_declared(
     ready = sweep.prepare(load(write(here, more), overrides))
     done = sweep.run(ready.plan, ready.store, ready.settings, quiet)
     trial = done.plan.trials[0]
-    found = ablations.measure_ablations(trial, ready.plan, ready.store, ready.settings, quiet)
+    found = ablations.measure_ablations(
+        trial, ready.plan, ready.store, ready.settings, lambda made: contextlib.nullcontext(quiet)
+    )
     assert [(row.name, row.column) for row in found.results] == [(name, column) for column in columns for name in names]
     assert [judge.columns for judge in found.judges] == ([("faithfulness",)] if "faithfulness" in columns else [])
 

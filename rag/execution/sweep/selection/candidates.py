@@ -1,4 +1,4 @@
-"""Stored results of a sweep → trials that compete."""
+"""Stored results of a sweep as candidates for the recommendation."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +15,8 @@ from rag.execution.sweep.selection.records import Entrant, Floats, Mean, Standin
 
 
 @dataclass
-class Field:
-    """Trials that were measured, as they compete: admitted entrants, best first, the others, and everybody's scores."""
+class Candidates:
+    """The measured trials of a sweep: admitted entrants, best first, the others, and the objective per question of all."""
 
     board: Leaderboard
     made: Plan
@@ -35,7 +35,7 @@ class Field:
 
     @property
     def objective(self) -> Objective:
-        """What they compete in."""
+        """The objective that they compete in."""
         return self.board.objective
 
     @property
@@ -69,7 +69,7 @@ class Field:
 
 
 def scores_of(trial: PlannedTrial, made: Plan, store: Store) -> Scores | None:
-    """What a trial scored, question by question; None where it did not."""
+    """The scores of a trial by question; None where it has none."""
     entry = store.read(made.stages[trial.ends.score].entry)
     return Scores.from_arrays(entry.arrays) if entry else None
 
