@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import Verb, verb
 
-from rag.analysis.abstention import Cases, Point, area, check, choose, points
-from rag.analysis.abstention.curve import Aurc, Ratio
+from rag.analysis.abstention.curve import Aurc, Cases, Point, Ratio, area, check, choose, points
 
 
 @pytest.fixture

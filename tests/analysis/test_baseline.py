@@ -46,7 +46,7 @@ def test_it_reads_back_and_the_same_is_written_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.result.scores.values, [[1.0, 0.5], [0.333333, math.nan]])
     np.testing.assert_array_equal(found.result.scores.failed, [False, True])
     assert found.result.config == CONFIG
-    assert baseline.read(first).questions == {"q1": "d1", "q2": "d2"}
+    assert baseline.load(first).result.questions == {"q1": "d1", "q2": "d2"}
     baseline.write(found, second)
     assert first.read_bytes() == second.read_bytes()
 

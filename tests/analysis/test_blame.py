@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.small_set import write_experiment, write_golden
 
 from rag.analysis import blame
-from rag.analysis.blame import STAGES, Ground, Steps, fallen
+from rag.analysis.blame.corridor import STAGES, Ground, Steps, fallen
 from rag.config.experiment import load
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from support.small_set import write_experiment, write_golden
 
 from rag.analysis import headroom
-from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom, perfect_order, pool, sentence
+from rag.analysis.blame.reader import Reader
+from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom, sentence
+from rag.analysis.headroom.order import perfect_order, pool
 from rag.components.metrics.hit import Hit
 from rag.components.metrics.map import AveragePrecision
 from rag.components.metrics.mrr import ReciprocalRank
@@ -197,7 +199,7 @@ def test_a_perfect_reader_gives_the_reference_where_everything_was_read(ran: tup
     trial = made.trials[6]
     gained = headroom.differences(trial, made, store, "exact_match")[READER]
     own, read = column_of(made, store, 6, "exact_match"), column_of(made, store, 6, "recall@5")
-    reader = headroom.Reader(made, store)
+    reader = Reader(made, store)
     ranks = reader.look(trial, trial.ends.ranking, 0)
     there = ((ranks != 0) & (ranks <= 2)).all(axis=1) & ~np.isnan(read)
     wanted = np.where(np.isnan(own), np.nan, np.where(there, 1.0 - own, 0.0))

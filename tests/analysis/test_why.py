@@ -12,7 +12,7 @@ import pytest
 from support.command_line import Verb, verb
 from support.small_set import QUESTIONS, write_experiment, write_golden
 
-from rag.analysis.blame import STAGES
+from rag.analysis.blame.corridor import STAGES
 from rag.analysis.headroom import CHUNKER, ORDER, READER, Headroom
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.config.experiment import load

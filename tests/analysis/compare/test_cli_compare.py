@@ -288,7 +288,7 @@ def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
         (("{one}", "{other}", "--by", "meta.titel"), "did you mean 'meta.title'"),
         (("{one}", "{other}", "--bridge", "question"), "did you mean 'questions'"),
         (("{one}", "nowhere.json"), "nowhere.json: there is no baseline yet"),
-        (("{one}", "study.yaml"), "study.yaml: is no baseline"),
+        (("{one}", "study.yaml"), "study.yaml: is not a valid baseline"),
     ],
 )
 def test_what_cannot_be_asked(rag: Verb, ids: dict[str, str], arguments: tuple[str, ...], says: str) -> None:

@@ -54,14 +54,14 @@ def test_a_baseline_of_no_trial_of_this_experiment(rag: Verb) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda text: text[: len(text) // 2], "is no baseline"),
-        (lambda text: "[]", "it holds no object"),
+        (lambda text: text[: len(text) // 2], "is not a valid baseline"),
+        (lambda text: "[]", "it is not a JSON object"),
         (lambda text: text.replace('"columns"', '"columnz"', 1), "'columns' is missing"),
-        (lambda text: text.replace('"ndcg@10": 1.0', '"ndcg@10": NaN', 1), "NaN is no score"),
-        (lambda text: text.replace('"ndcg@10": 1.0', '"ndcg@10": "high"', 1), "'high' is no score"),
-        (lambda text: text.replace('"ndcg@10": 1.0', '"ndcg@10": 1.5', 1), "1.5 is no score"),
+        (lambda text: text.replace('"ndcg@10": 1.0', '"ndcg@10": NaN', 1), "NaN is not a valid score"),
+        (lambda text: text.replace('"ndcg@10": 1.0', '"ndcg@10": "high"', 1), "'high' is not a valid score"),
+        (lambda text: text.replace('"ndcg@10": 1.0', '"ndcg@10": 1.5', 1), "1.5 is not a valid score"),
         (lambda text: text.replace('"ndcg@10": 1.0', '"ndcg": 1.0', 1), "'ndcg@10' is missing"),
-        (lambda text: json.dumps({**json.loads(text), "questions": {}}), "it holds no question"),
+        (lambda text: json.dumps({**json.loads(text), "questions": {}}), "it has no questions"),
     ],
 )
 def test_a_damaged_baseline(rag: Verb, damage: Callable[[str], str], said: str) -> None:
@@ -111,7 +111,7 @@ def test_a_baseline_of_another_split(rag: Verb) -> None:
         ("gate: {metrics: {ndcg@10: 3}}", "no metric can lose as much"),
         ("gate: {metrics: {ndcg@10: {slices: {kind: -1}}}}", "gate.metrics.ndcg@10.slices.kind: is -1, below 0"),
         ("gate: {metrics: {ndcg@10: {slices: {kinds: 0.1}}}}", "there is no such dimension\n  → did you mean 'kind'?"),
-        ("gate: {metrics: {ndcg@10: {slices: {kind=wide: 0.1}}}}", "slice kind=wide: holds no question"),
+        ("gate: {metrics: {ndcg@10: {slices: {kind=wide: 0.1}}}}", "slice kind=wide: has no question"),
         ("gate: {metrics: {ndcg@10: {}}}", "has no margin"),
         ("gate: {metrics: {ndcg@10: {marging: 0.1}}}", "is no setting of a margin"),
         ("gate: {metrics: [ndcg@10]}", "gate.metrics: is ['ndcg@10']"),

@@ -89,14 +89,14 @@ def test_two_merged_baselines_are_refused(rag: Verb) -> None:
     KEPT.write_text("".join([*mine[:2], other[2]]), "utf-8")
     assert "was edited, or merged from two versions" in refused(gate(rag, WORSE))
     KEPT.write_text("".join(["<<<<<<< ours\n", *mine, "=======\n", *other, ">>>>>>> theirs\n"]), "utf-8")
-    assert "is no baseline" in refused(gate(rag, WORSE))
+    assert "is not a valid baseline" in refused(gate(rag, WORSE))
 
 
 def test_brackets_without_end_are_no_baseline(rag: Verb) -> None:
     KEPT.write_text("[" * 100_000, "utf-8")
     assert "its brackets are nested too deeply" in refused(gate(rag))
     KEPT.write_text('{"config": ' + "[" * 900 + "]" * 900 + "}", "utf-8")
-    assert "is no baseline" in refused(gate(rag))
+    assert "is not a valid baseline" in refused(gate(rag))
 
 
 # The same edits by an author who computes the digest again
@@ -203,4 +203,4 @@ def test_a_baseline_is_held_against_the_one_that_it_replaces(rag: Verb) -> None:
         r"This change replaces its own baseline: questions 96 → 96, ndcg@10 1\.000 → \.?0?\.\d+, recall@5 .*\.", told
     )
     before.write_text("[", "utf-8")
-    assert "the one before it is no baseline" in replaced("--previous", "before.json")
+    assert "the one before it is not a valid baseline" in replaced("--previous", "before.json")
