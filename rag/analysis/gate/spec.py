@@ -125,7 +125,7 @@ def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:
 def check_margin(where: str, value: Any) -> float:
     """A share from 0 and below 1; ConfigError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(where, f"is {yaml_text(value)}, no number", "how much worse it may be, for example 0.03")
+        raise ConfigError(where, f"is {yaml_text(value)}, not a number", "how much worse it may be, for example 0.03")
     if value < 0:
         raise ConfigError(where, f"is {value}, below 0", "how much worse it may be; 0 demands that it is no worse")
     if value >= 1:
@@ -147,7 +147,9 @@ def _bounds(value: Any, columns: Sequence[str]) -> tuple[Bound, ...]:
                 "gate.bounds", f"holds {yaml_text(text)}", f"for example {FAILED} == 0, or {RATIO} <= 1.3"
             ) from error
         if bound.column == RATIO and bound.exact:
-            raise ConfigError("gate.bounds", f"holds {yaml_text(text)}, and no clock reads the same twice", f"{RATIO} <= 1.3")
+            raise ConfigError(
+                "gate.bounds", f"holds {yaml_text(text)}, and `==` cannot be used with a measured time", f"{RATIO} <= 1.3"
+            )
         if bound.column not in known:
             raise ConfigError("gate.bounds", f"names {bound.column!r}, which is not measured", closest(bound.column, known))
         bounds.append(bound)

@@ -135,7 +135,7 @@ def _with_reader(trial: PlannedTrial, reader: Reader, own: Floats, metric: Answe
 
 
 def sentence(parts: Sequence[Headroom]) -> str:
-    """The headroom in words, the largest first: `Your order of candidates leaves .09 on the table, your chunker .02.`
+    """The headroom in words, the largest first: `Your order of candidates leaves .09 on the table, …`.
 
     Empty without parts. A part whose interval contains 0, or that has none, leaves "nothing that shows".
     """
