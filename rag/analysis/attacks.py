@@ -156,7 +156,7 @@ def measure_attacks(made: Plan, store: Store) -> Attacked:
     if not ran:
         where = f"experiment {made.experiment.name}"
         raise DataError(where, "has no scores in the store", f"rag sweep {made.experiment.name}")
-    tables = {trial.trial_id: trial_scores.of(trial, made, store).scores for trial in ran}
+    tables = {trial.trial_id: trial_scores.read_scores(trial, made, store).scores for trial in ran}
     arms = tuple(_arm(trial, tables[trial.trial_id], _answers(trial, made, store)) for trial in ran)
     examples = {trial.trial_id: trial.golden.examples for trial in ran}
     attacked = Attacked(made.experiment.name, arms, ())

@@ -138,26 +138,19 @@ def write(kept: Baseline, path: Path) -> None:
         "config": result.config,
     }
     head = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
-    lines = ",\n".join(f"  {_json(query_id)}: {_json(line)}" for query_id, line in sorted(_lines(result).items()))
+    scores = result.scores
+    rows = zip(scores.query_ids, scores.values.tolist(), scores.failed.tolist(), strict=True)
+    lines = ",\n".join(
+        f"  {_json(query_id)}: {_json({'digest': result.questions[query_id], 'failed': failed, 'scores': named})}"
+        for query_id, values, failed in sorted(rows)
+        for named in [dict(zip(scores.columns, (finite(round(value, DIGITS)) for value in values), strict=True))]
+    )
     write_text(path, signed(f'{head},\n "questions": {{\n{lines}\n }}\n}}\n'))
 
 
 def signed(text: str) -> str:
     """The text of a JSON object with a digest of its content as its first line."""
     return f'{{\n "digest": "{digest(json.loads(text))}",{text[1:]}'
-
-
-def _lines(result: Result) -> dict[str, dict[str, Any]]:
-    scores = result.scores
-    values = [[finite(round(value, DIGITS)) for value in row] for row in scores.values.tolist()]
-    return {
-        query_id: {
-            "digest": result.questions[query_id],
-            "failed": failed,
-            "scores": dict(zip(scores.columns, row, strict=True)),
-        }
-        for query_id, row, failed in zip(scores.query_ids, values, scores.failed.tolist(), strict=True)
-    }
 
 
 def _json(value: Any) -> str:

@@ -97,7 +97,9 @@ def test_the_experiment_runs_and_shows_the_effect_of_each_guard(rag: Verb, model
     swept = rag("sweep", "injection", *settings, "--no-track", "--json")
     assert swept.code == 0, swept.err
     assert not swept.json["errors"]
-    report = rag("attacks", "injection", *settings, "--json").json
+    measured = rag("attacks", "injection", *settings, "--json")
+    assert measured.code == 0, measured.err
+    report = measured.json
     arms = {arm["name"]: arm for arm in report["arms"]}
     none, everything = arms["none"], arms["all"]
     assert none["success"]["all"]["n"] == 132

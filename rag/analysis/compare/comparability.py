@@ -45,7 +45,10 @@ def comparable(base: Result, candidate: Result, bridges: Collection[str] = (), c
         what = f"{', '.join(refused)} {'differs' if len(refused) == 1 else 'differ'} from {called(base)}"
         splits = base.config.get("split"), candidate.config.get("split")
         asked = "" if splits[0] == splits[1] else f": their splits are {splits[0]!r} and {splits[1]!r}"
-        raise ConfigError(called(candidate), what + asked, _remedy([needed[name] for name in refused]))
+        missing = dict.fromkeys(needed[name] for name in refused)
+        meant = f"{' '.join(f'--bridge {key}' for key in missing)} ({'; '.join(BRIDGES[key][1] for key in missing if key)})"
+        remedy = "they cannot be compared" if "" in missing else f"if that is meant: {meant}"
+        raise ConfigError(called(candidate), what + asked, remedy)
     if base.fingerprints.get("golden") == candidate.fingerprints.get("golden") and (
         odd := differences_in_words(base, candidate, ("only there", "only here", "changed"))
     ):
@@ -59,13 +62,6 @@ def check_bridges(bridges: Collection[str]) -> None:
     for bridge in bridges:
         if bridge not in BRIDGES:
             raise ConfigError("--bridge", f"{bridge!r} is not a difference that can be allowed", closest(bridge, BRIDGES))
-
-
-def _remedy(bridges: Sequence[str]) -> str:
-    if "" in bridges:
-        return "they cannot be compared"
-    chosen = dict.fromkeys(bridges)
-    return f"if that is meant: {' '.join(f'--bridge {name}' for name in chosen)} ({'; '.join(BRIDGES[n][1] for n in chosen)})"
 
 
 def common_columns(results: Sequence[Result]) -> tuple[str, ...]:

@@ -221,16 +221,13 @@ def verdict_of(interval: tuple[float, float, float], margin: float, n: int, clus
     settled = needed_for(interval, margin, n)
     if not trusted:
         needed = settled and max(math.ceil(LEAST * n / clusters), settled)
-        return Finding(INCONCLUSIVE, f"too few questions: {_counted(n, clusters)}, and {LEAST} clusters are the least", needed)
+        questions = "1 question" if n == 1 else f"{n} questions"
+        grouped = "" if clusters == n else f" in {clusters} cluster{'' if clusters == 1 else 's'}"
+        return Finding(INCONCLUSIVE, f"too few questions: {questions}{grouped}, and {LEAST} clusters are the least", needed)
     if math.isnan(low) or low >= -margin - SLACK:
         still = "better" if low > 0 else "inside the margin" if difference else "no change"
         return Finding(PASS, INSIDE if high < 0 else still)
     return Finding(INCONCLUSIVE, "may be worse by more than the margin, or not", settled)
-
-
-def _counted(n: int, clusters: int) -> str:
-    questions = "1 question" if n == 1 else f"{n} questions"
-    return questions if clusters == n else f"{questions} in {clusters} cluster{'' if clusters == 1 else 's'}"
 
 
 def needed_for(interval: tuple[float, float, float], margin: float, n: int) -> int | None:

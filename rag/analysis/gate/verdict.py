@@ -157,20 +157,14 @@ def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path 
     rows = decide.decide(pair, gated.gate.margins, gated.same, warned)
     held = limits.hold(gated, result, warned)
     verdict = overall([*rows, *held])
-    sentence = said_of(verdict, rows, held, gated.same) + _unjudged(gated) + differences.reason(gated, changed, computed)
+    ready = (gated.candidate.plan, gated.candidate.store, [gated.candidate.trial])
+    judges = (*judge_report.assessors(*ready), *judge_report.asking(*ready))
+    unjudged = "".join(f" {judge.lost}." for judge in judges if judge.failed)  # a comparison of the others may hide them
+    sentence = said_of(verdict, rows, held, gated.same) + unjudged + differences.reason(gated, changed, computed)
     lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)
     apart = differences_in_words(gated.kept.result, result)
     compared = len(pair.golden.examples)
     return GateReport(gated, verdict, sentence, rows, held, lost, losses, "", changed, compared, apart, replaced)
-
-
-def _unjudged(gated: Gated) -> str:
-    """The failed judgements of the candidate, which a comparison of the others may hide."""
-    ready = gated.candidate
-    asked = (ready.plan, ready.store, [ready.trial])
-    return "".join(
-        f" {judge.lost}." for judge in (*judge_report.assessors(*asked), *judge_report.asking(*asked)) if judge.failed
-    )
 
 
 def last_line(error: str) -> str:
@@ -188,23 +182,20 @@ def overall(judged: Sequence[Row | Kept]) -> Verdict:
 def said_of(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: bool = False) -> str:
     """The verdict in one or two sentences."""
     judged: list[Row | Kept] = [*rows, *held]
-    warned = [each.name for each in judged if each.shown == "WARN"]
-    return _reason(verdict, rows, held, same) + (f" No calibration card, so a warning: {'; '.join(warned)}." if warned else "")
-
-
-def _reason(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: bool) -> str:
-    if verdict == PASS:
-        if same:
-            return "Nothing that a score depends on differs from the baseline."
-        return "Nothing is worse by more than its margin." if rows else "Every bound is kept."
-    judged: list[Row | Kept] = [*rows, *held]
     decisive = [each for each in judged if each.verdict == verdict and not each.advisory]
-    if verdict == FAIL:
-        return f"{'; '.join(each.name for each in decisive)}: {'worse' if decisive[0] in rows else 'broken'}."
-    most = max((each.needed for each in decisive if each.needed), default=None)
-    which = "it" if len(decisive) == 1 else "what needs most"
-    settle = f" About {most:,} questions would settle {which}." if most else ""
-    return f"These questions cannot settle it: {'; '.join(each.name for each in decisive)}.{settle}"
+    names = "; ".join(each.name for each in decisive)
+    if verdict == PASS:
+        passed = "Nothing is worse by more than its margin." if rows else "Every bound is kept."
+        sentence = "Nothing that a score depends on differs from the baseline." if same else passed
+    elif verdict == FAIL:
+        sentence = f"{names}: {'worse' if decisive[0] in rows else 'broken'}."
+    else:
+        most = max((each.needed for each in decisive if each.needed), default=None)
+        which = "it" if len(decisive) == 1 else "what needs most"
+        settle = f" About {most:,} questions would settle {which}." if most else ""
+        sentence = f"These questions cannot settle it: {names}.{settle}"
+    warned = "; ".join(each.name for each in judged if each.shown == "WARN")
+    return sentence + (f" No calibration card, so a warning: {warned}." if warned else "")
 
 
 def _lost(gated: Gated, pair: Pair, rows: Sequence[Row]) -> tuple[tuple[Lost, ...], tuple[tuple[str, int], ...]]:

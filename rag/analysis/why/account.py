@@ -116,9 +116,7 @@ class _Row:
         return Whereabouts(
             documents=[gold if isinstance(gold, str) else gold.doc_id for gold in self.groups[group].alternatives],
             indexes={name: self._rank(key, group) for name, key in self.steps.indexes.items()},
-            fused=self._rank(self.steps.fused, group),
-            reranked=self._rank(self.steps.reranked, group),
-            selected=self._rank(self.steps.selected, group),
+            **{step: self._rank(getattr(self.steps, step), group) for step in ("fused", "reranked", "selected")},
             share=float(self.reader.ground(self.asked.trial).share[self.row, group]),
             coverage=float(self.config["coverage"]),
             k=self.config["k"],

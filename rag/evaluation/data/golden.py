@@ -135,7 +135,10 @@ def load(loader: Loader, questions: Questions) -> Golden:
     ordered = Documents(documents, {file.name: file.detail or file.reason for file in skipped})
     examples = _checked(questions, ordered)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
-    placed = tuple(_placed(example, enough) for example in examples)
+    clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
+    placed = tuple(
+        replace(each, split=each.split or (dealt_split(each.cluster) if enough else SPLITS[0])) for each in clustered
+    )
     dealt = {} if any(example.split for example in examples) else dict(sorted(Counter(e.split for e in placed).items()))
     return Golden(documents, placed, dealt, skipped)
 
@@ -148,11 +151,6 @@ def skipped_by(loader: Loader) -> tuple[Skipped, ...]:
 def dealt_split(cluster: str) -> str:
     """The split of a cluster, by its hash."""
     return SPLITS[hashlib.sha256(cluster.encode("utf-8")).digest()[0] % 2]
-
-
-def _placed(example: Example, enough: bool) -> Example:
-    cluster = example.cluster or example.query.query_id
-    return replace(example, cluster=cluster, split=example.split or (dealt_split(cluster) if enough else SPLITS[0]))
 
 
 def _checked(questions: Questions, documents: Documents) -> tuple[Example, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from rag.components.loaders.quote_anchors import WORD
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.errors import ConfigError, closest
-from rag.core.records import Document, Example
+from rag.core.records import Example
 from rag.evaluation.data.golden import Golden, gold_documents
 
 Labels = Iterable[str]
@@ -74,12 +74,13 @@ def _labels(golden: Golden, dimension: str) -> Callable[[Example], Labels]:
     keys = {f"{META}{key}" for document in golden.documents for key in document.metadata}
     if dimension not in keys:
         raise ConfigError(f"slices by {dimension}", "there is no such dimension", closest(dimension, {*DIMENSIONS, *keys}))
-    return lambda example: _metadata(example, documents, dimension.removeprefix(META))
 
+    def metadata(example: Example) -> Labels:
+        gold = (documents[doc_id].metadata for doc_id in gold_documents(example) if doc_id in documents)
+        values = (fields.get(dimension.removeprefix(META)) for fields in gold)
+        return [str(value).lower() if isinstance(value, bool) else str(value) for value in values if value is not None]
 
-def _metadata(example: Example, documents: Mapping[str, Document], key: str) -> Labels:
-    values = (documents[doc_id].metadata.get(key) for doc_id in gold_documents(example) if doc_id in documents)
-    return [str(value).lower() if isinstance(value, bool) else str(value) for value in values if value is not None]
+    return metadata
 
 
 def _words(example: Example) -> Labels:

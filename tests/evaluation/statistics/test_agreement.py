@@ -13,7 +13,7 @@ ONES = np.ones((1, 30))
 both = st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.booleans()), min_size=30, max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(both)
 def test_figures_are_those_of_sklearn(drawn: list[tuple[float, bool]]) -> None:
     scores, labels = np.array([score for score, _ in drawn]), np.array([label for _, label in drawn])
@@ -29,7 +29,7 @@ def test_figures_are_those_of_sklearn(drawn: list[tuple[float, bool]]) -> None:
     assert found["kappa"] == pytest.approx(cohen_kappa_score(labels, said))
 
 
-def test_weights_count_a_case_as_often_as_it_was_drawn() -> None:
+def test_weights_are_numbers_of_repetitions() -> None:
     random = np.random.default_rng(1)
     scores, labels, weights = random.random(30).round(1), random.random(30) < 0.4, random.integers(0, 3, (4, 30)).astype(float)
     for row, value in zip(weights, Auc(scores, labels)(weights), strict=True):
@@ -46,7 +46,7 @@ def test_intervals_of_a_proportion_are_those_of_the_textbook() -> None:
 
 
 @pytest.mark.parametrize("texts", [4, 20])
-def test_where_all_texts_are_right_the_interval_is_that_of_wilson(texts: int) -> None:
+def test_the_interval_of_a_perfect_result_is_wilsons(texts: int) -> None:
     labels = np.arange(2 * texts) < texts
     drawn = Resampled([str(number) for number in range(2 * texts)], 200)
     wilson = binomtest(texts, texts).proportion_ci(method="wilson").low
@@ -61,14 +61,14 @@ def test_where_all_texts_are_right_the_interval_is_that_of_wilson(texts: int) ->
     nothing = drawn.measured(Decisions(~labels, labels, "sensitivity"))
     assert (nothing.value, nothing.low, nothing.high) == pytest.approx((0, 0, 1 - wilson))
     all_right, agreed = (drawn.measured(Decisions(labels, labels, name)) for name in ("accuracy", "kappa"))
-    # Chance agrees with half of them: what is lost of accuracy counts twice.
+    # Chance agrees with half of the labels, so a loss of accuracy counts twice.
     assert agreed.low == pytest.approx(1 - 2 * (1 - all_right.low))
     in_pairs = Resampled([str(number // 2) for number in range(2 * texts)], 200)
     halved = binomtest(texts // 2, texts // 2).proportion_ci(method="wilson").low
     assert in_pairs.measured(Decisions(labels, labels, "sensitivity")).low == pytest.approx(halved)
 
 
-def test_a_judge_that_says_the_same_of_all_is_certain_to_know_nothing() -> None:
+def test_a_constant_judge_has_no_agreement_beyond_chance() -> None:
     labels = np.arange(20) < 10
     drawn = Resampled([str(number) for number in range(20)], 200)
     for statistic, value in ((Decisions(labels | True, labels, "kappa"), 0.0), (Auc(np.ones(20), labels), 0.5)):
@@ -76,7 +76,7 @@ def test_a_judge_that_says_the_same_of_all_is_certain_to_know_nothing() -> None:
         assert (found.value, found.low, found.high) == (value, value, value)
 
 
-def test_few_clusters_cannot_be_sure() -> None:
+def test_few_clusters_limit_the_p_value() -> None:
     labels = np.arange(8) < 4
     good, bad = labels * 1.0, (~labels) * 1.0
     drawn = Resampled([str(number % 4) for number in range(8)], 1000)

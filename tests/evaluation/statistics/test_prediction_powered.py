@@ -1,4 +1,4 @@
-"""Means that carry the judge's own error, against ppi-python and by how often they cover what people say."""
+"""Prediction-powered means, against ppi-python and by their coverage."""
 
 import numpy as np
 import pytest
@@ -18,12 +18,12 @@ def test_independent_texts_give_what_ppi_python_gives() -> None:
 
 
 def test_clusters_of_equal_texts_count_once() -> None:
-    """Every text three times, in clusters of three, tells no more than each once."""
+    """Repeating every text in its cluster adds no information."""
     each = [str(number) for number in range(17)], [str(number) for number in range(12)]
     once = powered_mean(SAID, KNOWN, PEOPLE, *each)
     thrice = powered_mean(*(np.repeat(part, 3) for part in (SAID, KNOWN, PEOPLE)), *(np.repeat(names, 3) for names in each))
     assert (thrice.value, thrice.low, thrice.high) == pytest.approx((once.value, once.low, once.high))
-    # Student's t and n - 1 where ppi-python has the normal deviate and n.
+    # Student's t and n - 1, where ppi-python uses the normal quantile and n.
     assert once.high - once.low > powered_mean(SAID, KNOWN, PEOPLE).high - powered_mean(SAID, KNOWN, PEOPLE).low
 
 
@@ -34,7 +34,7 @@ def test_one_cluster_has_no_interval_and_a_mean_stays_a_share() -> None:
     assert (sure.value, sure.low, sure.high) == (1.0, 1.0, 1.0)
 
 
-def test_people_are_covered_where_the_judge_alone_does_not() -> None:
+def test_the_interval_covers_the_mean_of_people_and_that_of_the_judge_does_not() -> None:
     random, covered, alone = np.random.default_rng(4), 0, 0
     for _ in range(400):
         truth = random.random(260) < 0.6
