@@ -105,7 +105,11 @@ def choice_effects(
     with np.errstate(divide="ignore", invalid="ignore"):
         strength = np.nan_to_num(np.abs(tested.mean) / tested.error, nan=-1.0)[len(singles) :]
     strongest = np.argsort(-strength, kind="stable")[:STRONGEST].tolist()
-    interactions = tuple(Interaction(*pairs[row].label, *tested.corrected(len(singles) + row)) for row in strongest)
+    interactions = tuple(
+        Interaction(axis, choice, other_axis, other_choice, *tested.corrected(len(singles) + row))
+        for row in strongest
+        for axis, choice, other_axis, other_choice in [pairs[row].label]
+    )
     sentence = _sentence(tried, effects, interactions) if not effects or tested.clusters.max() > 1 else ONE_CLUSTER
     return Effects(effects, interactions, tested.size, sentence)
 

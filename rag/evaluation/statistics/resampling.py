@@ -67,9 +67,9 @@ def signs(groups: int, draws: int, seed: int) -> Iterator[Floats]:
     for first in range(0, number, AT_ONCE):
         rows = np.arange(first, min(first + AT_ONCE, number))
         if groups <= EXACT:
-            yield 1.0 - 2.0 * (rows[:, None] >> np.arange(groups) & 1)
+            yield 1.0 - 2.0 * (rows[:, None] >> np.arange(groups) & 1).astype(np.float64)
         else:
-            yield 1.0 - 2.0 * random.integers(0, 2, (len(rows), groups), np.int8)
+            yield 1.0 - 2.0 * random.integers(0, 2, (len(rows), groups), np.int8).astype(np.float64)
 
 
 def sign_flip(sums: Floats, draws: int = DRAWS, seed: int = 0) -> tuple[Floats, Floats]:
