@@ -9,7 +9,7 @@ from rag.core.assessments import Assessment, Case, Spent, Verdict
 from rag.core.records import Answer, Example
 from rag.core.roles import Judge
 from rag.core.text.citations import without_markers
-from rag.evaluation.attribution import found_relevant, held, judged, related
+from rag.evaluation.attribution import attributed_sentences, found_relevant, judged, related
 
 
 def assess(judge: Judge, answers: Sequence[Answer | None], needs: Collection[str]) -> list[Assessment]:
@@ -113,6 +113,6 @@ JUDGED_PARTS: Mapping[str, Callable[[Judge, Sequence[Answer]], Sequence[tuple[An
     "verdict": _verdicts,
     "relevance": _relevance,
     "contexts": _contexts,
-    "citations": held,
+    "citations": attributed_sentences,
 }
 """The fields of an Assessment, each with the function that judges it: a value and its cost per answer."""

@@ -76,7 +76,7 @@ class _Sentence:
         return Cited(self.start, self.end, self.cites, self.support, tuple(self.needed))
 
 
-def held(judge: Judge, answers: Sequence[Answer]) -> list[tuple[tuple[Cited, ...], Spent]]:
+def attributed_sentences(judge: Judge, answers: Sequence[Answer]) -> list[tuple[tuple[Cited, ...], Spent]]:
     """For each answer its sentences that make claims, compared with their citations; none if the answer abstains."""
     rows = [[] if answer.abstained else list(_sentences(answer)) for answer in answers]
     citing = [sentence for row in rows for sentence in row if sentence.cites]
