@@ -6,10 +6,9 @@ rewrite; the rest of the pipeline is the same on both sides.
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,21 +28,12 @@ from rag.evaluation.data import slices
 from rag.evaluation.scoring import Scores
 from rag.evaluation.statistics.summary import summarise
 from rag.execution.graph import plan
-from rag.execution.graph.executors import Listener
-from rag.execution.graph.plan import Plan
+from rag.execution.graph.executors import Watch
 from rag.execution.graph.stage_inputs import Job
 from rag.execution.store.serialisation import answer_parts
 
 HUMAN = ("queries=human", "generator=none", "metric=[recall]", "metrics=[recall@1]")
 """The overrides for the twin of a trial that searches for the rewrites of a person and generates nothing."""
-
-
-class Watch(Protocol):
-    """Shows the progress of a plan."""
-
-    def __call__(self, made: Plan) -> AbstractContextManager[Listener]:
-        """A context with the listener for its stages."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -63,16 +63,16 @@ def answer(text: str, abstained: bool = False, contexts: Sequence[str] = CONTEXT
 
 def assessed(text: str, *needs: str, judge: ByWords | None = None, **changes: object) -> tuple[Answer, Assessment]:
     given = answer(text, **changes)  # type: ignore[arg-type]
-    (found,) = assess(judge or ByWords(), [given], needs or PARTS)
-    return given, found
+    (assessment,) = assess(judge or ByWords(), [given], needs or PARTS)
+    return given, assessment
 
 
 def test_every_part_is_requested_by_name() -> None:
-    _, found = assessed("Red. Green.")
-    assert found.verdict is not None
-    assert [claim.support for claim in found.verdict.claims] == [1, 1]
-    assert (found.relevance, [value == value for value in found.contexts]) == (0.0, [True, True, True, False])
-    assert len(found.citations) == 2
+    _, assessment = assessed("Red. Green.")
+    assert assessment.verdict is not None
+    assert [claim.support for claim in assessment.verdict.claims] == [1, 1]
+    assert (assessment.relevance, [value == value for value in assessment.contexts]) == (0.0, [True, True, True, False])
+    assert len(assessment.citations) == 2
     _, none = assessed("Red.", "relevance")
     assert (none.verdict, none.contexts, none.citations) == (None, (), ())
 
@@ -84,21 +84,21 @@ def test_relevance_is_measured_by_the_rewritten_question() -> None:
 
 def test_an_abstention_is_not_judged() -> None:
     judge = ByWords()
-    given, found = assessed("Purple, but I cannot say.", judge=judge, abstained=True)
+    given, assessment = assessed("Purple, but I cannot say.", judge=judge, abstained=True)
     assert judge.cases == []
-    assert found.verdict == Verdict(abstained=True)
+    assert assessment.verdict == Verdict(abstained=True)
     for metric in (Faithfulness(), AnswerRelevance(), CitationSupport(), CitationSupportPrecision()):
-        assert math.isnan(metric.assess(given, found))
-    assert ContextRelevance().assess(given, found) == pytest.approx(2 / 3)
+        assert math.isnan(metric.assess(given, assessment))
+    assert ContextRelevance().assess(given, assessment) == pytest.approx(2 / 3)
 
 
 def test_a_failed_answer_scores_0_in_every_metric_that_applies() -> None:
-    (found,) = assess(ByWords(), [None], PARTS)
+    (assessment,) = assess(ByWords(), [None], PARTS)
     given = answer("", contexts=())
     metrics = (Faithfulness(), AnswerRelevance(), CitationSupport(), CitationSupportPrecision(), ContextRelevance())
-    assert [metric.assess(given, found) for metric in metrics[:4]] == [0, 0, 0, 0]
-    assert math.isnan(metrics[4].assess(given, found))
-    assert counted([found], [None], PARTS) == Counted(0, 0)
+    assert [metric.assess(given, assessment) for metric in metrics[:4]] == [0, 0, 0, 0]
+    assert math.isnan(metrics[4].assess(given, assessment))
+    assert counted([assessment], [None], PARTS) == Counted(0, 0)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_a_failed_answer_scores_0_in_every_metric_that_applies() -> None:
     ],
 )
 def test_citations_are_counted_as_alce_does(text: str, recall: float, precision: float) -> None:
-    given, found = assessed(text, "citations")
-    assert CitationSupport().assess(given, found) == pytest.approx(recall)
-    assert CitationSupportPrecision().assess(given, found) == pytest.approx(precision)
+    given, assessment = assessed(text, "citations")
+    assert CitationSupport().assess(given, assessment) == pytest.approx(recall)
+    assert CitationSupportPrecision().assess(given, assessment) == pytest.approx(precision)
 
 
 def test_only_the_needed_citations_are_judged() -> None:
@@ -134,26 +134,26 @@ def test_only_the_needed_citations_are_judged() -> None:
 
 
 def test_failures_are_counted_and_left_out() -> None:
-    given, found = assessed("Lost [1].")
+    given, assessment = assessed("Lost [1].")
     for metric in (Faithfulness(), AnswerRelevance(), CitationSupport(), CitationSupportPrecision()):
-        value = metric.assess(given, found)
+        value = metric.assess(given, assessment)
         assert math.isnan(value) or isinstance(metric, AnswerRelevance)
-    assert found.citations == (Cited(0, 9, (1,), found.citations[0].support),)
+    assert assessment.citations == (Cited(0, 9, (1,), assessment.citations[0].support),)
     # a claim, a sentence that cites, a relevance and four contexts
-    assert counted([found], [given], PARTS) == Counted(7, 3)
-    assert counted([found], [given], ("verdict", "contexts")) == Counted(6, 3)
+    assert counted([assessment], [given], PARTS) == Counted(7, 3)
+    assert counted([assessment], [given], ("verdict", "contexts")) == Counted(6, 3)
 
 
 def test_costs_are_counted_once_per_judgement() -> None:
-    _, found = assessed("Red [1][2].", judge=Dear())
+    _, assessment = assessed("Red [1][2].", judge=Dear())
     # a verdict; a relevance; four contexts; together, each alone, without the second
-    assert found.tokens == 10 + 1 + 4 + 10 * (1 + 2 + 1)
-    assert math.isnan(found.cost)
+    assert assessment.tokens == 10 + 1 + 4 + 10 * (1 + 2 + 1)
+    assert math.isnan(assessment.cost)
     _, cheap = assessed("Red [1].", "verdict", "citations", judge=Dear())
     assert (cheap.tokens, cheap.cost) == (20, 1.0)
 
 
 def test_assessments_survive_the_round_trip_to_a_store() -> None:
-    found = [assessed(text)[1] for text in ("Red [1][2]. Lost [1].", "", "Purple.")]
-    back = assessment_of({"assessments": json_values(found)})
-    assert repr(back) == repr(found)
+    assessment = [assessed(text)[1] for text in ("Red [1][2]. Lost [1].", "", "Purple.")]
+    back = assessment_of({"assessments": json_values(assessment)})
+    assert repr(back) == repr(assessment)

@@ -6,15 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rag.analysis.compare.comparability import (
-    BRIDGES,
-    check_column,
-    common_columns,
-    comparable,
-    differing_questions,
-    matched,
-    one_sided,
-)
+from rag.analysis.compare.comparability import check_column, comparable, differing_questions, matched, one_sided
 from rag.analysis.compare.table import Comparison, Table
 from rag.core.arrays import Flags, Floats, Ints
 from rag.evaluation.data.golden import Golden
@@ -23,7 +15,7 @@ from rag.evaluation.statistics.paired import Family, family
 from rag.evaluation.statistics.resampling import cluster_numbers
 from rag.execution.sweep.trial_scores import Result
 
-__all__ = ["BRIDGES", "Comparison", "Table", "common_columns", "comparable", "compare"]
+__all__ = ["Comparison", "Table", "comparable", "compare"]
 
 TINY = 1e-6
 """Scores that differ by less are equal: a baseline stores six digits."""

@@ -1,6 +1,6 @@
 """The candidate of a gate: the choices of the baseline, composed from today's conf, with a change."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rag.analysis.baseline import portable
@@ -21,30 +21,25 @@ def trial(experiment: Experiment, choices: Mapping[str, str], changes: Sequence[
     for change in changes:
         if key_of(change) == "split":
             raise ConfigError(change, "is set by the gate, not by a change", "set gate.split, and make the baseline again")
-    chosen = [override for axis, label in _same(experiment, choices) for override in _overrides(experiment, axis, label)]
-    overrides = [*under(changes, [*experiment.fixed, *chosen]), *changes]
+    overrides = [*under(changes, [*experiment.fixed, *_chosen(experiment, choices)]), *changes]
     with hydra_ready():
         config = resolve(compose([override for override in overrides if key_of(override) != "split"]))
     return Trial(name, dict(choices), {**config, "split": split, "latency": 0})
 
 
-def _same(experiment: Experiment, choices: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    for axis in (*choices, *experiment.axes):
-        if axis not in experiment.axes or axis not in choices:
-            what = "is an axis that the baseline does not have" if axis in experiment.axes else "is no longer an axis"
-            remedy = (
-                f"there is: {', '.join(experiment.axes) or 'none'}; make the baseline again: rag baseline {experiment.name}"
-            )
-            raise ConfigError(f"{experiment.name}.axes.{axis}", what, remedy)
-    return ((axis, choices[axis]) for axis in experiment.axes)
-
-
-def _overrides(experiment: Experiment, axis: str, label: str) -> tuple[str, ...]:
-    known = {choice.label: choice.overrides for choice in experiment.axes[axis]}
-    if label not in known:
-        remedy = f"{closest(label, known)}; or make the baseline again: rag baseline {experiment.name}"
-        raise ConfigError(f"{experiment.name}.axes.{axis}", f"the baseline chose {label!r}, which no longer exists", remedy)
-    return known[label]
+def _chosen(experiment: Experiment, choices: Mapping[str, str]) -> Iterator[str]:
+    """The overrides of the baseline's choices, in the order of today's axes."""
+    again = f"make the baseline again: rag baseline {experiment.name}"
+    for axis in sorted(choices.keys() ^ experiment.axes.keys()):
+        what = "is an axis that the baseline does not have" if axis in experiment.axes else "is no longer an axis"
+        remedy = f"there is: {', '.join(experiment.axes) or 'none'}; {again}"
+        raise ConfigError(f"{experiment.name}.axes.{axis}", what, remedy)
+    for axis, options in experiment.axes.items():
+        known = {option.label: option.overrides for option in options}
+        if choices[axis] not in known:
+            what = f"the baseline chose {choices[axis]!r}, which no longer exists"
+            raise ConfigError(f"{experiment.name}.axes.{axis}", what, f"{closest(choices[axis], known)}; or {again}")
+        yield from known[choices[axis]]
 
 
 def under(changes: Sequence[str], overrides: Sequence[str]) -> list[str]:

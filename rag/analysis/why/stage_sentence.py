@@ -30,6 +30,10 @@ class Whereabouts:
         """A rank in words."""
         return f"{self.unit} {rank}" if rank else "not found"
 
+    def moved(self, before: int, after: int) -> str:
+        """The ranks before and after a step, with the cut."""
+        return f"{self.place(before)} before, {after or 'gone'} after it, where the first {self.k} count"
+
     @property
     def best(self) -> str:
         """The best rank in any index, with the name of the index; empty if none has found the group."""
@@ -63,20 +67,14 @@ class Whereabouts:
         return f"no chunk holds more than {100 * self.share:.0f} % of it, where {100 * self.coverage:.0f} % is needed"
 
 
-def _after(rank: int) -> str:
-    return f"{rank} after" if rank else "gone after"
-
-
 SENTENCES: tuple[Callable[[Whereabouts], str], ...] = (
     lambda at: f"Not in the corpus: there is no text of {' or '.join(dict.fromkeys(at.documents))}.",
     lambda at: f"Cut apart by the chunker: {at.held}, and the first {at.k} together do not either.",
     lambda at: f"Not among the candidates of any index: {at.missing} in the first {at.depth}.",
     lambda at: f"Ranked too low by every index: {at.nearest}, {at.cut}.",
-    lambda at: f"Lost in fusion: {at.best}, {_after(at.fused)} fusion, {at.cut}.",
-    lambda at: f"Lost in reranking: {at.place(at.fused)} before, {_after(at.reranked)} it, where the first {at.k} count.",
-    lambda at: (
-        f"Dropped by the selector: {at.place(at.reranked)} before, {_after(at.selected)} it, where the first {at.k} count."
-    ),
+    lambda at: f"Lost in fusion: {at.best}, {at.fused or 'gone'} after fusion, {at.cut}.",
+    lambda at: f"Lost in reranking: {at.moved(at.fused, at.reranked)}.",
+    lambda at: f"Dropped by the selector: {at.moved(at.reranked, at.selected)}.",
     lambda at: f"Left out of the prompt: {at.place(at.selected)}, and not in the contexts, the first {at.k} passages at most.",
     lambda at: "In the contexts, not in the answer: all of its evidence was given to the generator.",
 )

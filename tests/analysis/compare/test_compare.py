@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rag.analysis.compare import Comparison, Table, common_columns, comparable, compare
+from rag.analysis.compare import Comparison, Table, comparable, compare
+from rag.analysis.compare.comparability import common_columns
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document, Evidence, Example, Query
 from rag.evaluation.data import slices

@@ -17,12 +17,12 @@ DOCUMENTS = (
     Document("b.md", "bus", {"section": "pay", "year": 2025}),
     Document("c.md", "harbour"),
 )
-SAID = (Turn("user", "And before?"), Turn("assistant", "At seven."))
+HISTORY = (Turn("user", "And before?"), Turn("assistant", "At seven."))
 EXAMPLES = (
     Example(Query("q1", "When?"), (Evidence(("a.md",)),), kind="factoid", tags=("sea", "time"), split="tune"),
     Example(Query("q2", " ".join(["word"] * 9)), (Evidence((Span("b.md", 0, 3), "a.md")),), kind="table", split="tune"),
     Example(
-        Query("q3", " ".join(["word"] * 16), SAID), (Evidence(("a.md",)), Evidence(("b.md",))), kind="table", split="holdout"
+        Query("q3", " ".join(["word"] * 16), HISTORY), (Evidence(("a.md",)), Evidence(("b.md",))), kind="table", split="holdout"
     ),
     Example(Query("q4", " ".join(["word"] * 33)), (), tags=("sea",), split="holdout"),
     Example(Query("q5", " ".join(["word"] * 17)), (Evidence(("c.md",)),), split="holdout"),
@@ -133,18 +133,18 @@ def test_one_slice_equal_slices_and_small_slices() -> None:
     assert drawn([0.5], [0.1], [10], 0.3) == pytest.approx([0.45])
     assert drawn([0.05, -0.05, 0.02], [0.1, 0.1, 0.1], [10, 10, 10], 0.01) == pytest.approx([0.01] * 3), "chance alone"
     # Two questions that agree have no error of their own; the errors of the others are used.
-    found = drawn([0.9, 0.0, -0.3], [0.0, 0.05, 0.05], [2, 50, 50], 0.0)
-    assert 0 < found[0] < 0.9
-    assert abs(found[2] + 0.3) < 0.05
+    values = drawn([0.9, 0.0, -0.3], [0.0, 0.05, 0.05], [2, 50, 50], 0.0)
+    assert 0 < values[0] < 0.9
+    assert abs(values[2] + 0.3) < 0.05
 
 
 def test_unknown_errors_and_means() -> None:
     nan = float("nan")
     assert drawn([0.5, -0.5], [nan, nan], [1, 1], 0.1) == [0.1, 0.1], "no slice has a variance of questions"
     assert drawn([0.5, -0.5], [0.0, 0.0], [3, 3], 0.1) == [0.5, -0.5], "questions do not scatter"
-    found = drawn([0.3, nan], [0.01, nan], [9, 0], 0.1)
-    assert found[0] == pytest.approx(0.3, abs=0.01)
-    assert np.isnan(found[1])
+    values = drawn([0.3, nan], [0.01, nan], [9, 0], 0.1)
+    assert values[0] == pytest.approx(0.3, abs=0.01)
+    assert np.isnan(values[1])
     assert drawn([], [], [], 0.1) == []
 
 
@@ -158,8 +158,8 @@ ROWS = st.lists(
 @given(ROWS, st.floats(-1, 1))
 def test_a_slice_moves_towards_the_whole_and_never_past_it(rows: list[tuple[float, float, int]], overall: float) -> None:
     means, errors, n = (list(part) for part in zip(*rows, strict=True))
-    for mean, found in zip(means, drawn(means, errors, n, overall), strict=True):
-        assert min(mean, overall) - 1e-9 <= found <= max(mean, overall) + 1e-9
+    for mean, values in zip(means, drawn(means, errors, n, overall), strict=True):
+        assert min(mean, overall) - 1e-9 <= values <= max(mean, overall) + 1e-9
 
 
 @given(ROWS, st.floats(-1, 1))
@@ -172,8 +172,8 @@ def test_a_large_slice_does_not_move(rows: list[tuple[float, float, int]], overa
 def test_of_two_equal_slices_the_smaller_one_moves_more(rows: list[tuple[float, float, int]], overall: float) -> None:
     (mean, error, n), *others = rows
     twins = [(mean, error, n), (mean, error, 2 * n), *others]
-    found = drawn(*(list(part) for part in zip(*twins, strict=True)), overall)
-    assert abs(found[0] - overall) <= abs(found[1] - overall) + 1e-9
+    values = drawn(*(list(part) for part in zip(*twins, strict=True)), overall)
+    assert abs(values[0] - overall) <= abs(values[1] - overall) + 1e-9
 
 
 def test_shrinkage_is_closer_to_the_truth_than_the_slice_and_the_whole() -> None:

@@ -82,7 +82,7 @@ def test_trec_eval_keeps_our_order(tmp_path: Path, scores: tuple[float, ...]) ->
 
 
 @pytest.mark.parametrize(
-    ("ranking", "said"),
+    ("ranking", "error"),
     [
         ([("a b", 1.0)], "white space"),
         ([("", 1.0)], "is empty"),
@@ -95,10 +95,10 @@ def test_trec_eval_keeps_our_order(tmp_path: Path, scores: tuple[float, ...]) ->
         ([("a", float(np.finfo(np.float32).min)), ("b", 1.0)], "'b' scores 1.0"),
     ],
 )
-def test_what_no_run_can_hold_is_refused_and_the_old_file_stays(tmp_path: Path, ranking: Any, said: str) -> None:
+def test_what_no_run_can_hold_is_refused_and_the_old_file_stays(tmp_path: Path, ranking: Any, error: str) -> None:
     file = tmp_path / "run.txt"
     file.write_text("old", encoding="utf-8")
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=error):
         write_run(file, {"fine": [("d", 1.0)], "q": ranking})
     assert file.read_text(encoding="utf-8") == "old"
 

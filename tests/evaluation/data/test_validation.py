@@ -63,14 +63,14 @@ def test_nine_of_ten_words_make_twins() -> None:
 @given(st.lists(st.text(alphabet="abcdefghijkl ", max_size=40), max_size=12))
 def test_twins_agree_with_comparing_every_pair(texts: list[str]) -> None:
     examples = [asked(f"q{number}", " ".join(text)) for number, text in enumerate(texts)]
-    found = {(twins.first, twins.second) for twins in check_dataset(golden(*examples)).twins}
+    pairs = {(twins.first, twins.second) for twins in check_dataset(golden(*examples)).twins}
     words = {example.query.query_id: set(WORD.findall(example.query.text)) for example in examples}
     expected = {
         (one, other)
         for one, other in combinations(words, 2)
         if words[one] | words[other] and len(words[one] & words[other]) >= 0.9 * len(words[one] | words[other])
     }
-    assert found == expected
+    assert pairs == expected
 
 
 def test_a_quote_in_another_document_is_a_stray() -> None:
@@ -95,8 +95,8 @@ def test_the_result_is_plain_json() -> None:
 def test_too_few_clusters_give_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     size = SplitSize(questions=40, scored=40, clusters=5, smallest_difference=0.07)
     splits = {"tune": size, "holdout": replace(size, clusters=6)}
-    found = DatasetCheck(1, 0, 9, 80, 0, 80, 11, False, {}, splits, (), (), ())
-    terminal.dataset("small", found)
-    said = capsys.readouterr().out
-    assert "tune: with fewer than 6 clusters" in said
-    assert "holdout: with fewer" not in said
+    check = DatasetCheck(1, 0, 9, 80, 0, 80, 11, False, {}, splits, (), (), ())
+    terminal.dataset("small", check)
+    text = capsys.readouterr().out
+    assert "tune: with fewer than 6 clusters" in text
+    assert "holdout: with fewer" not in text

@@ -20,13 +20,13 @@ def test_figures_are_those_of_sklearn(drawn: list[tuple[float, bool]]) -> None:
     if labels.all() or not labels.any():
         assert np.isnan(Auc(scores, labels)(ONES)[0])
         return
-    said = scores >= 0.5
+    decided = scores >= 0.5
     assert Auc(scores, labels)(ONES)[0] == pytest.approx(roc_auc_score(labels, scores))
-    found = {name: Decisions(said, labels, name)(ONES)[0] for name in DECISIONS}
-    assert found["sensitivity"] == pytest.approx(recall_score(labels, said))
-    assert found["specificity"] == pytest.approx(recall_score(~labels, ~said))
-    assert found["accuracy"] == pytest.approx((said == labels).mean())
-    assert found["kappa"] == pytest.approx(cohen_kappa_score(labels, said))
+    estimate = {name: Decisions(decided, labels, name)(ONES)[0] for name in DECISIONS}
+    assert estimate["sensitivity"] == pytest.approx(recall_score(labels, decided))
+    assert estimate["specificity"] == pytest.approx(recall_score(~labels, ~decided))
+    assert estimate["accuracy"] == pytest.approx((decided == labels).mean())
+    assert estimate["kappa"] == pytest.approx(cohen_kappa_score(labels, decided))
 
 
 def test_weights_are_numbers_of_repetitions() -> None:
@@ -38,11 +38,11 @@ def test_weights_are_numbers_of_repetitions() -> None:
 
 
 def test_intervals_of_a_proportion_are_those_of_the_textbook() -> None:
-    labels, said = np.ones(400, bool), np.arange(400) < 300
+    labels, decided = np.ones(400, bool), np.arange(400) < 300
     drawn = Resampled([str(number) for number in range(400)], 4000)
-    found = drawn.estimate(drawn.values(Decisions(said, labels, "sensitivity")))
+    estimate = drawn.estimate(drawn.values(Decisions(decided, labels, "sensitivity")))
     reach = 1.96 * np.sqrt(0.75 * 0.25 / 400)
-    assert (found.value, found.low, found.high) == pytest.approx((0.75, 0.75 - reach, 0.75 + reach), abs=0.006)
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.75, 0.75 - reach, 0.75 + reach), abs=0.006)
 
 
 @pytest.mark.parametrize("texts", [4, 20])
@@ -56,8 +56,8 @@ def test_the_interval_of_a_perfect_result_is_wilsons(texts: int) -> None:
         Decisions(labels, labels, "specificity"),
         Auc(labels * 1.0, labels),
     ):
-        found = drawn.measured(statistic)
-        assert (found.value, found.low, found.high) == pytest.approx((1, wilson, 1))
+        estimate = drawn.measured(statistic)
+        assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1, wilson, 1))
     nothing = drawn.measured(Decisions(~labels, labels, "sensitivity"))
     assert (nothing.value, nothing.low, nothing.high) == pytest.approx((0, 0, 1 - wilson))
     all_right, agreed = (drawn.measured(Decisions(labels, labels, name)) for name in ("accuracy", "kappa"))
@@ -72,8 +72,8 @@ def test_a_constant_judge_has_no_agreement_beyond_chance() -> None:
     labels = np.arange(20) < 10
     drawn = Resampled([str(number) for number in range(20)], 200)
     for statistic, value in ((Decisions(labels | True, labels, "kappa"), 0.0), (Auc(np.ones(20), labels), 0.5)):
-        found = drawn.measured(statistic)
-        assert (found.value, found.low, found.high) == (value, value, value)
+        estimate = drawn.measured(statistic)
+        assert (estimate.value, estimate.low, estimate.high) == (value, value, value)
 
 
 def test_few_clusters_limit_the_p_value() -> None:
@@ -89,8 +89,8 @@ def test_cases_of_one_cluster_are_drawn_together() -> None:
     widths = []
     for clusters in (np.arange(400), np.arange(400) // 10):
         drawn = Resampled([str(number) for number in clusters], 1000)
-        found = drawn.estimate(drawn.values(Auc(scores, labels)))
-        widths.append(found.high - found.low)
+        estimate = drawn.estimate(drawn.values(Auc(scores, labels)))
+        widths.append(estimate.high - estimate.low)
     assert 2 < widths[1] / widths[0] < 5
 
 
@@ -108,6 +108,6 @@ def test_differences_are_paired() -> None:
 def test_one_cluster_has_no_interval() -> None:
     labels = np.array([True, False])
     drawn = Resampled(["a", "a"], 100)
-    found = drawn.estimate(drawn.values(Auc(np.array([0.2, 0.1]), labels)))
-    assert found.value == 1.0
-    assert np.isnan([found.low, found.high]).all()
+    estimate = drawn.estimate(drawn.values(Auc(np.array([0.2, 0.1]), labels)))
+    assert estimate.value == 1.0
+    assert np.isnan([estimate.low, estimate.high]).all()

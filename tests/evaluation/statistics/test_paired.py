@@ -63,8 +63,8 @@ def test_exact_sign_flips_are_scipys_paired_permutation_test(sums: Floats) -> No
 def test_drawn_sign_flips_are_scipys_within_sampling_error(shift: float) -> None:
     sums = np.random.default_rng(2).normal(shift, 1, 16)
     exact = flipped(sums)
-    found = resampling.sign_flip(sums[:, None], 20_000)[0][0]
-    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000) + 1 / 20_000)
+    result = resampling.sign_flip(sums[:, None], 20_000)[0][0]
+    assert result == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000) + 1 / 20_000)
     drawn = flipped(np.random.default_rng(3).normal(0.2, 1, 40), 9_999)
     many = resampling.sign_flip(np.random.default_rng(3).normal(0.2, 1, 40)[:, None], 20_000)[0][0]
     assert many == pytest.approx(drawn, abs=4 * np.sqrt(drawn * (1 - drawn) * (1 / 20_000 + 1 / 9_999)))
@@ -75,8 +75,8 @@ def test_intervals_are_students_t_over_means_of_clusters(sizes: Ints) -> None:
     differences, cluster = clustered(np.random.default_rng(4), sizes, 1)
     means = differences.reshape(len(sizes), -1).mean(axis=1)
     expected = stats.ttest_1samp(means, 0).confidence_interval(0.95)
-    found = family(differences, cluster, span=9.0)
-    np.testing.assert_allclose([found.low[0], found.high[0]], [expected.low, expected.high])
+    result = family(differences, cluster, span=9.0)
+    np.testing.assert_allclose([result.low[0], result.high[0]], [expected.low, expected.high])
 
 
 def test_adjusted_p_values_are_counted_by_hand() -> None:
@@ -129,13 +129,13 @@ def test_holms_correction_is_that_of_statsmodels() -> None:
 def test_the_standard_error_is_that_of_leaving_out_a_cluster() -> None:
     differences, cluster = clustered(np.random.default_rng(5), np.arange(1, 11), 2)
     differences[:7, 1] = np.nan
-    found = family(differences, cluster)
+    result = family(differences, cluster)
     for column in range(2):
         values, names = differences[~np.isnan(differences[:, column]), column], cluster[~np.isnan(differences[:, column])]
         kept = [values[names != name].mean() for name in np.unique(names)]
         expected = np.sqrt(((np.array(kept) - values.mean()) ** 2).sum() * (len(kept) - 1) / len(kept))
-        assert found.error[column] == pytest.approx(expected)
-        assert found.clusters[column] == len(kept)
+        assert result.error[column] == pytest.approx(expected)
+        assert result.clusters[column] == len(kept)
 
 
 # By hand
@@ -160,31 +160,31 @@ def test_sums_that_differ_in_their_last_bits_count_as_equal() -> None:
 
 
 def test_counts_effect_and_mean() -> None:
-    found = alone(np.array([[0.5, np.nan], [-0.25, 0.5], [0.0, np.nan], [0.25, 0.5]]))
-    assert found.n.tolist() == [4, 2]
-    assert found.mean.tolist() == [0.125, 0.5]
-    assert (found.wins.tolist(), found.ties.tolist(), found.losses.tolist()) == ([2, 2], [1, 0], [1, 0])
-    assert found.effect[0] == pytest.approx(0.125 / np.std([0.5, -0.25, 0, 0.25], ddof=1))
-    assert np.isnan(found.effect[1])
+    result = alone(np.array([[0.5, np.nan], [-0.25, 0.5], [0.0, np.nan], [0.25, 0.5]]))
+    assert result.n.tolist() == [4, 2]
+    assert result.mean.tolist() == [0.125, 0.5]
+    assert (result.wins.tolist(), result.ties.tolist(), result.losses.tolist()) == ([2, 2], [1, 0], [1, 0])
+    assert result.effect[0] == pytest.approx(0.125 / np.std([0.5, -0.25, 0, 0.25], ddof=1))
+    assert np.isnan(result.effect[1])
 
 
 def test_a_column_without_values_is_nan_and_does_not_affect_others() -> None:
     differences = np.random.default_rng(7).normal(0.3, 1, (30, 2))
-    found = family(np.insert(differences, 1, np.nan, axis=1), np.arange(30))
+    result = family(np.insert(differences, 1, np.nan, axis=1), np.arange(30))
     expected = family(differences, np.arange(30))
     for name in ("mean", "low", "high", "corrected_low", "p", "p_adjusted", "effect", "error", "detectable", "needed"):
-        column = getattr(found, name)
+        column = getattr(result, name)
         assert np.isnan(column[1]), name
         np.testing.assert_array_equal(column[[0, 2]], getattr(expected, name), err_msg=name)
-    assert found.n[1] == found.clusters[1] == found.wins[1] == found.ties[1] == found.losses[1] == 0
-    assert not found.significant[1]
+    assert result.n[1] == result.clusters[1] == result.wins[1] == result.ties[1] == result.losses[1] == 0
+    assert not result.significant[1]
 
 
 def test_one_cluster_one_column_no_difference_and_no_data() -> None:
-    found = family(np.full((20, 1), 0.5), np.zeros(20, np.int64))
-    assert (found.mean, found.p, found.p_adjusted) == (0.5, 1.0, 1.0)
-    assert np.isnan([found.low, found.high, found.corrected_low, found.error, found.detectable]).all()
-    assert not found.significant[0]
+    result = family(np.full((20, 1), 0.5), np.zeros(20, np.int64))
+    assert (result.mean, result.p, result.p_adjusted) == (0.5, 1.0, 1.0)
+    assert np.isnan([result.low, result.high, result.corrected_low, result.error, result.detectable]).all()
+    assert not result.significant[0]
     single = alone(np.random.default_rng(6).normal(0.2, 1, (50, 1)))
     assert (single.size, single.p_adjusted) == (1, single.p)
     assert (single.corrected_low, single.corrected_high) == (single.low, single.high)
@@ -197,10 +197,10 @@ def test_one_cluster_one_column_no_difference_and_no_data() -> None:
 
 @pytest.mark.parametrize("clusters", range(2, 9))
 def test_equal_losses_are_significant_from_six_clusters_on(clusters: int) -> None:
-    found = family(np.full((clusters * 3, 1), -0.5), np.repeat(np.arange(clusters), 3))
-    assert found.p[0] == 2.0 ** (1 - clusters)
-    assert found.significant[0] == (clusters >= 6)
-    for low, high in ((found.low, found.high), (found.corrected_low, found.corrected_high)):
+    result = family(np.full((clusters * 3, 1), -0.5), np.repeat(np.arange(clusters), 3))
+    assert result.p[0] == 2.0 ** (1 - clusters)
+    assert result.significant[0] == (clusters >= 6)
+    for low, high in ((result.low, result.high), (result.corrected_low, result.corrected_high)):
         assert low[0] == -0.5
         assert high[0] == (-0.5 if clusters >= 6 else 0.0)
 
@@ -208,16 +208,16 @@ def test_equal_losses_are_significant_from_six_clusters_on(clusters: int) -> Non
 def test_a_detectable_difference_is_detected_in_four_of_five_tries() -> None:
     random, tries, n = np.random.default_rng(8), 1_000, 40
     noise = random.normal(0, 1, (n, tries))
-    found = alone(noise[:, :1])
-    assert found.detectable == pytest.approx((stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * found.error)
+    result = alone(noise[:, :1])
+    assert result.detectable == pytest.approx((stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * result.error)
     truly = (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) / np.sqrt(n)
     hits = (resampling.sign_flip(noise + truly, 2_000)[0] <= 0.05).mean()
     assert hits == pytest.approx(0.8, abs=4 * np.sqrt(0.16 / tries))
     # Unequal clusters have fewer degrees of freedom.
     differences, cluster = clustered(np.random.default_rng(17), np.r_[30, np.full(9, 3)], 1)
     freedom = 57**2 / (30**2 + 9 * 3**2) - 1
-    found = family(differences, cluster)
-    assert found.detectable == pytest.approx((stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)) * found.error)
+    result = family(differences, cluster)
+    assert result.detectable == pytest.approx((stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)) * result.error)
 
 
 def test_a_clear_difference_is_found_in_families_of_any_size() -> None:
@@ -285,14 +285,14 @@ def test_the_names_of_clusters_do_not_matter(differences: Floats, data: st.DataO
 def test_a_corrected_interval_contains_the_single_one_and_agrees_with_its_p_value(
     differences: Floats, data: st.DataObject
 ) -> None:
-    found = family(differences, drawn_clusters(data, len(differences)))
-    known = ~np.isnan(found.low)
-    assert (found.corrected_low <= found.low)[known].all()
-    assert (found.corrected_high >= found.high)[known].all()
-    np.testing.assert_array_equal((found.corrected_low > 0) | (found.corrected_high < 0), found.significant & known)
-    np.testing.assert_array_equal((found.low > 0) | (found.high < 0), (found.p <= 0.05) & known)
-    assert (found.low <= found.mean + 1e-12)[known].all()
-    assert (found.high >= found.mean - 1e-12)[known].all()
+    result = family(differences, drawn_clusters(data, len(differences)))
+    known = ~np.isnan(result.low)
+    assert (result.corrected_low <= result.low)[known].all()
+    assert (result.corrected_high >= result.high)[known].all()
+    np.testing.assert_array_equal((result.corrected_low > 0) | (result.corrected_high < 0), result.significant & known)
+    np.testing.assert_array_equal((result.low > 0) | (result.high < 0), (result.p <= 0.05) & known)
+    assert (result.low <= result.mean + 1e-12)[known].all()
+    assert (result.high >= result.mean - 1e-12)[known].all()
 
 
 def drawn_clusters(data: st.DataObject, n: int) -> Ints:
@@ -304,9 +304,9 @@ def drawn_clusters(data: st.DataObject, n: int) -> Ints:
 @settings(max_examples=30, deadline=None)
 def test_additional_columns_make_no_p_value_smaller(differences: Floats, data: st.DataObject) -> None:
     cluster = drawn_clusters(data, len(differences)) % 8
-    found, fewer = family(differences, cluster), family(differences[:, :1], cluster)
-    assert (found.p_adjusted >= found.p).all()
-    assert found.p_adjusted[0] >= fewer.p_adjusted[0]
+    result, fewer = family(differences, cluster), family(differences[:, :1], cluster)
+    assert (result.p_adjusted >= result.p).all()
+    assert result.p_adjusted[0] >= fewer.p_adjusted[0]
 
 
 def test_the_same_seed_gives_equal_and_another_seed_similar_results() -> None:
@@ -343,8 +343,8 @@ def test_few_clusters_raise_no_false_alarms(clusters: int) -> None:
         sums = resampling.by_cluster(differences, cluster, clusters)
         p, _ = resampling.sign_flip(sums, 2_000)
         assert (p <= 0.05).mean() <= at_most(0.05)
-        found = family(differences[:, :100], cluster)
-        assert ((found.low > 0) | (found.high < 0)).mean() <= at_most(0.05, 100)
+        result = family(differences[:, :100], cluster)
+        assert ((result.low > 0) | (result.high < 0)).mean() <= at_most(0.05, 100)
 
 
 def splits(random: np.random.Generator, shift: float = 0.0) -> tuple[Floats, Ints]:
@@ -363,10 +363,10 @@ def test_comparisons_of_equal_trials_have_the_claimed_error_rate(monkeypatch: py
     single_p, single_interval, any_of_family, careless = 0, 0, 0, 0
     for _ in range(TRIES):
         differences, cluster = splits(random)
-        found = family(differences, cluster)
-        single_p += int(found.p[0] <= 0.05)
-        single_interval += int(found.low[0] > 0 or found.high[0] < 0)
-        wrong = (found.corrected_low > 0) | (found.corrected_high < 0) | found.significant
+        result = family(differences, cluster)
+        single_p += int(result.p[0] <= 0.05)
+        single_interval += int(result.low[0] > 0 or result.high[0] < 0)
+        wrong = (result.corrected_low > 0) | (result.corrected_high < 0) | result.significant
         any_of_family += int(wrong.any())
         careless += int(abs(stats.ttest_1samp(differences[:, 0], 0).statistic) > 1.96)
     assert single_p / TRIES <= at_most(0.05)
@@ -393,8 +393,8 @@ def test_corrected_intervals_hold_all_together() -> None:
     random, truly = np.random.default_rng(14), np.linspace(0, 1, 10)
     rates = np.zeros(2)
     for _ in range(100):
-        found = alone(random.normal(0, 0.5, (50, 10)) + truly)
-        missed = (found.corrected_low > truly) | (found.corrected_high < truly)
+        result = alone(random.normal(0, 0.5, (50, 10)) + truly)
+        missed = (result.corrected_low > truly) | (result.corrected_high < truly)
         rates += missed[0], missed[1:].any()
     assert rates.max() / 100 <= at_most(0.05, 100)
 
@@ -412,12 +412,12 @@ def test_columns_with_different_gaps() -> None:
     differences = np.random.default_rng(16).normal(0, 1, (30, 6))
     for column, hole in enumerate(itertools.islice(itertools.cycle([0, 5, 29, 30]), 6)):
         differences[:hole, column] = np.nan
-    found = alone(differences)
-    assert found.n.tolist() == [30, 25, 1, 0, 30, 25]
-    assert np.isnan(found.low).tolist() == [False, False, True, True, False, False]
-    assert found.p[2] == 1.0
+    result = alone(differences)
+    assert result.n.tolist() == [30, 25, 1, 0, 30, 25]
+    assert np.isnan(result.low).tolist() == [False, False, True, True, False, False]
+    assert result.p[2] == 1.0
 
 
 def test_intervals_end_where_differences_do() -> None:
-    found = alone(np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [-1.0, 0.0]]))
-    assert (found.low[0], found.high[0], found.corrected_high[1]) == (-1.0, 1.0, 1.0)
+    result = alone(np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [-1.0, 0.0]]))
+    assert (result.low[0], result.high[0], result.corrected_high[1]) == (-1.0, 1.0, 1.0)

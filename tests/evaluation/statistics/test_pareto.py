@@ -57,8 +57,8 @@ def test_constant_differences_and_missing_values() -> None:
 
 
 def test_better_everywhere_dominates() -> None:
-    found = dominated([candidate("good", 0.2, 5.0), candidate("bad", 0.0, 20.0, noise=1)], ALONE)
-    assert found == {"bad": "good"}
+    result = dominated([candidate("good", 0.2, 5.0), candidate("bad", 0.0, 20.0, noise=1)], ALONE)
+    assert result == {"bad": "good"}
 
 
 def test_a_trade_off_leaves_both_on_the_front() -> None:

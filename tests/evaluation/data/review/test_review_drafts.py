@@ -25,11 +25,11 @@ def quotes(row: dict[str, Any]) -> list[list[tuple[str, str]]]:
 
 
 def test_a_good_answer_becomes_the_reference_and_its_citation_the_evidence(known: Golden) -> None:
-    found = draft(opinion(FERRY), known)
-    assert found.open == ()
-    assert (found.row["text"], found.row["answers"]) == ("When does the ferry go?", ["It leaves at seven."])
-    assert quotes(found.row) == [[("ferry.md", "The ferry to Holm leaves at seven.")]]
-    assert (found.row["kind"], found.row["tags"], found.row["history"]) == ("asked", ["feedback", "unconfirmed"], [])
+    drafted = draft(opinion(FERRY), known)
+    assert drafted.open == ()
+    assert (drafted.row["text"], drafted.row["answers"]) == ("When does the ferry go?", ["It leaves at seven."])
+    assert quotes(drafted.row) == [[("ferry.md", "The ferry to Holm leaves at seven.")]]
+    assert (drafted.row["kind"], drafted.row["tags"], drafted.row["history"]) == ("asked", ["feedback", "unconfirmed"], [])
 
 
 def test_sentences_become_groups_and_their_citations_alternatives(known: Golden) -> None:
@@ -73,9 +73,9 @@ def test_a_follow_up_has_its_history(known: Golden) -> None:
     ],
 )
 def test_a_document_that_has_changed_is_noted(known: Golden, changed: dict[str, str], note: str) -> None:
-    found = draft(opinion(told("When?", "It leaves at seven [1].", [context(1, "ferry.md") | changed])), known)
-    assert found.open == (review.BARE,)
-    assert note in found.notes[0]
+    drafted = draft(opinion(told("When?", "It leaves at seven [1].", [context(1, "ferry.md") | changed])), known)
+    assert drafted.open == (review.BARE,)
+    assert note in drafted.notes[0]
 
 
 def test_a_quote_that_occurs_twice_keeps_its_place(known: Golden) -> None:
