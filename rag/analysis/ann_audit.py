@@ -98,8 +98,8 @@ def audit_indexes(trial: PlannedTrial, made: Plan, store: Store, column: str) ->
     tested = family(np.concatenate([full - found for full, found in scores], axis=1), cluster_numbers(trial.golden.examples))
     k, audits = int(trial.trial.config["k"]), []
     for number, (name, stage) in enumerate(searches.items()):
-        wanted, found = rankings[number]
-        recall, metric = (_loss(*(part[:, place] for part in scores[number]), tested, 2 * number + place) for place in (0, 1))
+        (wanted, found), (full, reached) = rankings[number], scores[number]
+        recall, metric = (_loss(full[:, place], reached[:, place], tested, 2 * number + place) for place in (0, 1))
         kind = str(stage.nodes["index"]["_target_"]).rsplit(".", 1)[-1]
         size = (sizes[number], int(stage.values["depth"]), k)
         shares = (overlap(found, wanted, k), overlap(found, wanted, AT))

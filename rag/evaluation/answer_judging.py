@@ -25,8 +25,12 @@ def assess(judge: Judge, answers: Sequence[Answer | None], needs: Collection[str
             values = judge_part(judge, [answer for _, answer in given])
             for (row, _), (value, spent) in zip(given, values, strict=True):
                 before = assessments[row]
-                sums = {"tokens": before.tokens + spent.tokens, "cost": before.cost + spent.cost}
-                assessments[row] = replace(before, **sums, **{part: value})
+                changed: dict[str, Any] = {
+                    part: value,
+                    "tokens": before.tokens + spent.tokens,
+                    "cost": before.cost + spent.cost,
+                }
+                assessments[row] = replace(before, **changed)
     return assessments
 
 

@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis.blame.corridor import Flags, Ground, Ints, Steps, fallen
+from rag.analysis.blame.corridor import Ground, Steps, fallen
+from rag.core.arrays import Flags, Ints
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.evaluation.scoring import Gold, judge

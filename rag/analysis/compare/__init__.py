@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -113,11 +114,11 @@ def _rows(
                 yield _Row(base, candidate, column, part, scores)
 
 
-def _tested(rows: Sequence[_Row], cluster: Ints) -> tuple[int, list[dict[str, float]]]:
+def _tested(rows: Sequence[_Row], cluster: Ints) -> tuple[int, list[dict[str, Any]]]:
     """How many rows were tested, and the figures of each: a row of one cluster is not tested."""
     differences = np.column_stack([row.differences for row in rows])
     testable = np.array([len(np.unique(cluster[~np.isnan(column)])) > 1 for column in differences.T])
-    figures: list[dict[str, float]] = [{} for _ in rows]
+    figures: list[dict[str, Any]] = [{} for _ in rows]
     for tested in set(testable.tolist()):
         places = np.flatnonzero(testable == tested)
         results = family(differences[:, places], cluster)
@@ -126,7 +127,7 @@ def _tested(rows: Sequence[_Row], cluster: Ints) -> tuple[int, list[dict[str, fl
     return int(testable.sum()), figures
 
 
-def _figures(results: Family, number: int, tested: bool) -> dict[str, float]:
+def _figures(results: Family, number: int, tested: bool) -> dict[str, Any]:
     """The fields of a Comparison from one column of a family, and the standard `error`."""
     values = {field.name: getattr(results, field.name)[number].item() for field in fields(results)}
     values["difference"] = values.pop("mean")
@@ -134,7 +135,7 @@ def _figures(results: Family, number: int, tested: bool) -> dict[str, float]:
     return values | untested | {"detectable": values["detectable"] or math.nan}
 
 
-def _shrunk(rows: Sequence[_Row], figures: Sequence[dict[str, float]]) -> list[float]:
+def _shrunk(rows: Sequence[_Row], figures: Sequence[dict[str, Any]]) -> list[float]:
     """The difference of every row; that of a slice shrunk towards all questions, with the other slices of its dimension."""
     believed = [values["difference"] for values in figures]
     groups: dict[tuple[int, str, str], list[int]] = {}

@@ -9,7 +9,6 @@ import numpy as np
 
 from rag.analysis import baseline
 from rag.analysis.baseline import Baseline
-from rag.analysis.gate.measure import Prepared
 from rag.config.identity import digest
 from rag.core.arrays import Floats
 from rag.core.errors import UserError
@@ -22,6 +21,7 @@ from rag.execution.graph.stage_graph import Graph, Stage
 from rag.execution.graph.stage_inputs import corpus_of
 from rag.execution.graph.trial_graph import add_trial
 from rag.execution.store.store import Entry
+from rag.execution.sweep.sweep import Prepared
 from rag.pipeline.pipeline import Pipeline
 
 SAMPLE, ROUNDS, LEAST = 64, 2, 16

@@ -16,7 +16,7 @@ import numpy as np
 import rag
 from rag.analysis.baseline import DIGITS, Baseline
 from rag.analysis.gate import measure
-from rag.analysis.gate.measure import Gated, Prepared
+from rag.analysis.gate.measure import Gated
 from rag.config.build import TARGET, Components
 from rag.config.identity import digest
 from rag.config.validation import control_of
@@ -33,6 +33,7 @@ from rag.execution.graph.stage_inputs import Job
 from rag.execution.graph.trial_graph import add_trial
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry, Store
+from rag.execution.sweep.sweep import Prepared
 
 SIZE = 32
 """The number of questions that are computed."""
