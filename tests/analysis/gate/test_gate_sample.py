@@ -11,7 +11,7 @@ from support.command_line import Said, Verb
 
 from rag.analysis.gate import measure, sample
 from rag.config.experiment import load
-from rag.execution.graph import stage_functions
+from rag.execution.graph import executors, stage_functions
 from rag.execution.graph.executors import Outcome
 from rag.execution.store.store import Entry
 
@@ -94,7 +94,7 @@ def test_a_spent_budget_is_not_a_failure(rag: Verb, monkeypatch: pytest.MonkeyPa
             key = plan.trials[0].ends.score
             return {key: Outcome(key, "stopped", error="budget.usd: 2 are spent\n  → raise it")}
 
-    monkeypatch.setattr(measure, "executor_of", lambda settings: Stopped())
+    monkeypatch.setattr(executors, "executor_of", lambda settings: Stopped())
     said = gate(rag, "index.bm25s.k1=1.3")
     assert (said.code, said.out) == (4, "")
     assert "budget.usd: 2 are spent" in said.err
