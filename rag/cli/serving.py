@@ -21,15 +21,15 @@ def serve(
     what: What,
     host: Annotated[str | None, typer.Option(help="Address, RAG_HOST or 127.0.0.1; others need RAG_API_KEYS.")] = None,
     port: Annotated[int | None, typer.Option(help="Port, RAG_PORT or 8000; 0 for any that is free.")] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Change over when a path leads to another bundle.")] = False,
-    model: Annotated[list[str] | None, typer.Option(help="Where a model folder lies that a bundle names: role=PATH.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Reload a bundle when the files at its path change.")] = False,
+    model: Annotated[list[str] | None, typer.Option(help="The path of a model folder that a bundle names: role=PATH.")] = None,
     trust_host: Annotated[list[str] | None, typer.Option(help="A server of models that a bundle may name.")] = None,
 ) -> None:
-    """Serve bundles over HTTP: an API, OpenAI's chat completions, a page to ask with.
+    """Serve bundles over HTTP: an API, OpenAI's chat completions, and a page.
 
-    A bundle that does not answer as it was measured is not served. SIGHUP opens the same paths again and changes over without
-    dropping a request; SIGTERM and Ctrl-C finish what is being answered. Limits, keys and the database of sessions are set by
-    RAG_… variables of the environment.
+    A bundle that does not answer as it was measured is not served. SIGHUP opens the same paths again and replaces the bundles
+    without dropping a request; SIGTERM and Ctrl-C finish running requests first. RAG_… environment variables set limits, keys
+    and the database of sessions.
     """
     from functools import partial
 
@@ -52,7 +52,7 @@ def serve(
 
 
 def _bundle(what: str, scratch: ExitStack) -> Path:
-    """The path of a bundle; a trial is sealed into a folder that goes when the server does."""
+    """The path of a bundle; a trial is sealed into a folder that is deleted when the server ends."""
     if not what.startswith("trial="):
         return Path(what)
     from tempfile import TemporaryDirectory

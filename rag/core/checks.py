@@ -19,12 +19,12 @@ def check_whole(where: str, value: object, lowest: int, highest: int | None = No
         raise ConfigError(where, f"is {value!r}", _with(f"a whole number {limits}", hint))
 
 
-def check_number(where: str, value: object, lowest: float, highest: float = math.inf, hint: str = "") -> None:
+def check_number(where: str, value: object, lowest: float = -math.inf, highest: float = math.inf, hint: str = "") -> None:
     """Raise ConfigError unless `value` is a finite number from `lowest` to `highest`; the error ends with `hint`."""
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not (number and lowest <= value <= highest):  # type: ignore[operator]
-        limits = f"of at least {lowest:g}" if highest == math.inf else f"from {lowest:g} to {highest:g}"
-        raise ConfigError(where, f"is {value!r}", _with(f"a number {limits}", hint))
+        limits = f" of at least {lowest:g}" if highest == math.inf else f" from {lowest:g} to {highest:g}"
+        raise ConfigError(where, f"is {value!r}", _with(f"a number{limits if lowest > -math.inf else ''}", hint))
 
 
 def check_choice(where: str, value: Any, known: Iterable[str]) -> None:

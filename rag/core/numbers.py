@@ -1,10 +1,11 @@
-"""Numbers with gaps: means that leave out NaN, and values that JSON can hold."""
+"""Means that leave out NaN, values that JSON can hold, and vectors of length 1."""
 
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def mean(values: Iterable[float]) -> float:
@@ -27,3 +28,10 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return jsonable(value.tolist())
     return finite(value) if isinstance(value, float) else value
+
+
+def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows of a matrix, each scaled to length 1; a row of zeros stays as it is."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return unit

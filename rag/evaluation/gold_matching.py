@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.rankings import NOTHING, Rankings
+from rag.core.roles import Judgements
 from rag.evaluation.gold_table import ArrayTable, Gold, ranges
 
 DENSE = 1 << 22
@@ -19,8 +20,8 @@ DENSE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Judged(ArrayTable):
-    """What ranking metrics read, for n questions at once; implements `rag.core.roles.Judgements`, which gives the shapes.
+class Judged(ArrayTable, Judgements):
+    """What ranking metrics read, for n questions at once: fits `rag.core.roles.Judgements`, which gives the shapes.
 
     If all gold of a question is whole documents, its items are documents: the ranking of chunks becomes a ranking of documents
     by first occurrence, and `chars_seen` and `chars_read` at a document's rank count the chunks up to and including the first
@@ -33,17 +34,6 @@ class Judged(ArrayTable):
     Gold characters are those of one alternative per group, the one that the whole ranking covers best (the first of several),
     counted once where spans overlap. A question with a whole document in its gold has no gold characters.
     """
-
-    group_ranks: NDArray[np.int32]
-    grades: Floats
-    relevant: Flags
-    judged: Flags
-    gold_seen: Ints
-    chars_seen: Ints
-    chars_read: Ints
-    gold_chars: Ints
-    items: Ints
-    answerable: Flags
 
     def __len__(self) -> int:
         return len(self.items)

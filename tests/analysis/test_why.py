@@ -75,7 +75,7 @@ def test_a_question_that_was_found(rag: Verb, trials: Mapping[str, str]) -> None
     held = [passage for passage in account["passages"] if passage["gold"]]
     (mark,) = held[0]["gold"]
     assert held[0]["text"][mark["start"] : mark["end"]] == place["quote"]
-    assert account["ranks"]["fused"] == [held[0]["rank"]]
+    assert account["ranks"]["fused"] == [held[0]["steps"]["fused"]["rank"]]
 
 
 def test_questions_that_are_lost_in_whole_or_part(rag: Verb, trials: Mapping[str, str]) -> None:
@@ -310,7 +310,7 @@ def test_gold_far_from_the_start_is_shown_with_its_surroundings() -> None:
 
 
 def test_the_heading_of_a_passage_names_its_evidence() -> None:
-    passage = {"rank": 1, "chunk": "a:0-9", "steps": {}, "gold": [{"group": 2, "start": 0, "end": 1}]}
+    passage = {"number": 1, "chunk": "a:0-9", "steps": {}, "gold": [{"group": 2, "start": 0, "end": 1}]}
     assert "evidence 3" in heading(passage)
     assert "evidence" not in heading({**passage, "gold": []})
 

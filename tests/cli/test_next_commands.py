@@ -100,7 +100,7 @@ def test_what_stands_beside_a_trial_takes_the_place_of_its_own(rag: Verb) -> Non
     beside = ("prompt=strict_book", "generator.sentences=1", "k=1")
     told = rag("ask", ASKED, f"trial={trial}", *beside, "--json").json
     assert f"but with {' '.join(beside)} {LENT}" in told["not_as_measured"]
-    assert len(told["passages"]) == 1
+    assert len(told["contexts"]) == 1
     shown = rag("prompt", "show", ASKED, f"trial={trial}", "prompt=strict_book", "prompt.role=You are a lighthouse.")
     assert shown.out.startswith(f"Trial {trial} as it was measured, but with prompt=strict_book 'prompt.role=You")
     assert "You are a lighthouse." in shown.out

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from rag.core.errors import ConfigError
 from rag.core.records import Message, Reply, Request
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import CostEstimate, Generator, fingerprint
 
 QUESTION = 200
 """Tokens that a question with its instruction is taken for."""
@@ -48,9 +48,9 @@ class ClosedBookGenerator:
 
     def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
         """What the generator says of questions without contexts."""
-        spending = getattr(self.generator, "spending", None)
-        found: tuple[int, float] = spending(requests, min(prompt, QUESTION), reply) if spending else (0, 0.0)
-        return found
+        if not isinstance(self.generator, CostEstimate):
+            return 0, 0.0
+        return self.generator.spending(requests, min(prompt, QUESTION), reply)
 
     def _closed(self, request: Request) -> Request:
         before = [Message("system", self.instruction)] if self.instruction else []

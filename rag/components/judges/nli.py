@@ -19,8 +19,8 @@ from rag.components.judges.passages import WINDOW, Passages
 from rag.components.judges.words import words
 from rag.core.assessments import Case, Claim, Verdict
 from rag.core.errors import ConfigError
-from rag.core.models.cross_encoders import opened
 from rag.core.models.pinned import PinnedModel, readable
+from rag.core.models.sentence_models import load_cross_encoder
 
 TURN = Lock()
 """One thread at a time loads a model or is in one: its tokenizer sets padding when it is called."""
@@ -113,7 +113,7 @@ class NliJudge:
 @lru_cache(maxsize=2)
 def _load(folder: Path, device: str, max_length: int) -> tuple[Any, int]:
     """The model, and the number of its label for entailment."""
-    model = opened("judge", folder, device, max_length)
+    model = load_cross_encoder("judge", folder, device, max_length)
     return model, _entailment(model.config.id2label, folder)
 
 

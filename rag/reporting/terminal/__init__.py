@@ -13,7 +13,7 @@ from rag.reporting.terminal.judges import concordance, judges
 from rag.reporting.terminal.leaderboards import counted, leaderboard
 from rag.reporting.terminal.lost_questions import losses
 from rag.reporting.terminal.output import err, interval, number, out, print_json, stream
-from rag.reporting.terminal.passages import passages
+from rag.reporting.terminal.passages import passages, passages_of_answer
 from rag.reporting.terminal.plans import plan, planned
 from rag.reporting.terminal.prompts import prompt
 from rag.reporting.terminal.recommendation import swept
@@ -45,6 +45,7 @@ __all__ = [
     "number",
     "out",
     "passages",
+    "passages_of_answer",
     "plan",
     "planned",
     "print_json",

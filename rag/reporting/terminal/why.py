@@ -147,5 +147,5 @@ def _answer(account: Account) -> None:
 def _lines(account: Account) -> list[str]:
     answer = account.answer or {}
     scores = ", ".join(f"{name} {number(value)}" for name, value in answer["scores"].items())
-    reply = " ".join(answer["reply"].split())
+    reply = " ".join(answer["answer"].split())
     return [f"Answer{f' ({escape(scores)})' if scores else ''}: {escape(reply) if reply else '[dim]none[/dim]'}"]

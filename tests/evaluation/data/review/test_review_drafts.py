@@ -69,7 +69,7 @@ def test_a_follow_up_has_its_history(known: Golden) -> None:
     ("changed", "note"),
     [
         ({"doc_id": "gone.md"}, "the corpus has no document 'gone.md'"),
-        ({"text": "The ferry leaves at five now."}, "does not stand in 'ferry.md'"),
+        ({"text": "The ferry leaves at five now."}, "is not in 'ferry.md'"),
     ],
 )
 def test_a_document_that_has_changed_is_noted(known: Golden, changed: dict[str, str], note: str) -> None:
