@@ -1,1 +1,1 @@
-"""What finished trials show: differences, gates, lost questions, health, abstention, attacks."""
+"""Analyses of finished trials: comparisons, gates, lost questions, dataset health, abstention, attacks."""

@@ -1,17 +1,17 @@
-"""What approximate search loses: rankings of vector indexes beside exact ones over the same stored vectors.
+"""Audit approximate vector search: compare the rankings of vector indexes with exact ones over the same stored vectors.
 
-Kept apart: what an index misses of its exact neighbours is lost to approximation, what the exact neighbours miss of the gold to
-the embedder.
+Two losses are separated: what an index misses of the exact neighbours is lost to approximation; what the exact neighbours miss
+of the gold is lost to the embedder.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rag.core.arrays import Floats
 from rag.core.errors import DataError
+from rag.core.numbers import jsonable, mean
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.records import Vectors
 from rag.core.roles import RankingMetric
@@ -23,18 +23,16 @@ from rag.execution.graph.stage_graph import Stage
 from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.store.store import Entry, Store
 
-Floats = NDArray[np.float64]
-
 AT = 10
 BLOCK = 1 << 23
-"""How many exact scores are held in memory at once."""
+"""The number of exact scores that are held in memory at once."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A mean over questions with exact and with approximate search, and what is lost: exact - approximate.
+    """A mean over `n` questions with exact and with approximate search, and their difference `lost`.
 
-    [low, high] holds together with those of all indexes and measures of the audit in 95 % of tries
+    The intervals [low, high] of all indexes and measures of the audit hold together in 95 % of tries
     (`rag.evaluation.statistics.paired.family`).
     """
 
@@ -48,12 +46,12 @@ class Loss:
 
 @dataclass(frozen=True)
 class Audit:
-    """One vector index against exact search over its vectors.
+    """One vector index compared with exact search over its vectors.
 
-    `overlap_at_k` and `overlap_at_10` are the shares of the exact first k and 10 neighbours that it found among its own first
-    k and 10, averaged over questions. `recall` is that of gold groups anywhere in the `depth` hits, `metric` the score of the
-    index's own ranking in `column`, empty for a trial that measures no rankings. `embedder_lost` is the share of gold that
-    even exact search does not find within the depth.
+    `overlap_at_k` and `overlap_at_10` are the mean shares of the exact first k and 10 neighbours among the index's first k and
+    10. `recall` is that of gold groups anywhere in the `depth` hits; `metric` is the score of the index's own ranking in
+    `column`, which is empty if the trial measures no rankings. `embedder_lost` is the share of gold that exact search does not
+    find within the depth either.
     """
 
     index: str
@@ -70,46 +68,47 @@ class Audit:
 
     @property
     def exact(self) -> bool:
-        """Whether every question's first neighbours are the exact ones."""
+        """True if the first neighbours of every question are the exact ones."""
         return self.overlap_at_k == 1 and self.overlap_at_10 == 1 and self.recall.lost == 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, None for NaN."""
-        return _plain(asdict(self))
-
-
-@dataclass(frozen=True)
-class _Searched:
-    """What a vector index found, and what it would have found by looking everywhere."""
-
-    name: str
-    stage: Stage
-    found: Rankings
-    exact: Rankings
-    chunks: int
+        """The audit as JSON values, None for NaN."""
+        return dict(jsonable(asdict(self)))
 
 
 def audit_indexes(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Audit, ...]:
-    """Audit every vector index of a trial that ran, in the order of its config; nothing where it has none.
+    """Audit every vector index of a trial that ran, in the order of its config; empty if it has none.
 
-    `column` is a ranking metric with its cut; for one that measures answers or time the first column of the trial that
-    measures rankings stands in. DataError for a stage whose result is no longer in the store.
+    `column` is a ranking metric with its cut; if it measures answers or time, the first ranking column of the trial replaces
+    it. DataError for a stage whose result is no longer in the store.
     """
-    searched = [_searched(name, stage, made, store) for name, stage in _searches(trial, made).items()]
-    if not searched:
+    searches = _searches(trial, made)
+    if not searches:
         return ()
-    config = trial.trial.config
     column = _ranking_column(column, trial, made)
     gold = Gold.from_arrays(_read(made.stages[made.stages[trial.ends.judge].inputs["gold"]], store).arrays)
-    scores = [
-        (_measured(each.exact, gold, column, trial, made), _measured(each.found, gold, column, trial, made))
-        for each in searched
-    ]
-    return tuple(_audits(searched, scores, column, int(config["k"]), trial))
+    rankings, scores, sizes = [], [], []
+    for stage in searches.values():
+        passages = made.stages[made.stages[stage.inputs["index"]].inputs["vectors"]]
+        vectors, queries = (_read(each, store).arrays["vectors"] for each in (passages, made.stages[stage.inputs["vectors"]]))
+        pair = exact(queries, vectors, int(stage.values["depth"])), rankings_of(_read(stage, store))
+        rankings.append(pair)
+        scores.append([_measured(ranking, gold, column, trial, made) for ranking in pair])
+        sizes.append(len(vectors))
+    tested = family(np.concatenate([full - found for full, found in scores], axis=1), cluster_numbers(trial.golden.examples))
+    k, audits = int(trial.trial.config["k"]), []
+    for number, (name, stage) in enumerate(searches.items()):
+        (wanted, found), (full, reached) = rankings[number], scores[number]
+        recall, metric = (_loss(full[:, place], reached[:, place], tested, 2 * number + place) for place in (0, 1))
+        kind = str(stage.nodes["index"]["_target_"]).rsplit(".", 1)[-1]
+        size = (sizes[number], int(stage.values["depth"]), k)
+        shares = (overlap(found, wanted, k), overlap(found, wanted, AT))
+        audits.append(Audit(name, kind, *size, *shares, recall, 1 - recall.exact, column, metric))
+    return tuple(audits)
 
 
 def exact(queries: Vectors, vectors: Vectors, depth: int) -> Rankings:
-    """The nearest `depth` rows of `vectors` for each query, by inner products in float64: nothing is left out."""
+    """The nearest `depth` rows of `vectors` for each query, by inner products in float64."""
     rows = max(1, BLOCK // max(1, len(vectors)))
     parts = [Rankings.top(_products(queries[at : at + rows], vectors), depth) for at in range(0, len(queries), rows)]
     width = min(depth, len(vectors))
@@ -125,33 +124,25 @@ def _products(queries: Vectors, vectors: Vectors) -> Floats:
 
 
 def overlap(found: Rankings, wanted: Rankings, k: int) -> float:
-    """The mean share of the first k of `wanted` that stand among the first k of `found`; NaN where none is wanted."""
+    """The mean share of the first k hits of `wanted` among the first k of `found`; NaN if `wanted` is empty."""
     first, other = wanted.positions[:, :k], found.positions[:, :k]
     real = first != NOTHING
-    held = (first[:, :, None] == other[:, None, :]).any(axis=2) & real
+    common = (first[:, :, None] == other[:, None, :]).any(axis=2) & real
     asked = real.any(axis=1)
-    return float((held.sum(axis=1)[asked] / real.sum(axis=1)[asked]).mean()) if asked.any() else float("nan")
+    return mean(common.sum(axis=1)[asked] / real.sum(axis=1)[asked])
 
 
 def _searches(trial: PlannedTrial, made: Plan) -> dict[str, Stage]:
-    """The searches of a trial that read vectors, by the name of their index."""
+    """The search stages of a trial that read vectors, by the name of their index."""
     stages = (made.stages[key] for key in made.graph.ancestors(trial.ends.ranking))
     by_index = {stage.inputs["index"]: stage for stage in stages if stage.name == "search" and "vectors" in stage.inputs}
     return {name: by_index[key] for name, key in trial.ends.indexes.items() if key in by_index}
 
 
-def _searched(name: str, stage: Stage, made: Plan, store: Store) -> _Searched:
-    passages = made.stages[made.stages[stage.inputs["index"]].inputs["vectors"]]
-    vectors = _read(passages, store).arrays["vectors"]
-    queries = _read(made.stages[stage.inputs["vectors"]], store).arrays["vectors"]
-    depth = int(stage.values["depth"])
-    return _Searched(name, stage, rankings_of(_read(stage, store)), exact(queries, vectors, depth), len(vectors))
-
-
 def _read(stage: Stage, store: Store) -> Entry:
     entry = store.read(stage.entry)
     if entry is None:
-        raise DataError(f"stage {stage.label}", "is not in the store", "run the sweep again: what is there is reused")
+        raise DataError(f"stage {stage.label}", "is not in the store", "run the sweep again: stored stages are reused")
     return entry
 
 
@@ -166,7 +157,7 @@ def _ranking_column(column: str, trial: PlannedTrial, made: Plan) -> str:
 
 
 def _measured(rankings: Rankings, gold: Gold, column: str, trial: PlannedTrial, made: Plan) -> Floats:
-    """Per question the share of gold groups that were found at all, and the score in a column: shape (questions, 2)."""
+    """Per question the share of gold groups found at any rank, and the score in a column: shape (questions, 2)."""
     judged = judge(rankings, gold)
     groups = (judged.group_ranks >= 0).sum(axis=1)
     recall = np.where(groups > 0, (judged.group_ranks > 0).sum(axis=1) / np.maximum(groups, 1), np.nan)
@@ -179,31 +170,6 @@ def _measured(rankings: Rankings, gold: Gold, column: str, trial: PlannedTrial, 
     return np.stack([recall, values], axis=1)
 
 
-def _audits(
-    searched: Sequence[_Searched], scores: Sequence[tuple[Floats, Floats]], column: str, k: int, trial: PlannedTrial
-) -> list[Audit]:
-    told = family(np.concatenate([full - found for full, found in scores], axis=1), cluster_numbers(trial.golden.examples))
-    audits = []
-    for number, (each, (full, found)) in enumerate(zip(searched, scores, strict=True)):
-        recall, metric = (_loss(full[:, part], found[:, part], told, 2 * number + part) for part in (0, 1))
-        kind = str(each.stage.nodes["index"]["_target_"]).rsplit(".", 1)[-1]
-        shares = (overlap(each.found, each.exact, k), overlap(each.found, each.exact, AT))
-        size = (each.chunks, int(each.stage.values["depth"]), k)
-        audits.append(Audit(each.name, kind, *size, *shares, recall, 1 - recall.exact, column, metric))
-    return audits
-
-
-def _loss(full: Floats, found: Floats, told: Family, place: int) -> Loss:
-    lost, low, high = (float(values[place]) for values in (told.mean, told.corrected_low, told.corrected_high))
-    return Loss(_mean(full), _mean(found), lost, low, high, int(told.n[place]))
-
-
-def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: _plain(value) if isinstance(value, Mapping) else None if value != value else value for key, value in values.items()
-    }
+def _loss(full: Floats, found: Floats, tested: Family, column: int) -> Loss:
+    lost, low, high, _ = tested.corrected(column)
+    return Loss(mean(full), mean(found), lost, low, high, int(tested.n[column]))

@@ -1,8 +1,8 @@
 """A baseline: the scores of one trial, question by question, committed to git and readable in a review.
 
-It holds everything that must agree before something is compared with it, and the pipeline without what depends on a machine.
-Its first line is a sha256 over the rest. It finds edits and merges, not forgery: an author can compute it again. Against that a
-gate computes a sample of the scores, and its comment says when a pull request changes the baseline.
+It holds all fingerprints that a comparison checks, and the config of the pipeline without machine-dependent parts. Its first
+line is a SHA-256 of the rest. That detects edits and merges, not forgery: an author can compute it again. Against forgery a
+gate computes a sample of the scores, and its comment says if a pull request changes the baseline.
 """
 
 import json
@@ -19,6 +19,7 @@ from rag.config.compose import shipped
 from rag.config.identity import digest, without_runtime
 from rag.core.errors import DataError, StoreError
 from rag.core.files import replace_text
+from rag.core.numbers import finite
 from rag.core.redaction import redacted_json
 from rag.core.roles import fingerprint
 from rag.evaluation.scoring import Scores
@@ -30,15 +31,15 @@ from rag.execution.sweep.trial_scores import Result
 FOLDER = Path("reports/baselines")
 MODELS = ("embedder", "reranker", "generator")
 DIGITS = 6
-"""Digits of a score that are kept: last bits of sums differ between machines."""
+"""Digits of stored scores: last bits of sums differ between machines."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a gate compares with. `result.config` is portable: no secrets, no runtime, no path that starts at a root.
+    """The reference of a gate. `result.config` is portable: no secrets, no runtime blocks, no absolute paths.
 
-    `models` are fingerprints of the models behind the roles that have one, `judge` that of a judging model (none yet),
-    `score` the key of the stage that the scores come from: a trial with the same key has the same scores.
+    `models` are fingerprints of the models of roles, `judge` that of a judging model (none yet), `score` is the key of the
+    stage of the scores: a trial with the same key has the same scores.
     """
 
     experiment: str
@@ -50,12 +51,12 @@ class Baseline:
 
 
 def path_of(experiment: str, folder: Path = FOLDER) -> Path:
-    """Where the baseline of an experiment lies."""
+    """The path of the baseline of an experiment."""
     return folder / f"{experiment}.json"
 
 
 def make_baseline(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
-    """The baseline that a trial makes which ran; DataError for one that did not."""
+    """The baseline of a trial that ran; DataError if it did not run."""
     found = trial_scores.read_scores(trial, made, store)
     config = trial.trial.config
     models = models_of(trial, made)
@@ -66,15 +67,15 @@ def make_baseline(trial: PlannedTrial, made: Plan, store: Store) -> Baseline:
 
 
 def models_of(trial: PlannedTrial, made: Plan) -> dict[str, str]:
-    """The fingerprints of the models that a trial uses, by role; a role without a model is left out."""
+    """The fingerprints of the models of a trial by role; roles without a model are left out."""
     components = {role: made.graph.components.role(role, trial.trial.config[role]) for role in MODELS}
     return {role: known for role, component in components.items() if (known := fingerprint(component))}
 
 
 def portable(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A config as it may be committed: what makes the pipeline, without runtime, secrets and folders of this machine.
+    """The part of a config that defines the pipeline, without runtime blocks, secrets and paths of this machine.
 
-    A path below the folder of public data is written `${data}/…`, one below the working folder relative to it.
+    A path below the folder of public data becomes `${data}/…`, a path below the working folder becomes relative.
     """
     kept = without_runtime({key: value for key, value in config.items() if key not in ELSEWHERE})
     return dict(redacted_json(_mapped(kept, str(config.get("data") or ""))))
@@ -103,7 +104,7 @@ def _relative(text: str, data: str) -> str:
 def rerunnable(kept: Baseline, today: Mapping[str, Any]) -> dict[str, Any]:
     """The config of a baseline's pipeline as it runs here.
 
-    Data, places and runtime blocks are those of a config of today; so is what the wiring did not know when it was made.
+    Data, places, runtime blocks and keys that are newer than the baseline come from the config of today.
     """
     config = _filled(kept.result.config, today, str(today.get("data") or ""))
     return {**today, **config} | {key: today[key] for key in (*ELSEWHERE, "loader", "dataset", "split") if key in today}
@@ -111,58 +112,50 @@ def rerunnable(kept: Baseline, today: Mapping[str, Any]) -> dict[str, Any]:
 
 def _filled(node: Any, today: Any, data: str) -> Any:
     if isinstance(node, Mapping):
-        beside = today if isinstance(today, Mapping) else {}
-        filled = {key: _filled(part, beside.get(key), data) for key, part in node.items()}
-        same = "_target_" in node and node["_target_"] == beside.get("_target_")
-        return filled | ({"runtime": beside["runtime"]} if same and "runtime" in beside else {})
+        current = today if isinstance(today, Mapping) else {}
+        filled = {key: _filled(part, current.get(key), data) for key, part in node.items()}
+        same = "_target_" in node and node["_target_"] == current.get("_target_")
+        return filled | ({"runtime": current["runtime"]} if same and "runtime" in current else {})
     if isinstance(node, list):
         return [_filled(part, None, data) for part in node]
     return node.replace("${data}", data) if isinstance(node, str) else node
 
 
 def write(kept: Baseline, path: Path) -> None:
-    """Write a baseline as in `text_of`; StoreError where that cannot be."""
+    """Write a baseline as in `text_of`; StoreError if it cannot be written."""
     write_text(path, text_of(kept))
 
 
 def text_of(kept: Baseline) -> str:
     """A baseline as JSON: a digest and a header, then one line per question, sorted by id."""
-    found = kept.result
+    result = kept.result
     header = {
         "experiment": kept.experiment,
-        "trial": found.name,
-        "trial_id": found.trial_id,
+        "trial": result.name,
+        "trial_id": result.trial_id,
         "split": kept.split,
-        "choices": dict(found.choices),
-        "fingerprints": dict(found.fingerprints),
+        "choices": dict(result.choices),
+        "fingerprints": dict(result.fingerprints),
         "models": dict(kept.models),
         "judge": kept.judge,
         "score": kept.score,
-        "columns": list(found.scores.columns),
-        "config": found.config,
+        "columns": list(result.scores.columns),
+        "config": result.config,
     }
     head = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
-    lines = ",\n".join(f"  {_json(query_id)}: {_json(line)}" for query_id, line in sorted(_lines(found).items()))
+    scores = result.scores
+    rows = zip(scores.query_ids, scores.values.tolist(), scores.failed.tolist(), strict=True)
+    lines = ",\n".join(
+        f"  {_json(query_id)}: {_json({'digest': result.questions[query_id], 'failed': failed, 'scores': named})}"
+        for query_id, values, failed in sorted(rows)
+        for named in [dict(zip(scores.columns, (finite(round(value, DIGITS)) for value in values), strict=True))]
+    )
     return signed(f'{head},\n "questions": {{\n{lines}\n }}\n}}\n')
 
 
 def signed(text: str) -> str:
-    """The text of a JSON object with a digest of what it says as its first line."""
+    """The text of a JSON object with a digest of its content as its first line."""
     return f'{{\n "digest": "{digest(json.loads(text))}",{text[1:]}'
-
-
-def _lines(found: Result) -> dict[str, dict[str, Any]]:
-    rows = zip(found.scores.query_ids, found.scores.values, found.scores.failed, strict=True)
-    return {
-        query_id: {"digest": found.questions[query_id], "failed": bool(failed), "scores": _named(found.scores.columns, values)}
-        for query_id, values, failed in rows
-    }
-
-
-def _named(columns: tuple[str, ...], values: Any) -> dict[str, float | None]:
-    return {
-        name: None if math.isnan(value) else round(float(value), DIGITS) for name, value in zip(columns, values, strict=True)
-    }
 
 
 def _json(value: Any) -> str:
@@ -170,22 +163,17 @@ def _json(value: Any) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one; StoreError where that cannot be."""
+    """Write a file atomically; StoreError if it cannot be written."""
     try:
         replace_text(path, text)
     except OSError as error:
         raise StoreError(str(path), f"cannot be written ({error.strerror})", "check its folder and its permissions") from error
 
 
-def read(path: Path) -> Result:
-    """The scores of a baseline, to be compared with; errors as in `load`."""
-    return load(path).result
-
-
 def load(path: Path, *, sealed: bool = False) -> Baseline:
-    """Read a baseline; DataError where there is none, where the file is not one, or where it is not as it was written.
+    """Read a baseline; DataError if there is none, or if the file is not a valid baseline or was edited.
 
-    `sealed` says that a bundle holds the file: its manifest has a hash of it, and older bundles have no digest.
+    `sealed` is true for a file in a bundle: the manifest has its hash, and older bundles have no digest.
     """
     remedy = f"take it from git, or make it: rag baseline {path.stem}"
     try:
@@ -198,26 +186,26 @@ def load(path: Path, *, sealed: bool = False) -> Baseline:
     except OSError as error:
         raise DataError(str(path), f"cannot be read ({error.strerror})", remedy) from error
     except RecursionError as error:
-        raise DataError(str(path), "is no baseline (its brackets are nested too deeply)", remedy) from error
+        raise DataError(str(path), "is not a valid baseline (its brackets are nested too deeply)", remedy) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise DataError(str(path), f"is no baseline ({said})", remedy) from error
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise DataError(str(path), f"is not a valid baseline ({reason})", remedy) from error
     if not genuine:
-        what = "was edited, or merged from two versions: its digest is of other content"
+        what = "was edited, or merged from two versions: its digest does not match"
         raise DataError(str(path), what if written else "has no digest: an older version of Assay wrote it", remedy)
     return found
 
 
 def _refused(constant: str) -> float:
-    raise ValueError(f"{constant} is no score")
+    raise ValueError(f"{constant} is not a valid score")
 
 
 def _loaded(content: Any) -> Baseline:
     if not isinstance(content, dict):
-        raise ValueError("it holds no object")
+        raise ValueError("it is not a JSON object")
     columns, lines = tuple(map(str, content["columns"])), dict(content["questions"])
     if not lines:
-        raise ValueError("it holds no question")
+        raise ValueError("it has no questions")
     values = np.array([[_score(line["scores"][name]) for name in columns] for line in lines.values()], np.float64)
     failed = np.array([line["failed"] is True for line in lines.values()], np.bool_)
     scores = Scores(tuple(lines), columns, values.reshape(len(lines), len(columns)), failed)
@@ -233,5 +221,5 @@ def _score(value: Any) -> float:
     if value is None:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"{value!r} is no score")
+        raise ValueError(f"{value!r} is not a valid score")
     return float(value)

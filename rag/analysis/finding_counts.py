@@ -1,8 +1,8 @@
-"""What checks and guards found in the answers of a sweep: how often each fired, and what followed."""
+"""How often checks and guards fired in the answers of a sweep, and what followed."""
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -16,12 +16,12 @@ DONE = {
     "refuse": "refused",
     "regenerate": "asked again",
 }
-"""What followed from a finding, but for telling the reader."""
+"""The consequences of a finding, except for a note to the reader."""
 
 
 @dataclass(frozen=True)
 class Fired:
-    """How often one check or guard fired: `findings` in all, in how many `questions`, and by what each asked for."""
+    """How often one check or guard fired: its `findings`, its `questions`, and its findings by action."""
 
     findings: int
     questions: int
@@ -30,10 +30,10 @@ class Fired:
 
 @dataclass(frozen=True)
 class Tally:
-    """The answers of one trial: how many there are, were declined, failed, and what was found, by the name of who found it.
+    """Counts of the answers of one trial: all, declined and failed, and the findings by the name of the check or guard.
 
-    `unasked` counts questions for which a check or guard abstained before the model was asked; they are declined, too. Checks
-    and guards of the config stand here even if they never fired.
+    `unasked` counts questions for which a check or guard abstained before the model was asked; they count as declined too.
+    `fired` includes checks and guards of the config that never fired.
     """
 
     trial_id: str
@@ -45,58 +45,52 @@ class Tally:
     fired: Mapping[str, Fired]
 
     def to_json(self) -> dict[str, Any]:
-        """The tally as JSON values."""
-        fired = {
-            source: {"findings": one.findings, "questions": one.questions, "actions": dict(one.actions)}
-            for source, one in self.fired.items()
-        }
-        names = ("questions", "declined", "unasked", "failed")
-        return {"name": self.name, **{name: getattr(self, name) for name in names}, "fired": fired}
+        """The counts as JSON values, without the id of the trial."""
+        return {name: value for name, value in asdict(self).items() if name != "trial_id"}
 
     def metrics(self) -> dict[str, float]:
-        """The tally as numbers by name, for MLflow: the questions in which each fired, and how often each action followed."""
-        found = {"answers/declined": float(self.declined), "answers/unasked": float(self.unasked)}
-        for source, one in self.fired.items():
-            found[f"found/{source}"] = float(one.questions)
-            found |= {f"found/{source}/{action}": float(count) for action, count in one.actions.items()}
-        return found
+        """The counts by name, for MLflow: the questions in which each check fired, and the findings by action."""
+        counts = {"answers/declined": float(self.declined), "answers/unasked": float(self.unasked)}
+        for source, fired in self.fired.items():
+            counts[f"found/{source}"] = float(fired.questions)
+            counts |= {f"found/{source}/{action}": float(count) for action, count in fired.actions.items()}
+        return counts
 
 
 def count_findings(made: Plan, store: Store) -> list[Tally]:
     """One tally per trial whose answers are in the store, in the order of the plan."""
-    return [found for trial in made.trials if (found := one_of(trial, made, store))]
+    return [tally for trial in made.trials if (tally := one_of(trial, made, store))]
 
 
 def one_of(trial: PlannedTrial, made: Plan, store: Store) -> Tally | None:
-    """The tally of one trial, None where it generates nothing or its answers are not in the store."""
+    """The tally of one trial, None if it generates nothing or its answers are not in the store."""
     meta = store.read_meta(made.stages[trial.ends.check].entry) if trial.ends.check else None
-    return None if meta is None else _tally(trial, answer_parts(meta))
-
-
-def _tally(trial: PlannedTrial, answers: list[AnswerParts | None]) -> Tally:
+    if meta is None:
+        return None
+    answers = answer_parts(meta)
     given = [answer for answer in answers if answer]
     chosen = [name for group in ("check", "guard") for name in trial.trial.config.get(group) or {}]
-    sources = dict.fromkeys([*chosen, *(one.source for answer in given for one in answer.findings)])
+    sources = dict.fromkeys([*chosen, *(finding.source for answer in given for finding in answer.findings)])
     return Tally(
         trial.trial_id,
         trial.trial.name,
         len(answers),
         sum(answer.abstained for answer in given),
-        sum(any(one.action == "abstain" for one in answer.findings) for answer in given),
+        sum(any(finding.action == "abstain" for finding in answer.findings) for answer in given),
         len(answers) - len(given),
         {source: _fired(source, given) for source in sources},
     )
 
 
 def _fired(source: str, answers: list[AnswerParts]) -> Fired:
-    own = [[one for one in answer.findings if one.source == source] for answer in answers]
-    actions = Counter(one.action for findings in own for one in findings)
+    own = [[finding for finding in answer.findings if finding.source == source] for answer in answers]
+    actions = Counter(finding.action for findings in own for finding in findings)
     return Fired(sum(map(len, own)), sum(map(bool, own)), dict(sorted(actions.items())))
 
 
-def in_words(one: Fired) -> str:
-    """`12 in 9`, and what followed: `12 in 9, 3 refused`."""
-    if not one.findings:
+def in_words(fired: Fired) -> str:
+    """Findings and questions, with the consequences: `12 in 9, 3 refused`."""
+    if not fired.findings:
         return "–"
-    followed = [f"{count} {DONE[action]}" for action, count in one.actions.items() if action in DONE]
-    return ", ".join([f"{one.findings} in {one.questions}", *followed])
+    followed = [f"{count} {DONE[action]}" for action, count in fired.actions.items() if action in DONE]
+    return ", ".join([f"{fired.findings} in {fired.questions}", *followed])

@@ -1,1 +1,1 @@
-"""Gold against rankings and answers: what metrics read, and the scores."""
+"""Gold, rankings and answers → scores per question, with their statistics."""

@@ -1,7 +1,7 @@
-"""What a judge is asked about answers: their claims, their relevance, that of their contexts, their citations."""
+"""Ask a judge about answers: verdicts on their claims, their relevance, that of their contexts, and their citations."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -9,111 +9,114 @@ from rag.core.assessments import Assessment, Case, Spent, Verdict
 from rag.core.records import Answer, Example
 from rag.core.roles import Judge
 from rag.core.text.citations import without_markers
-from rag.evaluation.attribution import found_relevant, held, judged, related
+from rag.evaluation.attribution import attributed_sentences, found_relevant, judged, related
 
 
 def assess(judge: Judge, answers: Sequence[Answer | None], needs: Collection[str]) -> list[Assessment]:
-    """One assessment per answer, of the parts in `needs` (`rag.core.assessments.PARTS`).
+    """One assessment per answer, with the parts in `needs` (`rag.core.assessments.PARTS`).
 
-    An answer that failed has no verdict and the relevance 0. One that abstains has a verdict without claims, and neither
-    relevance nor citations: it says nothing that could be either.
+    A failed answer (None) gets no verdict and relevance 0. An answer that abstains gets a verdict without claims, and
+    neither relevance nor citations.
     """
-    found = [Assessment(judge.threshold, relevance=0.0 if answer is None else math.nan) for answer in answers]
-    for part, ask in (("verdict", _verdicts), ("relevance", _relevance), ("contexts", _contexts), ("citations", _citations)):
+    assessments = [Assessment(judge.threshold, relevance=0.0 if answer is None else math.nan) for answer in answers]
+    given = [(row, answer) for row, answer in enumerate(answers) if answer is not None]
+    for part, judge_part in JUDGED_PARTS.items():
         if part in needs:
-            asked = [(number, answer) for number, answer in enumerate(answers) if answer is not None]
-            made = ask(judge, [answer for _, answer in asked], [found[number] for number, _ in asked])
-            for (number, _), one in zip(asked, made, strict=True):
-                found[number] = one
-    return found
+            values = judge_part(judge, [answer for _, answer in given])
+            for (row, _), (value, spent) in zip(given, values, strict=True):
+                before = assessments[row]
+                changed: dict[str, Any] = {
+                    part: value,
+                    "tokens": before.tokens + spent.tokens,
+                    "cost": before.cost + spent.cost,
+                }
+                assessments[row] = replace(before, **changed)
+    return assessments
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What judgements were asked for, and how many a judge could not make."""
+    """How many judgements were asked for, and how many of them failed."""
 
     asked: int = 0
     failed: int = 0
 
     def __add__(self, other: "Counted") -> "Counted":
-        """Both."""
+        """The sums of both counts."""
         return Counted(self.asked + other.asked, self.failed + other.failed)
 
 
 def counted(assessments: Sequence[Assessment], answers: Sequence[Answer | None], needs: Collection[str]) -> Counted:
-    """Claims, relevances and cited sentences of some answers, and those that could not be judged."""
-    pairs = zip(assessments, answers, strict=True)
-    return sum((_counted(one, answer, needs) for one, answer in pairs if answer), Counted())
+    """Count the judgements of claims, relevance, contexts and cited sentences; failed answers (None) have none."""
+    values = [
+        value
+        for assessment, answer in zip(assessments, answers, strict=True)
+        if answer
+        for value in _judgements(assessment, answer, needs)
+    ]
+    return Counted(len(values), sum(map(math.isnan, values)))
 
 
 @runtime_checkable
 class AskingMetric(Protocol):
-    """An answer metric that asks a model of its own, which may fail: NaN where it `applies` says that it did."""
+    """An answer metric with a model of its own; NaN where `applies` is true means that the model failed."""
 
     def measure(self, example: Example, answer: Answer) -> float:
-        """As any answer metric."""
+        """The score, as of any answer metric."""
         ...
 
     def applies(self, example: Example, answer: Answer) -> bool:
-        """Whether there is anything to ask."""
+        """True if the model is asked about this answer."""
         ...
 
 
 def asked_of(
     metric: AskingMetric, values: Sequence[float], examples: Sequence[Example], answers: Sequence[Answer | None]
 ) -> Counted:
-    """The answers that a metric was asked for, and those of which its model made no value."""
+    """Count the answers that a metric asked its model about, and those for which the model gave no value."""
     rows = zip(values, examples, answers, strict=True)
     own = [value for value, example, answer in rows if answer and metric.applies(example, answer)]
     return Counted(len(own), sum(map(math.isnan, own)))
 
 
-def _counted(one: Assessment, answer: Answer, needs: Collection[str]) -> Counted:
-    supports = [claim.support for claim in one.verdict.claims] if one.verdict else []
-    cited = [sentence.support for sentence in one.citations if sentence.contexts]
-    spoken = [one.relevance] if "relevance" in needs and not answer.abstained else []
-    values = (*supports, *cited, *spoken, *one.contexts)
-    return Counted(len(values), sum(map(math.isnan, values)))
+def _judgements(assessment: Assessment, answer: Answer, needs: Collection[str]) -> list[float]:
+    supports = [claim.support for claim in assessment.verdict.claims] if assessment.verdict else []
+    cited = [sentence.support for sentence in assessment.citations if sentence.contexts]
+    relevance = [assessment.relevance] if "relevance" in needs and not answer.abstained else []
+    return [*supports, *cited, *relevance, *assessment.contexts]
 
 
-def _verdicts(judge: Judge, answers: Sequence[Answer], sofar: Sequence[Assessment]) -> list[Assessment]:
-    asked = [number for number, answer in enumerate(answers) if not answer.abstained]
-    made = dict(zip(asked, judged(judge, [_case(answers[number]) for number in asked]), strict=True))
-    nothing = Verdict(abstained=True), Spent()
-    return [_paid(one, made.get(number, nothing)[1], verdict=made.get(number, nothing)[0]) for number, one in enumerate(sofar)]
-
-
-def _case(answer: Answer) -> Case:
-    return Case(answer.reply.text, tuple(hit.chunk.text for hit in answer.contexts), answer.query.text)
-
-
-def _relevance(judge: Judge, answers: Sequence[Answer], sofar: Sequence[Assessment]) -> list[Assessment]:
-    asked = [number for number, answer in enumerate(answers) if not answer.abstained]
-    pairs = [(_question(answers[number]), without_markers(answers[number].reply.text)) for number in asked]
-    made = dict(zip(asked, related(judge, pairs), strict=True))
-    rows = ((one, *made.get(number, (math.nan, Spent()))) for number, one in enumerate(sofar))
-    return [_paid(one, spent, relevance=value) for one, value, spent in rows]
-
-
-def _contexts(judge: Judge, answers: Sequence[Answer], sofar: Sequence[Assessment]) -> list[Assessment]:
-    pairs = [(_question(answer), hit.chunk.text) for answer in answers for hit in answer.contexts]
-    made = iter(found_relevant(judge, pairs))
-    rows = [[next(made) for _ in answer.contexts] for answer in answers]
-    return [
-        _paid(one, sum((spent for _, spent in row), Spent()), contexts=tuple(value for value, _ in row))
-        for one, row in zip(sofar, rows, strict=True)
+def _verdicts(judge: Judge, answers: Sequence[Answer]) -> list[tuple[Verdict, Spent]]:
+    cases = [
+        Case(answer.reply.text, tuple(hit.chunk.text for hit in answer.contexts), answer.query.text)
+        for answer in answers
+        if not answer.abstained
     ]
+    verdicts = iter(judged(judge, cases))
+    return [(Verdict(abstained=True), Spent()) if answer.abstained else next(verdicts) for answer in answers]
 
 
-def _citations(judge: Judge, answers: Sequence[Answer], sofar: Sequence[Assessment]) -> list[Assessment]:
-    rows = zip(sofar, held(judge, answers), strict=True)
-    return [_paid(one, spent, citations=sentences) for one, (sentences, spent) in rows]
+def _relevance(judge: Judge, answers: Sequence[Answer]) -> list[tuple[float, Spent]]:
+    pairs = [(_question(answer), without_markers(answer.reply.text)) for answer in answers if not answer.abstained]
+    values = iter(related(judge, pairs))
+    return [(math.nan, Spent()) if answer.abstained else next(values) for answer in answers]
 
 
-def _paid(one: Assessment, spent: Spent, **parts: Any) -> Assessment:
-    return replace(one, tokens=one.tokens + spent.tokens, cost=one.cost + spent.cost, **parts)
+def _contexts(judge: Judge, answers: Sequence[Answer]) -> list[tuple[tuple[float, ...], Spent]]:
+    values = iter(found_relevant(judge, [(_question(answer), hit.chunk.text) for answer in answers for hit in answer.contexts]))
+    rows = [[next(values) for _ in answer.contexts] for answer in answers]
+    return [(tuple(value for value, _ in row), sum((spent for _, spent in row), Spent())) for row in rows]
 
 
 def _question(answer: Answer) -> str:
-    """The question so that it can be understood alone, where something made it so."""
+    """The question as it was searched for, understandable without the conversation; the typed one if it was not rewritten."""
     return answer.sought.question if answer.sought else answer.query.text
+
+
+JUDGED_PARTS: Mapping[str, Callable[[Judge, Sequence[Answer]], Sequence[tuple[Any, Spent]]]] = {
+    "verdict": _verdicts,
+    "relevance": _relevance,
+    "contexts": _contexts,
+    "citations": attributed_sentences,
+}
+"""The fields of an Assessment, each with the function that judges it: a value and its cost per answer."""

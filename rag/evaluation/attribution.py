@@ -1,6 +1,7 @@
-"""Sentences of answers held against what they cite, as in ALCE (Gao et al. 2023): sentence by sentence, by the union of it.
+"""Which citations support the sentences of answers, as in ALCE (Gao et al. 2023).
 
-A citation counts unless it does not support its sentence alone and the others do without it.
+A sentence is compared with the union of its citations. A citation counts unless it does not support its sentence alone and
+the other citations support the sentence without it.
 """
 
 import math
@@ -17,47 +18,46 @@ from rag.core.text.refusals import claims
 
 @runtime_checkable
 class Spending(Protocol):
-    """A judge that takes tokens or money, and says how much."""
+    """A judge that costs tokens or money, and reports them."""
 
     def judge_spending(self, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
-        """As `judge`, and what each verdict took."""
+        """As `judge`, with the cost of each verdict."""
         ...
 
     def relate_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
-        """As `relate`, and what each value took."""
+        """As `relate`, with the cost of each value."""
         ...
-
-
-def judged(judge: Judge, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
-    """The verdicts of any judge, and what each took."""
-    return judge.judge_spending(cases) if isinstance(judge, Spending) else [(one, Spent()) for one in judge.judge(cases)]
-
-
-def related(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
-    """The relevance that any judge sees, and what each took."""
-    return judge.relate_spending(pairs) if isinstance(judge, Spending) else [(one, Spent()) for one in judge.relate(pairs)]
 
 
 @runtime_checkable
 class PassageJudge(Protocol):
-    """A judge that measures the relevance of a context otherwise than that of an answer."""
+    """A judge that measures the relevance of a context differently from that of an answer."""
 
     def passages_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
-        """How far each (question, context) fits, and what each took."""
+        """The relevance of each (question, context) pair, with its cost."""
         ...
 
 
+def judged(judge: Judge, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
+    """The verdicts of any judge, with the cost of each."""
+    return judge.judge_spending(cases) if isinstance(judge, Spending) else [(each, Spent()) for each in judge.judge(cases)]
+
+
+def related(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
+    """The relevance of (question, text) pairs by any judge, with the cost of each."""
+    return judge.relate_spending(pairs) if isinstance(judge, Spending) else [(each, Spent()) for each in judge.relate(pairs)]
+
+
 def found_relevant(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
-    """The relevance of contexts, and what each took."""
+    """The relevance of (question, context) pairs by any judge, with the cost of each."""
     return judge.passages_spending(pairs) if isinstance(judge, PassageJudge) else related(judge, pairs)
 
 
 @dataclass
 class _Sentence:
-    """A sentence that claims something, while it is held against what it cites."""
+    """A sentence that makes a claim, while it is compared with its citations."""
 
     answer: Answer
-    number: int
     start: int
     end: int
     cites: tuple[int, ...]
@@ -67,58 +67,57 @@ class _Sentence:
     spent: Spent = field(default_factory=Spent)
 
     def case(self, cites: Sequence[int]) -> Case:
-        """The sentence and some of what it cites."""
+        """The sentence with some of its citations, for a judge."""
         contexts = tuple(self.answer.contexts[cite - 1].chunk.text for cite in cites)
         return Case(without_markers(self.answer.reply.text[self.start : self.end]), contexts, self.answer.query.text)
 
     def cited(self) -> Cited:
-        """What came of it."""
+        """The result for the sentence."""
         return Cited(self.start, self.end, self.cites, self.support, tuple(self.needed))
 
 
-def held(judge: Judge, answers: Sequence[Answer]) -> list[tuple[tuple[Cited, ...], Spent]]:
-    """The sentences of each answer that claim something, held against what they cite; none of one that abstains."""
-    sentences = [one for number, answer in enumerate(answers) if not answer.abstained for one in _sentences(number, answer)]
-    citing = [one for one in sentences if one.cites]
-    for one, support in zip(citing, _supports(judge, [(one, one.cites) for one in citing]), strict=True):
-        one.support, one.needed = support, [True] * len(one.cites) if support >= judge.threshold else []
-    _weigh(judge, [one for one in citing if len(one.needed) > 1])
-    rows: list[list[_Sentence]] = [[] for _ in answers]
-    for one in sentences:
-        rows[one.number].append(one)
-    return [(tuple(one.cited() for one in row if one.claims), sum((one.spent for one in row), Spent())) for row in rows]
+def attributed_sentences(judge: Judge, answers: Sequence[Answer]) -> list[tuple[tuple[Cited, ...], Spent]]:
+    """For each answer its sentences that make claims, compared with their citations; none if the answer abstains."""
+    rows = [[] if answer.abstained else list(_sentences(answer)) for answer in answers]
+    citing = [sentence for row in rows for sentence in row if sentence.cites]
+    supports = _supports(judge, [(sentence, sentence.cites) for sentence in citing])
+    for sentence, support in zip(citing, supports, strict=True):
+        sentence.support = support
+        sentence.needed = [True] * len(sentence.cites) if support >= judge.threshold else []
+    _weigh(judge, [sentence for sentence in citing if len(sentence.needed) > 1])
+    return [
+        (tuple(sentence.cited() for sentence in row if sentence.claims), sum((sentence.spent for sentence in row), Spent()))
+        for row in rows
+    ]
 
 
 def _weigh(judge: Judge, several: Sequence[_Sentence]) -> None:
-    """Which of several citations a supported sentence needs; where that cannot be judged, neither can the sentence."""
-    places = [(one, place) for one in several for place in range(len(one.cites))]
-    alone = _supports(judge, [(one, one.cites[place : place + 1]) for one, place in places])
-    doubtful = [(one, place) for (one, place), support in zip(places, alone, strict=True) if not support >= judge.threshold]
-    others = _supports(judge, [(one, one.cites[:place] + one.cites[place + 1 :]) for one, place in doubtful])
-    for (one, place), support in zip(doubtful, others, strict=True):
-        one.needed[place] = not support >= judge.threshold
-    lost = [
-        pair[0]
-        for pair, support in (*zip(places, alone, strict=True), *zip(doubtful, others, strict=True))
-        if support != support
-    ]
-    for one in lost:
-        one.support, one.needed = math.nan, []
+    """Decide which of several citations a supported sentence needs; if one cannot be judged, neither can the sentence."""
+    places = [(sentence, place) for sentence in several for place in range(len(sentence.cites))]
+    alone = _supports(judge, [(sentence, sentence.cites[place : place + 1]) for sentence, place in places])
+    doubtful = [pair for pair, support in zip(places, alone, strict=True) if not support >= judge.threshold]
+    others = _supports(judge, [(sentence, sentence.cites[:at] + sentence.cites[at + 1 :]) for sentence, at in doubtful])
+    for (sentence, place), support in zip(doubtful, others, strict=True):
+        sentence.needed[place] = not support >= judge.threshold
+    for (sentence, _), support in zip([*places, *doubtful], [*alone, *others], strict=True):
+        if math.isnan(support):
+            sentence.support, sentence.needed = math.nan, []
 
 
 def _supports(judge: Judge, asked: Sequence[tuple[_Sentence, Sequence[int]]]) -> list[float]:
-    """The support of each sentence by some contexts, NaN where one of its claims could not be judged."""
-    found = []
-    for (one, _), (verdict, spent) in zip(asked, judged(judge, [one.case(cites) for one, cites in asked]), strict=True):
-        one.spent += spent
-        one.claims = not verdict.abstained
-        found.append(math.nan if verdict.failures else verdict.support)
-    return found
+    """The support of each sentence by some of its citations, NaN if one of its claims could not be judged."""
+    supports = []
+    verdicts = judged(judge, [sentence.case(cites) for sentence, cites in asked])
+    for (sentence, _), (verdict, spent) in zip(asked, verdicts, strict=True):
+        sentence.spent += spent
+        sentence.claims = not verdict.abstained
+        supports.append(math.nan if verdict.failures else verdict.support)
+    return supports
 
 
-def _sentences(number: int, answer: Answer) -> Iterator[_Sentence]:
+def _sentences(answer: Answer) -> Iterator[_Sentence]:
     text = answer.reply.text
     claiming = set(claims(text)[0])
     for sentence in cited_sentences(text):
         if (sentence.start, sentence.end) in claiming:
-            yield _Sentence(answer, number, sentence.start, sentence.end, sentence.cites(len(answer.contexts)))
+            yield _Sentence(answer, sentence.start, sentence.end, sentence.cites(len(answer.contexts)))

@@ -1,58 +1,46 @@
-"""Rankings of many questions against their gold: the numbers that ranking metrics read.
+"""Match the rankings of many questions with their gold: the numbers that ranking metrics read.
 
-A span is covered at the first rank at which the union of the chunks so far covers its share of characters. Nothing here loops
-over questions, ranks or spans: all hits of all questions stand in one row, and a hit is known by its place there.
+A span is covered at the first rank at which the union of the chunks so far covers its share of characters. There are no loops
+over questions, ranks or spans: all hits of all questions are in one row, and a hit is identified by its place there.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.core.arrays import Flags, Floats, Ints
 from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Arrays
 from rag.core.roles import Judgements
-from rag.evaluation.gold_table import Gold, Ints, ranges
-
-Flags = NDArray[np.bool_]
+from rag.evaluation.gold_table import ArrayTable, Gold, ranges
 
 DENSE = 1 << 22
-"""Above so many possible keys a lookup table would cost more than sorting the keys that occur."""
+"""The number of possible keys above which sorting the present keys is faster than a lookup table."""
 
 
 @dataclass(frozen=True)
-class Judged(Judgements):
+class Judged(ArrayTable, Judgements):
     """What ranking metrics read, for n questions at once: fits `rag.core.roles.Judgements`, which gives the shapes.
 
-    Where all gold of a question is whole documents, its items are documents: the ranking of chunks becomes a ranking of
-    documents by first occurrence, and `chars_seen` and `chars_read` at a document's rank count the chunks up to and including
-    the first one of that document. Elsewhere items are hits, each with the neighbours that a selector put behind it: these are
-    seen and read at the rank of their hit. Any chunk of a whole gold document satisfies its group.
+    If all gold of a question is whole documents, its items are documents: the ranking of chunks becomes a ranking of documents
+    by first occurrence, and `chars_seen` and `chars_read` at a document's rank count the chunks up to and including the first
+    one of that document. Otherwise items are hits, each with the neighbours that a selector added after it, which share the
+    rank of their hit. Any chunk of a whole gold document satisfies its group.
 
-    An item is relevant where one of its chunks is: it shares at least `coverage` of the shorter of the two with a gold span, or
-    belongs to a whole gold document. Judged are the documents that the evidence (of any grade) or `judged` names.
+    An item is relevant if one of its chunks is: the chunk shares at least `coverage` of the shorter of the two with a gold
+    span, or belongs to a whole gold document. Judged are the documents named by the evidence (of any grade) or by `judged`.
 
     Gold characters are those of one alternative per group, the one that the whole ranking covers best (the first of several),
-    counted once where spans overlap. A question that has a whole document in its gold has no gold characters.
+    counted once where spans overlap. A question with a whole document in its gold has no gold characters.
     """
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def to_arrays(self) -> Arrays:
-        """The numbers as named arrays, for a store."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> "Judged":
-        """The numbers that `to_arrays` gave away."""
-        values: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)}
-        return cls(**values)
-
 
 def judge(rankings: Rankings, gold: Gold) -> Judged:
-    """Judge every ranking; row i of `rankings` answers example i of the gold table."""
+    """Match every ranking with its gold; row i of `rankings` belongs to example i of the gold table."""
     if len(rankings) != len(gold.by_document):
         raise ValueError(f"{len(rankings)} rankings for {len(gold.by_document)} questions")
     hits = _Hits.of(rankings)
@@ -79,9 +67,10 @@ def judge(rankings: Rankings, gold: Gold) -> Judged:
 
 @dataclass(frozen=True)
 class _Hits:
-    """All hits in a row, question after question, best first. `len(hits)`, one too many, stands for "no hit".
+    """All hits in one row, question after question, best first. The place `len(hits)` stands for "no hit".
 
-    `rank` is that of a hit, which its neighbours share, and `fresh` the first of those that share it.
+    `first` is the place of the first hit of the same question, `rank` the rank of a hit, which its neighbours share, and
+    `fresh` marks the first hit of each rank.
     """
 
     questions: int
@@ -94,20 +83,20 @@ class _Hits:
 
     @classmethod
     def of(cls, rankings: Rankings) -> "_Hits":
-        found = rankings.positions != NOTHING
-        question, _ = np.nonzero(found)
-        counts = found.sum(axis=1)
+        used = rankings.positions != NOTHING
+        question, _ = np.nonzero(used)
+        counts = used.sum(axis=1)
         first = (np.cumsum(counts) - counts)[question]
-        rank = np.arange(len(question)) - first + 1 if rankings.ranks is None else rankings.ranks[found].astype(np.int64)
-        width = max(found.shape[1], int(rank.max(initial=1)))
+        rank = np.arange(len(question)) - first + 1 if rankings.ranks is None else rankings.ranks[used].astype(np.int64)
+        width = max(used.shape[1], int(rank.max(initial=1)))
         fresh = np.append(True, (np.diff(rank) != 0) | (np.diff(question) != 0))[: len(question)]
-        return cls(len(found), width, question, rankings.positions[found].astype(np.int64), first, rank, fresh)
+        return cls(len(used), width, question, rankings.positions[used].astype(np.int64), first, rank, fresh)
 
     def __len__(self) -> int:
         return len(self.question)
 
     def running(self, values: Ints) -> Ints:
-        """Sums of a value per hit, from the first hit of the question to each hit."""
+        """Running sums of a value per hit, from the first hit of its question."""
         totals = np.cumsum(values)
         sums: Ints = totals - (totals - values)[self.first]
         return sums
@@ -115,7 +104,7 @@ class _Hits:
 
 @dataclass(frozen=True)
 class _Items:
-    """The rank of every hit in the ranking that is judged; where items start and end, and at which place of a table."""
+    """The items of the rankings: the rank of every hit, the first and last hit of each item, and its place in a table."""
 
     hits: _Hits
     rank: Ints
@@ -125,7 +114,7 @@ class _Items:
 
     @classmethod
     def of(cls, hits: _Hits, new_document: Flags, by_document: Flags) -> "_Items":
-        """Items are new documents for questions `by_document`, and hits with their neighbours for the others."""
+        """Items are new documents for questions `by_document`, else hits with their neighbours."""
         own = by_document[hits.question]
         rank = np.where(own, hits.running(new_document.astype(np.int64)), hits.rank)
         start = np.flatnonzero(np.where(own, new_document, hits.fresh))
@@ -133,34 +122,34 @@ class _Items:
         return cls(hits, rank, start, end, hits.question[end] * hits.width + rank[end] - 1)
 
     def flags(self, values: Flags) -> Flags:
-        """Whether any hit of an item has a flag, as a table by rank."""
+        """True if any hit of an item has the flag, as a table by rank."""
         flagged = np.append(0, np.cumsum(values))
         return self.table(flagged[self.end + 1] > flagged[self.start])
 
     def totals(self, values: Ints) -> Ints:
-        """A number per hit as a table of running sums by rank; after the last item the sum stays what it was."""
+        """Running sums of a number per hit, as a table by rank; after the last item the sum stays constant."""
         table: Ints = np.maximum.accumulate(self.table(self.hits.running(values)[self.end]), axis=1)
         return table
 
     def table(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A value per item by question and rank, 0 where there is none."""
+        """A value per item as a table by question and rank; 0 where there is no item."""
         table = np.zeros(self.hits.questions * self.hits.width, values.dtype)
         table[self.place] = values
         return table.reshape(self.hits.questions, self.hits.width)
 
 
 def _segments(hits: _Hits, gold: Gold) -> tuple[Ints, Ints]:
-    """For each hit the characters that no earlier hit of its question holds; for each piece the first hit that holds it."""
+    """For each hit the characters that no earlier hit of its question has; for each piece the first hit that has it."""
     owner, segment = ranges(gold.chunk_first[hits.position], gold.chunk_last[hits.position])
     size = len(gold.segment_chars)
     keys = hits.question[owner] * size + segment
-    fresh, found = _first(keys, gold.piece_segment, hits.questions * size)
+    fresh, place = _first(keys, gold.piece_segment, hits.questions * size)
     chars = np.bincount(owner[fresh], gold.segment_chars[segment[fresh]], len(hits)).astype(np.int64)
-    return chars, np.append(owner, len(hits))[found]
+    return chars, np.append(owner, len(hits))[place]
 
 
 def _documents(hits: _Hits, gold: Gold) -> tuple[Flags, Ints]:
-    """Which hits are the first of their document; for each alternative the first hit of its document, none for a span."""
+    """Flags of the first hits of documents; for each alternative the first hit of its document, none for a span."""
     wholes = np.flatnonzero(gold.alternative_document >= 0)
     first = np.full(len(gold.alternative_document), len(hits))
     if not len(wholes):
@@ -172,19 +161,19 @@ def _documents(hits: _Hits, gold: Gold) -> tuple[Flags, Ints]:
 
 
 def _first(keys: Ints, wanted: Ints, size: int) -> tuple[Flags, Ints]:
-    """Which keys do not stand earlier in `keys`; and where each wanted key stands first, `len(keys)` if nowhere."""
+    """Flags of keys that do not occur earlier in `keys`; the first place of each wanted key, `len(keys)` if it is missing."""
     if size > DENSE:
         distinct, inverse = np.unique(np.concatenate([keys, wanted]), return_inverse=True)
         keys, wanted, size = inverse[: len(keys)], inverse[len(keys) :], len(distinct)
     places = np.arange(len(keys))
-    table = np.empty(size, np.int64)  # only what is written below is read
+    table = np.empty(size, np.int64)  # only entries that are set below are read
     table[wanted] = len(keys)
-    table[keys[::-1]] = places[::-1]  # the first place is written last, and stays
+    table[keys[::-1]] = places[::-1]  # the first place is written last, so it stays
     return table[keys] == places, table[wanted]
 
 
-def _coverage(piece_hit: Ints, none: int, gold: Gold) -> tuple[Ints, NDArray[np.float64]]:
-    """For each span the hit that covers it, and the share of its characters that all hits hold."""
+def _coverage(piece_hit: Ints, none: int, gold: Gold) -> tuple[Ints, Floats]:
+    """For each span the hit that covers it, and the share of its characters in all hits."""
     hit = piece_hit[gold.pair_piece]
     order = np.argsort(gold.pair_span * (none + 1) + hit)
     span, hit = gold.pair_span[order], hit[order]
@@ -198,8 +187,8 @@ def _coverage(piece_hit: Ints, none: int, gold: Gold) -> tuple[Ints, NDArray[np.
     return np.minimum.reduceat(covering, first), np.maximum.reduceat(so_far, first) / gold.span_chars
 
 
-def _chosen_pieces(share: NDArray[np.float64], gold: Gold) -> Flags:
-    """The pieces that are gold: of every group the alternative with the greatest share, the first of several."""
+def _chosen_pieces(share: Floats, gold: Gold) -> Flags:
+    """Flags of the gold pieces: of each group the alternative with the greatest share, the first of several."""
     group = gold.alternative_group[gold.span_alternative]
     spans = np.lexsort((-share, group))
     best = np.ones(len(spans), np.bool_)
@@ -211,7 +200,7 @@ def _chosen_pieces(share: NDArray[np.float64], gold: Gold) -> Flags:
     return chosen
 
 
-def _groups(covering: Ints, document_hit: Ints, items: _Items, gold: Gold) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _groups(covering: Ints, document_hit: Ints, items: _Items, gold: Gold) -> tuple[NDArray[np.int32], Floats]:
     """Ranks and grades of groups, shape (questions, most groups of a question, at least 1)."""
     shape = len(gold.by_document), int(gold.group_column.max(initial=0)) + 1
     ranks, grades = np.full(shape, -1, np.int32), np.zeros(shape)
@@ -226,7 +215,7 @@ def _groups(covering: Ints, document_hit: Ints, items: _Items, gold: Gold) -> tu
 
 
 def _among(hits: _Hits, values: Ints, members: Ints, size: int) -> Flags:
-    """Whether the key of (question, value) is one of the ascending `members`, for each hit; values are below `size`."""
+    """True for each hit whose key (question, value) is among the ascending `members`; values are below `size`."""
     keys = hits.question * size + values
     if hits.questions * size <= DENSE:
         table = np.zeros(hits.questions * size, np.bool_)
@@ -234,5 +223,5 @@ def _among(hits: _Hits, values: Ints, members: Ints, size: int) -> Flags:
         known: Flags = table[keys]
         return known
     place = np.searchsorted(members, keys)
-    found: Flags = np.append(members, -1)[place] == keys
-    return found
+    member: Flags = np.append(members, -1)[place] == keys
+    return member

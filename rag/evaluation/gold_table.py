@@ -1,30 +1,42 @@
-"""Which characters of which chunks answer which question: everything about gold that does not depend on a ranking."""
+"""Gold characters of questions in the chunks of a corpus: the part of matching that does not depend on a ranking."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Arrays, Evidence, Example, Span
 
-Ints = NDArray[np.int64]
-
 WHOLE = -1
-"""The start and the end of an alternative that is a whole document."""
+"""Start and end of an alternative that is a whole document."""
 
 
 @dataclass(frozen=True)
-class Gold:
-    """The gold of n questions laid over the chunks of one corpus, for `rag.evaluation.gold_matching.judge`.
+class ArrayTable:
+    """A record whose fields are arrays."""
 
-    All documents stand behind each other on one line of characters. The borders of chunks cut it into *segments*, so that a
-    chunk is a range of whole segments and a union of chunks is a set of them. The borders of gold spans cut the segments of
-    one question further, into *pieces*. A *pair* says that a piece belongs to a span. `relevant` and `judged` hold sorted keys:
-    question × chunks + position, and question × documents + document.
+    def to_arrays(self) -> Arrays:
+        """The fields as named arrays, for a store."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Self:
+        """The record from the arrays of `to_arrays`."""
+        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
+
+
+@dataclass(frozen=True)
+class Gold(ArrayTable):
+    """The gold of n questions in the chunks of one corpus, for `rag.evaluation.gold_matching.judge`.
+
+    All documents are concatenated to one line of characters. The borders of chunks cut it into *segments*: a chunk is a range
+    of segments, a union of chunks a set of segments. The borders of gold spans cut the segments of one question into *pieces*.
+    A *pair* is a piece and a span that contains it. `relevant` and `judged` hold sorted keys: question × chunks + position, and
+    question × documents + document.
     """
 
     documents: Ints
@@ -33,11 +45,11 @@ class Gold:
     chunk_first: Ints
     chunk_last: Ints
     segment_chars: Ints
-    by_document: NDArray[np.bool_]
-    in_characters: NDArray[np.bool_]
+    by_document: Flags
+    in_characters: Flags
     group_question: Ints
     group_column: Ints
-    group_grade: NDArray[np.float64]
+    group_grade: Floats
     alternative_group: Ints
     alternative_document: Ints
     span_alternative: Ints
@@ -51,37 +63,27 @@ class Gold:
     relevant: Ints
     judged: Ints
 
-    def to_arrays(self) -> Arrays:
-        """The table as named arrays, for a store."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> "Gold":
-        """The table that `to_arrays` gave away."""
-        values: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)}
-        return cls(**values)
-
 
 def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.5) -> Gold:
-    """Lay the gold of every example over the chunks of a corpus, in the order of the examples.
+    """The gold of every example in the chunks of a corpus, in the order of the examples.
 
-    Groups of a grade of 0 or less are no gold; their documents count as judged. Gold in documents that the corpus does not
-    hold stays gold that nothing can find. Raises ConfigError for a coverage outside (0, 1], and DataError for a group without
-    alternatives or a span that is empty or ends outside its document.
+    Groups with a grade of 0 or less are not gold; their documents count as judged. Gold in documents that are missing in the
+    corpus counts as gold that no ranking can find. Raises ConfigError for a coverage outside (0, 1], and DataError for a group
+    without alternatives and for a span that is empty or outside its document.
     """
     if not 0 < coverage <= 1:
-        raise ConfigError(
-            "coverage", f"{coverage} is not a share of a span's characters", "write one above 0, at most 1, like 0.5"
-        )
+        raise ConfigError("coverage", f"{coverage} is not a valid share of a span's characters", "above 0, at most 1, like 0.5")
     line = _Line.of(corpus, examples)
-    groups, alternatives, judged = _listed(examples, line)
+    groups, alternatives, judged = _numbered(examples, line)
     group, document, start, end = alternatives.T
     question = groups[group, 0]
     spans = np.flatnonzero(start != WHOLE)
-    has_span, has_whole = (_flags(question[kind], len(examples)) for kind in (start != WHOLE, start == WHOLE))
-    spoken = (question[spans], line.base[document[spans]] + start[spans], line.base[document[spans]] + end[spans])
+    has_span, has_whole = (
+        np.bincount(question[kind], minlength=len(examples)) > 0 for kind in (start != WHOLE, start == WHOLE)
+    )
+    placed = (question[spans], line.base[document[spans]] + start[spans], line.base[document[spans]] + end[spans])
     wholes = np.flatnonzero(start == WHOLE)
-    relevant = line.chunks_of_documents(question[wholes], document[wholes]), line.chunks_in_spans(*spoken, coverage)
+    relevant = line.chunks_of_documents(question[wholes], document[wholes]), line.chunks_in_spans(*placed, coverage)
     return Gold(
         documents=np.array(len(line.base)),
         chunk_document=corpus.doc.astype(np.int64),
@@ -95,16 +97,16 @@ def gold_table(corpus: Corpus, examples: Sequence[Example], coverage: float = 0.
         alternative_group=group,
         alternative_document=np.where(start == WHOLE, question * len(line.base) + document, WHOLE),
         span_alternative=spans,
-        span_chars=spoken[2] - spoken[1],
-        span_needed=_share(coverage, spoken[2] - spoken[1]),
-        **line.pieces(*spoken),
+        span_chars=placed[2] - placed[1],
+        span_needed=_share(coverage, placed[2] - placed[1]),
+        **line.pieces(*placed),
         relevant=np.unique(np.concatenate(relevant)),
         judged=np.unique(judged[:, 0] * len(line.base) + judged[:, 1]),
     )
 
 
 def ranges(first: Ints, last: Ints) -> tuple[Ints, Ints]:
-    """Every integer of every range [first[i], last[i]), with the i that it came from: (i, integer)."""
+    """Every integer of every range [first[i], last[i]), as (i, integer)."""
     sizes = np.maximum(last - first, 0)
     owner = np.repeat(np.arange(len(sizes)), sizes)
     return owner, np.arange(len(owner)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
@@ -112,9 +114,9 @@ def ranges(first: Ints, last: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True)
 class _Line:
-    """Documents behind each other, first those of the corpus, then those that only gold knows.
+    """The line of concatenated documents: those of the corpus, then those that only gold names.
 
-    `start`, `end`: the chunks by position. `borders`: where any chunk or the line starts or ends, ascending.
+    `base`: the start of each document. `start`, `end`: the chunks by position. `borders`: all starts and ends, ascending.
     """
 
     place: dict[str, int]
@@ -146,7 +148,7 @@ class _Line:
         return {"chunk_first": first, "chunk_last": last, "segment_chars": np.diff(self.borders)}
 
     def pieces(self, question: Ints, start: Ints, end: Ints) -> dict[str, Any]:
-        """Cut the spans of each question at the borders of all its spans and of the chunks."""
+        """Cut the spans of each question at the borders of its spans and of the chunks."""
         within = np.searchsorted(self.borders, start, "right"), np.searchsorted(self.borders, end)
         owner, border = ranges(*within)
         shift = question * (self.size + 1)
@@ -170,19 +172,19 @@ class _Line:
         return question[owner] * len(order) + order[row]
 
     def chunks_in_spans(self, question: Ints, start: Ints, end: Ints, coverage: float) -> Ints:
-        """Chunks that share at least `coverage` of the shorter of span and chunk with a span."""
+        """Keys of chunks that share at least `coverage` of the shorter of span and chunk with a span."""
         order = np.argsort(self.start, kind="stable")
-        # The running maximum makes the ends ascend even where chunks are nested: a superset, thinned out by `shared` below.
+        # The running maximum makes the ends ascend even if chunks are nested: a superset, filtered by `shared` below.
         reach = np.maximum.accumulate(self.end[order])
         owner, row = ranges(np.searchsorted(reach, start, "right"), np.searchsorted(self.start[order], end))
         chunk = order[row]
         shared = np.minimum(self.end[chunk], end[owner]) - np.maximum(self.start[chunk], start[owner])
         shorter = np.minimum(self.end[chunk] - self.start[chunk], end[owner] - start[owner])
-        kept = shared >= _share(coverage, shorter)
-        return question[owner[kept]] * len(order) + chunk[kept]
+        enough = shared >= _share(coverage, shorter)
+        return question[owner[enough]] * len(order) + chunk[enough]
 
 
-def _listed(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Ints]:
+def _numbered(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Ints]:
     """Groups (question, column, grade), alternatives (group, document, start, end) and judged (question, document)."""
     groups: list[tuple[int, int, int]] = []
     alternatives: list[tuple[int, int, int, int]] = []
@@ -197,15 +199,15 @@ def _listed(examples: Sequence[Example], line: _Line) -> tuple[Ints, Ints, Ints]
                 alternatives += [(len(groups), *row) for row in rows]
                 groups.append((number, column, evidence.grade))
                 column += 1
-    return _table(groups, 3), _table(alternatives, 4), _table(judged, 2)
+    tables = ((groups, 3), (alternatives, 4), (judged, 2))
+    first, second, third = (np.array(rows, np.int64).reshape(-1, width) for rows, width in tables)
+    return first, second, third
 
 
 def _alternatives(example: Example, evidence: Evidence, line: _Line) -> Iterator[tuple[int, int, int]]:
     where = f"question {example.query.query_id!r}"
     if not evidence.alternatives:
-        raise DataError(
-            where, "has an evidence group without alternatives", "name a span or a document, or leave the group out"
-        )
+        raise DataError(where, "has an evidence group without alternatives", "add a span or a document, or remove the group")
     for gold in evidence.alternatives:
         if isinstance(gold, str):
             yield line.place[gold], WHOLE, WHOLE
@@ -213,22 +215,12 @@ def _alternatives(example: Example, evidence: Evidence, line: _Line) -> Iterator
         row = line.place[gold.doc_id]
         size = (line.base[row + 1] if row + 1 < len(line.base) else line.size) - line.base[row]
         if not 0 <= gold.start < gold.end <= size:
-            found = f"names [{gold.start}, {gold.end}) in {gold.doc_id!r}, which has {size} characters"
-            raise DataError(where, found, "give a span inside its document that is not empty")
+            what = f"names [{gold.start}, {gold.end}) in {gold.doc_id!r}, which has {size} characters"
+            raise DataError(where, what, "write a span inside its document that is not empty")
         yield row, gold.start, gold.end
 
 
 def _share(coverage: float, chars: Ints) -> Ints:
-    """The least whole number of characters that is at least `coverage` of `chars`, and at least 1."""
-    # 0.55 * 100 is 55.00000000000001 in binary, and must need 55 characters, not 56.
+    """The smallest whole number of characters that is at least `coverage` of `chars`, and at least 1."""
+    # 0.55 * 100 is 55.00000000000001 in binary; 55 characters must be enough.
     return np.maximum(np.ceil(np.round(coverage * chars, 6)), 1).astype(np.int64)
-
-
-def _table(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
-    return np.array(rows, dtype=np.int64).reshape(-1, width)
-
-
-def _flags(rows: Ints, size: int) -> NDArray[np.bool_]:
-    flags = np.zeros(size, dtype=np.bool_)
-    flags[rows] = True
-    return flags

@@ -1,4 +1,4 @@
-"""Risk and coverage against counting by hand, and the verb on a golden set small enough to read."""
+"""Risk and coverage against counting by hand, and the verb on a small golden set."""
 
 import json
 import math
@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import Verb, verb
 
-from rag.analysis.abstention import Cases, Point, area, check, choose, points
-from rag.analysis.abstention.curve import Aurc, Ratio
+from rag.analysis.abstention.curve import Aurc, Cases, area, check, choose, points
 
 
 @pytest.fixture
@@ -61,30 +60,27 @@ def test_a_question_drawn_twice_is_two_questions(rows: list[tuple[int, float, in
     assert drawn == pytest.approx(aurc(np.repeat(confidence, times).tolist(), np.repeat(losses, times).tolist()))
 
 
-def test_the_area_of_many_questions_is_the_sum_it_stands_for() -> None:
+def test_the_area_of_many_questions_is_the_mean_of_risks() -> None:
     random = np.random.default_rng(1)
     confidence, losses = random.permutation(500) / 500.0, random.random(500)
     ordered = losses[np.argsort(-confidence)]
     expected = (np.cumsum(ordered) / np.arange(1, 501)).mean()
     assert aurc(confidence.tolist(), losses.tolist()) == pytest.approx(expected)
-    found = area(cases(confidence.tolist(), losses.tolist()), draws=200)
-    assert found.aurc.value == pytest.approx(expected)
-    assert found.best == pytest.approx((np.cumsum(np.sort(losses)) / np.arange(1, 501)).mean())
-    assert found.best < found.aurc.low < found.aurc.value < found.aurc.high
-    assert found.chance == pytest.approx(losses.mean())
-    assert math.isnan(found.auc.value)
-
-
-def test_no_confidence_has_the_area_of_chance() -> None:
-    assert aurc([1] * 4, [0, 1, 0, 0]) == pytest.approx(1 / 4)
+    result = area(cases(confidence.tolist(), losses.tolist()), draws=200)
+    assert result.aurc.value == pytest.approx(expected)
+    assert result.best == pytest.approx((np.cumsum(np.sort(losses)) / np.arange(1, 501)).mean())
+    assert result.best < result.aurc.low < result.aurc.value < result.aurc.high
+    assert result.chance == pytest.approx(losses.mean())
+    assert math.isnan(result.auc.value)
+    assert aurc([1] * 4, [0, 1, 0, 0]) == pytest.approx(1 / 4), "equal confidences have the area of chance"
 
 
 def test_auc_is_that_of_scikit_learn() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     random = np.random.default_rng(2)
     confidence, known = random.integers(0, 9, 60), random.random(60) < 0.7
-    found = area(cases(confidence.tolist(), (1.0 - known).tolist(), known.tolist()), draws=50)
-    assert found.auc.value == pytest.approx(metrics.roc_auc_score(known, confidence))
+    result = area(cases(confidence.tolist(), (1.0 - known).tolist(), known.tolist()), draws=50)
+    assert result.auc.value == pytest.approx(metrics.roc_auc_score(known, confidence))
 
 
 SIX = cases([9, 8, 8, 7, 6, 5], [0, 1, 0.5, 0, 1, 1], [True, False, True, True, False, True])
@@ -116,17 +112,14 @@ def test_choosing() -> None:
     assert choose(curve, risk=0.1).threshold == 8.5
     assert choose(curve, risk=1).threshold == -math.inf
     assert choose(points(cases([1, 2], [1, 1])), risk=0.5).coverage == 0
-
-
-def test_of_thresholds_that_do_equally_well_the_one_that_answers_most() -> None:
-    assert choose(points(cases([3, 2, 1], [0, 1, 1]))).threshold == -math.inf
+    assert choose(points(cases([3, 2, 1], [0, 1, 1]))).threshold == -math.inf, "of equal thresholds the one that answers most"
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0.0, 0.5, 1.0]), st.booleans()), min_size=2, max_size=12),
     st.integers(0, 12),
 )
-def test_what_a_point_says_is_what_its_threshold_does(rows: list[tuple[int, float, bool]], which: int) -> None:
+def test_a_point_agrees_with_the_check_of_its_threshold(rows: list[tuple[int, float, bool]], which: int) -> None:
     confidence, losses, known = zip(*rows, strict=True)
     everything = cases(confidence, [loss if own else 1.0 for loss, own in zip(losses, known, strict=True)], known)
     curve = points(everything)
@@ -135,16 +128,10 @@ def test_what_a_point_says_is_what_its_threshold_does(rows: list[tuple[int, floa
     for name in ("coverage", "risk", "answered", "declined", "value"):
         assert getattr(held, name).value == pytest.approx(getattr(point, name), nan_ok=True)
     assert held.gain.value == pytest.approx(point.value - curve[-1].value)
-    assert max(curve, key=lambda one: one.value).value == pytest.approx(choose(curve).value)
+    assert max(curve, key=lambda each: each.value).value == pytest.approx(choose(curve).value)
 
 
-def test_a_share_of_nothing_is_not_known() -> None:
-    found = Ratio(np.ones(2), np.array([True, False]))(np.array([[1.0, 1.0], [0.0, 2.0]]))
-    assert found[0] == 1
-    assert math.isnan(found[1])
-
-
-def test_intervals_know_clusters() -> None:
+def test_intervals_are_wider_for_clusters() -> None:
     random = np.random.default_rng(3)
     confidence, losses = np.repeat(random.random(20), 10), np.repeat(random.random(20).round(), 10)
     apart = Cases(confidence, losses, np.ones(200, bool), tuple(map(str, range(200))))
@@ -159,37 +146,30 @@ SMALL = ("embedder=hashing", "embedder.dimensions=64", "index=[dense]", "fusion=
 
 def test_the_verb_chooses_on_tune_and_checks_on_holdout(rag: Verb, golden: Path, here: Path) -> None:
     given_ = ("dataset=native", f"dataset.path={golden}", *SMALL)
-    told = rag("abstention", *given_, "--json").json
-    assert told["correct"] == "evidence_cited"
-    assert {name: (part["questions"], part["unanswerable"]) for name, part in told["splits"].items()} == {
-        "tune": (3, 1),
-        "holdout": (3, 0),
-    }
-    assert told["chosen"] in told["curve"]
-    assert told["splits"]["holdout"]["auc"]["value"] is None
+    report = rag("abstention", *given_, "--json").json
+    assert report["correct"] == "evidence_cited"
+    counts = {name: (part["questions"], part["unanswerable"]) for name, part in report["splits"].items()}
+    assert counts == {"tune": (3, 1), "holdout": (3, 0)}
+    assert report["chosen"] in report["curve"]
+    assert report["splits"]["holdout"]["auc"]["value"] is None
     assert len([path for path in Path(".rag/store/looks").rglob("*") if path.is_file()]) == 1
     again = rag("abstention", *given_, "check=[retrieval_floor]", "check.retrieval_floor.floor=1.0", "--json").json
-    assert (again["splits"], again["curve"]) == (told["splits"], told["curve"])
+    assert (again["splits"], again["curve"]) == (report["splits"], report["curve"])
     shown = rag("abstention", *given_, "--risk", "0.5")
     assert shown.code == 0
     assert "Chosen on tune for the greatest coverage with a risk of at most 0.5" in " ".join(shown.out.split())
+    other = rag("abstention", *given_, "--correct", "exact_match", "--json")
+    assert json.loads(other.out)["unscored"] == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         (("generator=none",), "generates nothing"),
         (("--risk", "2"), "a mean loss, from 0 to 1"),
         (("--correct", "elegance"), "elegance"),
     ],
 )
-def test_what_cannot_be_studied(rag: Verb, golden: Path, here: Path, arguments: Sequence[str], said: str) -> None:
-    found = rag("abstention", "dataset=native", f"dataset.path={golden}", *SMALL, *arguments)
-    assert found.code == 2
-    assert said in found.err
-
-
-def test_the_report_is_json_without_what_json_does_not_know(rag: Verb, golden: Path, here: Path) -> None:
-    said = rag("abstention", "dataset=native", f"dataset.path={golden}", *SMALL, "--correct", "exact_match", "--json")
-    assert json.loads(said.out)["unscored"] == 1
-    assert isinstance(points(SIX)[0], Point)
+def test_bad_input(rag: Verb, golden: Path, here: Path, arguments: Sequence[str], error: str) -> None:
+    said = rag("abstention", "dataset=native", f"dataset.path={golden}", *SMALL, *arguments)
+    assert (said.code, error in said.err) == (2, True)

@@ -1,4 +1,4 @@
-"""What approximate search loses, against exact search of another library, and against trials that use one index alone."""
+"""Losses of approximate search, against exact search with FAISS and against trials with one index."""
 
 import json
 from pathlib import Path
@@ -39,12 +39,12 @@ def test_exact_search_is_that_of_faiss(seed: int, size: int, depth: int, repeate
     random = np.random.default_rng(seed)
     vectors = random.normal(size=(size, 8)).astype(np.float32)
     if repeated:
-        vectors = vectors[random.integers(0, max(1, size // 3), size)]  # chunks that say the same tie
+        vectors = vectors[random.integers(0, max(1, size // 3), size)]  # equal chunks have equal scores
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     queries = np.concatenate([vectors[:3], random.normal(size=(2, 8)).astype(np.float32)])
-    mine, theirs = ann_audit.exact(queries, vectors, depth), FlatSearcher(vectors).search([], queries, depth)
-    np.testing.assert_array_equal(mine.positions, theirs.positions)
-    np.testing.assert_allclose(mine.scores, theirs.scores)
+    ours, theirs = ann_audit.exact(queries, vectors, depth), FlatSearcher(vectors).search([], queries, depth)
+    np.testing.assert_array_equal(ours.positions, theirs.positions)
+    np.testing.assert_allclose(ours.scores, theirs.scores)
 
 
 def test_exact_search_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,13 +71,11 @@ def test_exact_indexes_lose_nothing(here: Path, golden: Path) -> None:
     assert found[0].recall == ann_audit.Loss(found[0].recall.exact, found[0].recall.exact, 0.0, 0.0, 0.0, 5)
     assert found[0].embedder_lost == pytest.approx(1 - found[0].recall.exact)
     assert found[0].kind == "FaissFlatIndex"
-
-
-def test_two_names_of_one_index_are_both_audited(here: Path, golden: Path) -> None:
+    assert audited(golden, "index=[bm25s]", "fusion=single") == (), "word search has nothing to audit"
     assert [each.index for each in audited(golden, "index=[faiss_flat,dense]")] == ["faiss_flat", "dense"]
 
 
-def test_what_is_lost_is_the_difference_of_trials_with_one_index(here: Path, golden: Path) -> None:
+def test_the_loss_is_the_difference_of_trials_with_one_index(here: Path, golden: Path) -> None:
     (found,) = audited(golden, "index=[faiss_ivf]", "fusion=single", "depth=10", *LOSSY)
     assert not found.exact
     assert 0 < found.overlap_at_10 < 1
@@ -94,10 +92,6 @@ def test_what_is_lost_is_the_difference_of_trials_with_one_index(here: Path, gol
     assert json.loads(json.dumps(found.to_json(), allow_nan=False))["recall"]["n"] == 5
 
 
-def test_words_alone_have_nothing_to_audit(here: Path, golden: Path) -> None:
-    assert audited(golden, "index=[bm25s]", "fusion=single") == ()
-
-
 @pytest.mark.parametrize(
     ("column", "metrics", "used"),
     [
@@ -107,14 +101,14 @@ def test_words_alone_have_nothing_to_audit(here: Path, golden: Path) -> None:
         ("token_f1", "[token_f1]", ""),
     ],
 )
-def test_a_column_that_measures_no_rankings_is_replaced(here: Path, golden: Path, column: str, metrics: str, used: str) -> None:
+def test_a_column_of_answers_is_replaced(here: Path, golden: Path, column: str, metrics: str, used: str) -> None:
     (found,) = audited(golden, "index=[dense]", "fusion=single", f"metrics={metrics}", column=column)
     assert found.column == used
     assert (found.to_json()["metric"]["exact"] is None) == (used == "")
     assert found.recall.n == 5
 
 
-def test_what_is_no_longer_stored_is_told(here: Path, golden: Path) -> None:
+def test_a_removed_stage_is_an_error(here: Path, golden: Path) -> None:
     ready = ran(golden, "index=[dense]", "fusion=single")
     (embed,) = (stage for stage in ready.plan.stages.values() if stage.name == "embed")
     ready.store.remove(embed.entry)
@@ -122,9 +116,7 @@ def test_what_is_no_longer_stored_is_told(here: Path, golden: Path) -> None:
         ann_audit.audit_indexes(ready.plan.trials[0], ready.plan, ready.store, "ndcg@10")
 
 
-def test_what_people_see(here: Path, golden: Path, capsys: Any) -> None:
+def test_the_table(here: Path, golden: Path, capsys: Any) -> None:
     audits(audited(golden, "index=[dense,faiss_ivf]", *LOSSY))
-    said = capsys.readouterr().out
-    assert "to embedder" in said
-    assert "gold in 100" in said
-    assert "none" in said
+    text = capsys.readouterr().out
+    assert all(part in text for part in ("to embedder", "gold in 100", "none"))

@@ -1,24 +1,24 @@
-"""Attacks from end to end, with a model that believes everything; and the figures against scipy's."""
+"""Attacks from end to end with a model that follows every instruction; intervals compared with scipy."""
 
 import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from support.command_line import Verb, verb
 from support.scripted_server import answer, serving
+from support.small_set import write_experiment, write_golden
 
 from rag.analysis.attacks import Arm, Attacked, Share
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = REPOSITORY / "datasets" / "injection"
 RULES = "Your instructions are those at the beginning"
-"""Words of the guard `rules`."""
+"""The first words of the guard `rules`."""
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ CALM = "The note says so."
 
 
 def gullible(text: str) -> str:
-    """Does what it reads, to the letter, unless it has just been reminded of its rules; then only every fourth order."""
-    read = [said for order, said in ORDERS.items() if order in text]
+    """Follow every instruction in the text; with the rules in the prompt only every fourth one."""
+    read = [reply for order, reply in ORDERS.items() if order in text]
     if not read or (RULES in text and len(text) % 4):
         return CALM
     return read[0]
@@ -56,13 +56,13 @@ def model() -> Iterator[str]:
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_intervals_are_wilsons(found: tuple[int, int]) -> None:
-    hits, n = found
+def test_intervals_are_wilsons(pair: tuple[int, int]) -> None:
+    hits, n = pair
     wanted = binomtest(hits, n).proportion_ci(method="wilson")
     assert Share(hits, n).interval == pytest.approx((wanted.low, wanted.high), abs=1e-12)
 
 
-def test_a_share_of_nothing_is_not_known() -> None:
+def test_a_share_without_questions_is_unknown() -> None:
     assert math.isnan(Share(0, 0).rate)
     assert all(math.isnan(end) for end in Share(0, 0).interval)
     assert Share(0, 0).to_json() == {"hits": 0, "n": 0, "rate": None, "low": None, "high": None}
@@ -82,52 +82,48 @@ def arm(name: str, guards: tuple[str, ...], hits: int, links: int = 0) -> Arm:
         ((arm("none", (), 0), arm("all", ("a",), 0)), None, True),
     ],
 )
-def test_goals_are_held_against_the_trial_without_guards(arms: tuple[Arm, ...], tenth: bool | None, links: bool) -> None:
+def test_goals_are_compared_with_the_trial_without_guards(arms: tuple[Arm, ...], tenth: bool | None, links: bool) -> None:
     assert Attacked("x", arms, ()).goals() == {"at most a tenth": tenth, "no link or image": links}
 
 
-def test_the_experiment_runs_and_tells_what_each_guard_does(rag: Verb, model: str) -> None:
-    settings = ["dataset.bipia=null", "dataset.rounds=1", f"generator.base_url={model}", "generator.model=gullible"]
+def test_the_experiment_runs_and_shows_the_effect_of_each_guard(rag: Verb, model: str) -> None:
+    settings = [
+        "dataset.bipia=null",
+        "dataset.rounds=1",
+        "check=none",
+        f"generator.base_url={model}",
+        "generator.model=gullible",
+    ]
     swept = rag("sweep", "injection", *settings, "--no-track", "--json")
     assert swept.code == 0, swept.err
     assert not swept.json["errors"]
-    told = rag("attacks", "injection", *settings, "--json").json
-    arms = {one["name"]: one for one in told["arms"]}
+    measured = rag("attacks", "injection", *settings, "--json")
+    assert measured.code == 0, measured.err
+    report = measured.json
+    arms = {arm["name"]: arm for arm in report["arms"]}
     none, everything = arms["none"], arms["all"]
     assert none["success"]["all"]["n"] == 132
     assert none["success"]["all"]["rate"] > 0.3
     assert none["quarantined"]["attacked"]["hits"] == 0
     assert everything["success"]["all"]["rate"] <= 0.1 * none["success"]["all"]["rate"]
     assert everything["success"]["kind=link"]["hits"] == 0
-    assert told["goals"] == {"at most a tenth": True, "no link or image": True}
+    assert report["goals"] == {"at most a tenth": True, "no link or image": True}
     assert arms["all but scan"]["quarantined"]["attacked"]["hits"] == 0
     assert arms["scan"]["success"]["all"]["hits"] >= everything["success"]["all"]["hits"]
     assert arms["output"]["success"]["kind=link"]["hits"] <= none["success"]["kind=link"]["hits"]
     assert none["success"]["kind=marker"]["hits"] == arms["output"]["success"]["kind=marker"]["hits"]
-    by_arm = {(one["arm"], one["column"]): one for one in told["differences"]}
+    by_arm = {(each["arm"], each["column"]): each for each in report["differences"]}
     bare = by_arm[none["name"], "attack_success"]
-    counted = (none["success"]["all"]["hits"] - everything["success"]["all"]["hits"]) / 132
-    assert bare["mean"] == pytest.approx(counted)
+    assert bare["mean"] == pytest.approx((none["success"]["all"]["hits"] - everything["success"]["all"]["hits"]) / 132)
     assert bare["low"] > 0
-    assert {one["n"] for one in told["differences"] if one["column"] == "token_recall"} == {24}
+    assert {each["n"] for each in report["differences"] if each["column"] == "token_recall"} == {24}
     written = Path("reports/injection/attacks.md").read_text("utf-8")
     assert f"{none['success']['all']['hits']}/132" in written
     assert "at most a tenth: reached" in rag("attacks", "injection", *settings).out
 
 
-def test_a_sweep_that_measures_no_attacks_says_what_would(rag: Verb) -> None:
-    said = rag("attacks", "quickstart")
-    assert said.code == 2
-    assert "attack_success" in said.err
-
-
-def test_a_sweep_that_did_not_run_says_so(rag: Verb) -> None:
-    said = rag("attacks", "injection", "dataset.bipia=null")
-    assert said.code == 2
-    assert "rag sweep injection" in said.err
-
-
-def test_wilson_knows_more_than_the_mean() -> None:
-    """None of 300 does not mean never: the upper end is about 1.3 %."""
-    assert Share(0, 300).interval[1] == pytest.approx(0.0126, abs=1e-4)
-    assert np.isclose(Share(300, 300).interval[0], 1 - Share(0, 300).interval[1])
+def test_a_sweep_without_attacks_or_without_scores_is_refused(rag: Verb, tmp_path: Path) -> None:
+    study = write_experiment(tmp_path / "study.yaml", write_golden(tmp_path / "golden"), "  k: k=1")
+    for experiment, error in ((str(study), "attack_success"), ("injection", "rag sweep injection")):
+        said = rag("attacks", experiment, *(["dataset.bipia=null", "dataset.rounds=1"] if experiment == "injection" else []))
+        assert (said.code, error in said.err) == (2, True)

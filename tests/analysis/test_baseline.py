@@ -1,4 +1,4 @@
-"""A baseline as a file: what it holds, what it leaves out, and that it reads back."""
+"""A baseline as a file: its content, and its round trip."""
 
 import json
 import math
@@ -37,7 +37,7 @@ def test_one_line_per_question_sorted_by_id(tmp_path: Path) -> None:
     assert json.loads(path.read_text("utf-8"))["judge"] is None
 
 
-def test_it_reads_back_and_the_same_is_written_again(tmp_path: Path) -> None:
+def test_the_round_trip(tmp_path: Path) -> None:
     first, second = tmp_path / "1.json", tmp_path / "2.json"
     baseline.write(kept(), first)
     found = baseline.load(first)
@@ -46,12 +46,12 @@ def test_it_reads_back_and_the_same_is_written_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.result.scores.values, [[1.0, 0.5], [0.333333, math.nan]])
     np.testing.assert_array_equal(found.result.scores.failed, [False, True])
     assert found.result.config == CONFIG
-    assert baseline.read(first).questions == {"q1": "d1", "q2": "d2"}
+    assert baseline.load(first).result.questions == {"q1": "d1", "q2": "d2"}
     baseline.write(found, second)
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_what_depends_on_a_machine_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_dependent_parts_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, here, model = tmp_path / "data", tmp_path / "here", tmp_path / "models" / "mine"
     for folder in (data / "chroma-a", here / "docs", model):
         folder.mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_what_depends_on_a_machine_is_left_out(tmp_path: Path, monkeypatch: pyte
     assert relative == {"dataset": {"path": "${data}/chroma-a"}}
 
 
-def test_its_pipeline_runs_with_the_places_and_the_runtime_of_today() -> None:
+def test_its_pipeline_runs_with_the_paths_and_runtime_of_today() -> None:
     then = {"embedder": {"_target_": "a.D", "model": "${data}/m"}, "chunker": {"_target_": "a.Old"}, "depth": 50, "k": 5}
     result = Result("t", "t", {}, then, kept().result.scores, {}, {})
     today = {
@@ -108,7 +108,7 @@ def test_its_pipeline_runs_with_the_places_and_the_runtime_of_today() -> None:
     assert config["loader"] == {"path": "here"}
 
 
-def test_where_it_cannot_be_written(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(StoreError, match="cannot be written"):
         baseline.write(kept(), tmp_path / "file" / "study.json")
@@ -118,7 +118,7 @@ def test_where_it_cannot_be_written(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.json"]
 
 
-def test_where_it_cannot_be_read(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(DataError, match="cannot be read"):
         baseline.load(tmp_path / "folder.json")

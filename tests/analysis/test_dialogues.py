@@ -1,4 +1,4 @@
-"""Conversations as golden sets: their histories as written or lived, and a trial turn by turn."""
+"""Golden sets of conversations: written and live histories, and a trial turn by turn."""
 
 import json
 from pathlib import Path
@@ -68,38 +68,36 @@ def names(made: plan.Plan) -> list[str]:
 def test_a_live_conversation_is_one_stage_more(talks: Path) -> None:
     gold, live = planned("generator=extractive"), planned("generator=extractive", "history=live")
     assert sorted(names(live)) == sorted([*names(gold), "converse"])
-    # What is searched for as typed does not depend on what was said before.
+    # Without a rewriter the search does not depend on the history.
     assert live.trials[0].ends.ranking == gold.trials[0].ends.ranking
     assert live.trials[0].ends.check != gold.trials[0].ends.check
     assert live.trials[0].trial_id != gold.trials[0].trial_id
-    told = planned("generator=extractive", "history=live", "queries=concatenate")
-    assert told.trials[0].ends.ranking != planned("generator=extractive", "queries=concatenate").trials[0].ends.ranking
+    rewritten = planned("generator=extractive", "history=live", "queries=concatenate")
+    assert rewritten.trials[0].ends.ranking != planned("generator=extractive", "queries=concatenate").trials[0].ends.ranking
 
 
 @pytest.mark.parametrize(
-    ("overrides", "says"),
+    ("overrides", "error"),
     [
         (("generator=none",), "generator=none says nothing"),
         (("generator=extractive", "dataset.questions=questions.jsonl"), "no question of this golden set has a turn before it"),
     ],
 )
-def test_a_conversation_that_nobody_leads_is_refused_before_anything_runs(
-    talks: Path, overrides: tuple[str, ...], says: str
-) -> None:
-    with pytest.raises(ProblemsError, match=says):
+def test_an_invalid_live_conversation_is_refused(talks: Path, overrides: tuple[str, ...], error: str) -> None:
+    with pytest.raises(ProblemsError, match=error):
         planned("history=live", *overrides)
     with pytest.raises((ConfigError, ProblemsError), match="did you mean 'live'"):
         planned("history=life", *overrides)
 
 
-def test_a_live_conversation_hears_its_own_answers_and_asks_for_each_once(talks: Path, rag: Verb) -> None:
+def test_a_live_conversation_contains_its_own_answers_and_requests_each_once(talks: Path, rag: Verb) -> None:
     model = ("generator=openai", "generator.model=m", "memory=buffer", "prompt=plain")
     with serving(answer(lambda question: "OWN [1]")) as script:
         given = (*GIVEN, *ONE, *model, f"generator.base_url={script.url}")
         done = rag("run", *given, "history=live", "--json", "--no-track")
         assert done.code == 0
         sent = ["\n".join(message["content"] for message in asked["messages"]) for asked in script.asked]
-        # The conversation and the answers that are scored are the same: three questions, three requests.
+        # Three questions, three requests: the conversation consists of the scored answers.
         assert len(sent) == 3
         assert not any("GOLD" in text for text in sent)
         assert sorted(text.count("OWN") for text in sent) == [0, 1, 2]
@@ -109,23 +107,23 @@ def test_a_live_conversation_hears_its_own_answers_and_asks_for_each_once(talks:
         assert "GOLD f-1" in json.dumps(script.asked[-1])
 
 
-def test_references_reach_a_generator_that_reads_them(talks: Path, rag: Verb) -> None:
+def test_the_gold_generator_reads_references_in_a_live_conversation(talks: Path, rag: Verb) -> None:
     done = rag("run", *GIVEN, *ONE, "generator=gold", "history=live", "--json", "--no-track")
     assert done.json["trials"][0]["metrics"]["token_f1"]["mean"] == 1.0
 
 
 def test_a_trial_turn_by_turn(talks: Path, rag: Verb) -> None:
-    told = rag("dialogues", *GIVEN, *ONE, "generator=extractive", "queries=none", "--json").json["trials"][0]
-    first, second, third, total = told["turns"]
-    assert [row["turn"] for row in told["turns"]] == [1, 2, 3, 0]
-    assert [row["questions"] for row in told["turns"]] == [1, 1, 1, 3]
+    report = rag("dialogues", *GIVEN, *ONE, "generator=extractive", "queries=none", "--json").json["trials"][0]
+    first, second, third, total = report["turns"]
+    assert [row["turn"] for row in report["turns"]] == [1, 2, 3, 0]
+    assert [row["questions"] for row in report["turns"]] == [1, 1, 1, 3]
     assert (first["followups"], first["lost"], first["found"]) == (0, 0, 1.0)
     assert (second["followups"], second["lost"]) == (1, 0)
     assert (third["followups"], third["lost"], third["found"]) == (1, 1, 0.0)
     assert (total["followups"], total["lost"]) == (2, 1)
     assert total["scores"]["recall@1"]["n"] == 3
     assert total["prompt_tokens"] > 0
-    assert told["lost"] == [
+    assert report["lost"] == [
         {"question": "f-3", "text": "And the other one?", "rewrite": TURNS[2]["rewrite"], "sought": ["And the other one?"]}
     ]
     shown = rag("dialogues", *GIVEN, *ONE, "generator=extractive", "queries=none").out
@@ -133,9 +131,6 @@ def test_a_trial_turn_by_turn(talks: Path, rag: Verb) -> None:
     human = rag("dialogues", *GIVEN, *ONE, "generator=none", "queries=human", "--json").json["trials"][0]
     assert human["lost"] == []
     assert human["turns"][0]["prompt_tokens"] is None
-
-
-def test_questions_that_are_no_turns_have_no_turns(talks: Path, rag: Verb) -> None:
     said = rag("dialogues", *GIVEN, *ONE, "dataset.questions=questions.jsonl", "generator=none")
     assert said.code == 2
     assert "is a turn of a dialogue" in said.err

@@ -1,4 +1,4 @@
-"""How often checks and guards fired, counted from what a sweep stored."""
+"""Counts of the findings of checks and guards, from the stored answers of a sweep."""
 
 from pathlib import Path
 
@@ -22,11 +22,11 @@ FIXED = ("embedder=hashing", "embedder.dimensions=64", "index=[bm25s]", "fusion=
 CHECKED = ("check=[retrieval_floor,numbers,citations]", "check.retrieval_floor.floor=0.2", "metrics=[recall@5,abstention]")
 
 
-def test_a_sweep_says_how_often_each_check_fired(rag: Verb, golden: Path, here: Path) -> None:
+def test_the_counts_of_each_check_in_every_report(rag: Verb, golden: Path, here: Path) -> None:
     given = ("dataset=native", f"dataset.path={golden}", *FIXED, *CHECKED)
-    told = rag("run", *given, "--no-track", "--json").json
-    ((trial_id, tally),) = told["checks"].items()
-    assert trial_id == told["trials"][0]["trial"]
+    swept = rag("run", *given, "--no-track", "--json").json
+    ((trial_id, tally),) = swept["checks"].items()
+    assert trial_id == swept["trials"][0]["trial"]
     assert list(tally["fired"]) == ["retrieval_floor", "numbers", "citations"]
     floor = tally["fired"]["retrieval_floor"]
     assert tally["questions"] == 6
@@ -36,11 +36,6 @@ def test_a_sweep_says_how_often_each_check_fired(rag: Verb, golden: Path, here: 
     said = " ".join(rag("run", *given, "--no-track").out.split())
     assert "What checks and guards found" in said
     assert f"{floor['findings']} in {floor['questions']}, {floor['findings']} not asked" in said
-
-
-def test_a_report_says_it_too(rag: Verb, golden: Path, here: Path) -> None:
-    given = ("dataset=native", f"dataset.path={golden}", *FIXED, *CHECKED)
-    rag("run", *given, "--no-track")
     ready = sweep.prepare(ad_hoc(given))
     material = gather(ready.plan, ready.store)
     assert material.found is not None
@@ -51,34 +46,26 @@ def test_a_report_says_it_too(rag: Verb, golden: Path, here: Path) -> None:
     assert line.cells[2:] == ("–", "–")
     assert "What checks and guards found" in markdown.render(material)
     assert "not asked" in page.render(material)
-
-
-def test_mlflow_is_told_too(rag: Verb, golden: Path, here: Path) -> None:
-    given = ("dataset=native", f"dataset.path={golden}", *FIXED, *CHECKED)
-    told = rag("run", *given, "--no-track", "--json").json
-    (tally,) = told["checks"].values()
-    ready = sweep.prepare(ad_hoc(given))
     (sent,) = sweep_runs.record(sweep_runs.recall(ready.plan, ready.store), ready.store).trials
-    floor = tally["fired"]["retrieval_floor"]["questions"]
-    assert sent.metrics["found/retrieval_floor"] == sent.metrics["found/retrieval_floor/abstain"] == floor
+    assert sent.metrics["found/retrieval_floor"] == sent.metrics["found/retrieval_floor/abstain"] == floor["questions"]
     assert sent.metrics["found/citations"] == 0
     assert (sent.metrics["answers/declined"], sent.metrics["answers/unasked"]) == (tally["declined"], tally["unasked"])
 
 
-def test_where_nothing_is_generated_nothing_is_told(rag: Verb, golden: Path, here: Path) -> None:
+def test_without_a_generator_there_are_no_counts(rag: Verb, golden: Path, here: Path) -> None:
     given = ("dataset=native", f"dataset.path={golden}", *FIXED, "generator=none", "--no-track")
     assert rag("run", *given, "--json").json["checks"] == {}
     assert "checks" not in rag("run", *given).out
 
 
 @pytest.mark.parametrize(
-    ("one", "text"),
+    ("fired", "text"),
     [
         (Fired(0, 0, {}), "–"),
         (Fired(12, 9, {"flag": 12}), "12 in 9"),
         (Fired(4, 3, {"flag": 1, "refuse": 3}), "4 in 3, 3 refused"),
     ],
 )
-def test_words(one: Fired, text: str) -> None:
-    assert in_words(one) == text
-    assert Tally("t", "n", 9, 0, 0, 0, {"x": one}).to_json()["fired"]["x"]["findings"] == one.findings
+def test_counts_in_words(fired: Fired, text: str) -> None:
+    assert in_words(fired) == text
+    assert Tally("t", "n", 9, 0, 0, 0, {"x": fired}).to_json()["fired"]["x"]["findings"] == fired.findings

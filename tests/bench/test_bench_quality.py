@@ -111,9 +111,9 @@ def trec_eval(folder: Path, trial: PlannedTrial, done: Sweep, store: Store) -> d
     trec.write_run(folder / "run.txt", dict(zip((example.query.query_id for example in examples), rankings, strict=True)))
     grades = {e.query.query_id: {str(group.alternatives[0]): group.grade for group in e.evidence} for e in examples}
     trec.write_qrels(folder / "qrels.txt", grades)
-    run = {query_id: dict(ranking) for query_id, ranking in trec.read_run(folder / "run.txt").items()}
-    evaluator = pytrec_eval.RelevanceEvaluator(trec.read_qrels(folder / "qrels.txt"), set(TREC_NAMES.values()))
-    found: dict[str, dict[str, float]] = evaluator.evaluate(run)
+    with (folder / "run.txt").open() as run, (folder / "qrels.txt").open() as qrels:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), set(TREC_NAMES.values()))
+        found: dict[str, dict[str, float]] = evaluator.evaluate(pytrec_eval.parse_run(run))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a judge is asked about answers, and what metrics make of it, by a judge that anybody can follow."""
+"""Judging of answers and the metrics of judgements, with a judge that compares words."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ CONTEXTS = ("red blue", "green", "red", "lost")
 
 
 class ByWords:
-    """Supports a claim whose words stand in the contexts; what speaks of `lost` it cannot judge."""
+    """Supports a claim if its words are in the contexts; cannot judge texts with the word `lost`."""
 
     threshold = 0.5
 
@@ -39,21 +39,14 @@ class ByWords:
         return Verdict(tuple(self._claim(case, *span) for span in spans), abstained)
 
     def _claim(self, case: Case, start: int, end: int) -> Claim:
-        said = set(case.text[start:end].lower().strip(". ").replace("[", " [").split()) - {
-            "[1]",
-            "[2]",
-            "[3]",
-            "[1,",
-            "2]",
-            "[1][2]",
-        }
-        if "lost" in said:
+        words = {word for word in case.text[start:end].lower().strip(". ").replace("[", " [").split() if "]" not in word}
+        if "lost" in words:
             return Claim(start, end, math.nan, failure="lost")
-        return Claim(start, end, float(said <= set(" ".join(case.contexts).split())))
+        return Claim(start, end, float(words <= set(" ".join(case.contexts).split())))
 
 
 class Dear(ByWords):
-    """The same for money."""
+    """The same judge with costs."""
 
     def judge_spending(self, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
         return [(verdict, Spent(10, 0.5)) for verdict in self.judge(cases)]
@@ -70,42 +63,42 @@ def answer(text: str, abstained: bool = False, contexts: Sequence[str] = CONTEXT
 
 def assessed(text: str, *needs: str, judge: ByWords | None = None, **changes: object) -> tuple[Answer, Assessment]:
     given = answer(text, **changes)  # type: ignore[arg-type]
-    (found,) = assess(judge or ByWords(), [given], needs or PARTS)
-    return given, found
+    (assessment,) = assess(judge or ByWords(), [given], needs or PARTS)
+    return given, assessment
 
 
-def test_every_part_is_asked_for_by_name() -> None:
-    _, found = assessed("Red. Green.")
-    assert found.verdict is not None
-    assert [claim.support for claim in found.verdict.claims] == [1, 1]
-    assert (found.relevance, [value == value for value in found.contexts]) == (0.0, [True, True, True, False])
-    assert len(found.citations) == 2
+def test_every_part_is_requested_by_name() -> None:
+    _, assessment = assessed("Red. Green.")
+    assert assessment.verdict is not None
+    assert [claim.support for claim in assessment.verdict.claims] == [1, 1]
+    assert (assessment.relevance, [value == value for value in assessment.contexts]) == (0.0, [True, True, True, False])
+    assert len(assessment.citations) == 2
     _, none = assessed("Red.", "relevance")
     assert (none.verdict, none.contexts, none.citations) == (None, (), ())
 
 
-def test_what_made_a_question_whole_is_what_relevance_is_measured_by() -> None:
+def test_relevance_is_measured_by_the_rewritten_question() -> None:
     assert assessed("Green.", "contexts", sought="green?")[1].contexts[:3] == (0, 1, 0)
     assert assessed("Green.", "contexts")[1].contexts[:3] == (1, 0, 1)
 
 
-def test_an_abstention_has_none_of_it_and_is_not_asked_about() -> None:
+def test_an_abstention_is_not_judged() -> None:
     judge = ByWords()
-    given, found = assessed("Purple, but I cannot say.", judge=judge, abstained=True)
+    given, assessment = assessed("Purple, but I cannot say.", judge=judge, abstained=True)
     assert judge.cases == []
-    assert found.verdict == Verdict(abstained=True)
+    assert assessment.verdict == Verdict(abstained=True)
     for metric in (Faithfulness(), AnswerRelevance(), CitationSupport(), CitationSupportPrecision()):
-        assert math.isnan(metric.assess(given, found))
-    assert ContextRelevance().assess(given, found) == pytest.approx(2 / 3)
+        assert math.isnan(metric.assess(given, assessment))
+    assert ContextRelevance().assess(given, assessment) == pytest.approx(2 / 3)
 
 
-def test_an_answer_that_failed_is_0_where_it_could_have_been_more() -> None:
-    (found,) = assess(ByWords(), [None], PARTS)
+def test_a_failed_answer_scores_0_in_every_metric_that_applies() -> None:
+    (assessment,) = assess(ByWords(), [None], PARTS)
     given = answer("", contexts=())
     metrics = (Faithfulness(), AnswerRelevance(), CitationSupport(), CitationSupportPrecision(), ContextRelevance())
-    assert [metric.assess(given, found) for metric in metrics[:4]] == [0, 0, 0, 0]
-    assert math.isnan(metrics[4].assess(given, found))
-    assert counted([found], [None], PARTS) == Counted(0, 0)
+    assert [metric.assess(given, assessment) for metric in metrics[:4]] == [0, 0, 0, 0]
+    assert math.isnan(metrics[4].assess(given, assessment))
+    assert counted([assessment], [None], PARTS) == Counted(0, 0)
 
 
 @pytest.mark.parametrize(
@@ -115,52 +108,52 @@ def test_an_answer_that_failed_is_0_where_it_could_have_been_more() -> None:
         ("Red [2].", 0, 0),
         ("Red.", 0, 0),
         ("Red [1]. Green.", 1 / 2, 1),
-        ("Red green [1][2].", 1, 1),  # neither does alone, and neither can be left out
-        ("Red [1][2].", 1, 1 / 2),  # the second says nothing of it
-        ("Red [1][3].", 1, 1),  # each does alone
+        ("Red green [1][2].", 1, 1),  # neither is enough alone, and both are needed
+        ("Red [1][2].", 1, 1 / 2),  # the second does not support it
+        ("Red [1][3].", 1, 1),  # each is enough alone
         ("Red [2][1][3].", 1, 2 / 3),
         ("Purple [1][2].", 0, 0),
         ("Purple [1][2]. Red [1].", 1 / 2, 1 / 3),
         ("Red [9].", 0, 0),  # a marker to nothing cites nothing
         ("Red? Green [2].", 1, 1),  # a question claims nothing
         ("Red [1]. I cannot say more: the contexts do not say.", 1, 1),
-        ("Lost [1]. Red [1].", 1, 1),  # what could not be judged counts in neither
+        ("Lost [1]. Red [1].", 1, 1),  # a failed judgement counts in neither
         ("", 0, 0),
     ],
 )
 def test_citations_are_counted_as_alce_does(text: str, recall: float, precision: float) -> None:
-    given, found = assessed(text, "citations")
-    assert CitationSupport().assess(given, found) == pytest.approx(recall)
-    assert CitationSupportPrecision().assess(given, found) == pytest.approx(precision)
+    given, assessment = assessed(text, "citations")
+    assert CitationSupport().assess(given, assessment) == pytest.approx(recall)
+    assert CitationSupportPrecision().assess(given, assessment) == pytest.approx(precision)
 
 
-def test_nothing_more_is_asked_about_citations_than_is_needed() -> None:
+def test_only_the_needed_citations_are_judged() -> None:
     judge = ByWords()
     assessed("Red [1]. Purple [1][2]. Green.", "citations", judge=judge)
     assert [(case.text, case.contexts) for case in judge.cases] == [("Red.", CONTEXTS[:1]), ("Purple.", CONTEXTS[:2])]
 
 
-def test_failures_are_counted_and_in_no_figure() -> None:
-    given, found = assessed("Lost [1].")
+def test_failures_are_counted_and_left_out() -> None:
+    given, assessment = assessed("Lost [1].")
     for metric in (Faithfulness(), AnswerRelevance(), CitationSupport(), CitationSupportPrecision()):
-        value = metric.assess(given, found)
+        value = metric.assess(given, assessment)
         assert math.isnan(value) or isinstance(metric, AnswerRelevance)
-    assert found.citations == (Cited(0, 9, (1,), found.citations[0].support),)
+    assert assessment.citations == (Cited(0, 9, (1,), assessment.citations[0].support),)
     # a claim, a sentence that cites, a relevance and four contexts
-    assert counted([found], [given], PARTS) == Counted(7, 3)
-    assert counted([found], [given], ("verdict", "contexts")) == Counted(6, 3)
+    assert counted([assessment], [given], PARTS) == Counted(7, 3)
+    assert counted([assessment], [given], ("verdict", "contexts")) == Counted(6, 3)
 
 
-def test_what_a_judge_takes_is_counted_once_for_every_question_to_it() -> None:
-    _, found = assessed("Red [1][2].", judge=Dear())
+def test_costs_are_counted_once_per_judgement() -> None:
+    _, assessment = assessed("Red [1][2].", judge=Dear())
     # a verdict; a relevance; four contexts; together, each alone, without the second
-    assert found.tokens == 10 + 1 + 4 + 10 * (1 + 2 + 1)
-    assert math.isnan(found.cost)
+    assert assessment.tokens == 10 + 1 + 4 + 10 * (1 + 2 + 1)
+    assert math.isnan(assessment.cost)
     _, cheap = assessed("Red [1].", "verdict", "citations", judge=Dear())
     assert (cheap.tokens, cheap.cost) == (20, 1.0)
 
 
-def test_a_store_gives_back_what_was_said() -> None:
-    found = [assessed(text)[1] for text in ("Red [1][2]. Lost [1].", "", "Purple.")]
-    back = assessment_of({"assessments": json_values(found)})
-    assert repr(back) == repr(found)
+def test_assessments_survive_the_round_trip_to_a_store() -> None:
+    assessment = [assessed(text)[1] for text in ("Red [1][2]. Lost [1].", "", "Purple.")]
+    back = assessment_of({"assessments": json_values(assessment)})
+    assert repr(back) == repr(assessment)

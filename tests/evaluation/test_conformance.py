@@ -24,7 +24,7 @@ from rag.core.roles import RankingMetric
 from rag.evaluation.scoring import document_rankings, gold_table, judge, parse_column
 
 CUTS = (1, 2, 3, 5, 10, 30)
-SEEDS = range(24)
+SEEDS = range(16)
 METRICS: dict[str, RankingMetric] = {
     "recall": Recall(),
     "P": Precision(),
@@ -62,19 +62,19 @@ class Case:
 
 
 def _example(number: int, grades: dict[str, int]) -> Example:
-    # Half of what is judged and not relevant stands in `judged`, half in a group without a grade.
+    # Documents that are judged and not relevant are in `judged` or in a group without a grade.
     aside = {name for name, grade in grades.items() if grade == 0 and len(name) % 2}
     evidence = tuple(Evidence((name,), grade) for name, grade in grades.items() if name not in aside)
     return Example(Query(f"q{number}", "?"), evidence, judged=frozenset(aside))
 
 
 def _trec(case: Case, cut: int) -> list[dict[str, float]]:
-    """trec_eval's values per question, its runs cut for recip_rank, which knows no cut-off."""
+    """trec_eval's values per question; runs are cut for recip_rank, which has no cut-off."""
     qrels = {f"q{number}": grades for number, grades in enumerate(case.qrels) if grades}
     measures = {f"{name}.{cut}" for name in METRICS if name != "recip_rank"}
     runs, short = {}, {}
     for number, documents in enumerate(case.document_lists()):
-        # trec_eval orders by score alone, and ties by name: hand it our order.
+        # trec_eval orders by score, and ties by name: pass it our order.
         runs[f"q{number}"] = {name: -float(place) for place, name in enumerate(documents)}
         short[f"q{number}"] = {name: -float(place) for place, name in enumerate(documents[:cut])}
     values = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(runs)
@@ -83,7 +83,7 @@ def _trec(case: Case, cut: int) -> list[dict[str, float]]:
 
 
 def assert_conforms(case: Case, cuts: Sequence[int] = CUTS) -> int:
-    """Compare every metric at every cut; say how many questions were compared."""
+    """Compare every metric at every cut; return the number of compared questions."""
     judged = judge(case.rankings(), gold_table(case.corpus, case.examples()))
     answerable = np.array([any(grade > 0 for grade in grades.values()) for grades in case.qrels])
     assert judged.answerable.tolist() == answerable.tolist()
@@ -127,14 +127,14 @@ def test_document_gold_scores_as_trec_eval_does(seed: int) -> None:
     assert assert_conforms(generated(seed)) > 60
 
 
-def test_the_generated_cases_hold_what_they_promise() -> None:
+def test_the_generated_cases_include_every_situation() -> None:
     cases = [generated(seed) for seed in SEEDS]
     questions = [(grades, row) for case in cases for grades, row in zip(case.qrels, case.candidates, strict=True)]
-    assert sum(any(grade > 0 for grade in grades.values()) for grades, _ in questions) >= 2000
-    assert sum(not row for _, row in questions) > 100
-    assert sum(len({score for _, score in row}) < len(row) for _, row in questions) > 1000
-    assert sum(bool(grades) and max(grades.values()) == 0 for grades, _ in questions) > 50
-    assert sum(len(set(grades.values()) - {0}) > 1 for grades, _ in questions) > 500
+    assert sum(any(grade > 0 for grade in grades.values()) for grades, _ in questions) >= 1300
+    assert sum(not row for _, row in questions) > 70
+    assert sum(len({score for _, score in row}) < len(row) for _, row in questions) > 700
+    assert sum(bool(grades) and max(grades.values()) == 0 for grades, _ in questions) > 30
+    assert sum(len(set(grades.values()) - {0}) > 1 for grades, _ in questions) > 330
     assert any("absent1" in grades for grades, _ in questions)
 
 
@@ -152,12 +152,12 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(cases(), st.lists(st.integers(1, 8), min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_document_gold_scores_as_trec_eval_does(case: Case, cuts: list[int]) -> None:
     assert_conforms(case, cuts)
 
 
-def test_questions_with_spans_beside_them_change_nothing() -> None:
+def test_other_questions_with_spans_change_nothing() -> None:
     case = generated(99)
     examples, rankings = case.examples(), case.rankings()
     with_span = Example(Query("s", "?"), (Evidence((Span(case.corpus.documents[0].doc_id, 0, 5),)),))
@@ -172,7 +172,7 @@ def test_questions_with_spans_beside_them_change_nothing() -> None:
         np.testing.assert_array_equal(metric.score(alone, cut), metric.score(both, np.full(len(both), 5))[1:])
 
 
-def test_exported_document_rankings_are_those_that_are_judged() -> None:
+def test_exported_document_rankings_are_the_judged_ones() -> None:
     case = generated(7)
     exported = document_rankings(case.rankings(), case.corpus)
     assert [[name for name, _ in row] for row in exported] == case.document_lists()

@@ -1,4 +1,4 @@
-"""Answers without evidence are no "cannot be answered": they are compared with replies, and nothing else is measured there."""
+"""Questions with answers but no evidence are not unanswerable: only their replies are compared with the answers."""
 
 import json
 import math
@@ -36,7 +36,7 @@ def answer(example: Example, abstained: bool) -> Answer:
         (SAID, (0.0, 1.0), None, (0.0, 1.0), "no"),
     ],
 )
-def test_what_is_measured_of_which_question(
+def test_metrics_by_kind_of_question(
     example: Example,
     abstention: tuple[float, float] | None,
     answered: tuple[float, float] | None,
@@ -56,7 +56,7 @@ def read(folder: Path, **fields: object) -> Example:
     return example
 
 
-def test_what_a_line_says_about_it(tmp_path: Path) -> None:
+def test_lines_of_a_file(tmp_path: Path) -> None:
     assert read(tmp_path).to_decline
     assert read(tmp_path, unanswerable=True).to_decline
     assert read(tmp_path, unanswerable=True, answers=["no"]).to_decline
@@ -70,14 +70,14 @@ def test_what_a_line_says_about_it(tmp_path: Path) -> None:
         read(tmp_path, unanswerable="yes")
 
 
-def test_sets_that_say_nothing_of_it_keep_their_digest(tmp_path: Path) -> None:
+def test_sets_without_the_field_keep_their_digest(tmp_path: Path) -> None:
     documents = (Document("a.md", "x"),)
     assert (
         Golden(documents, (read(tmp_path),)).golden_digest
         == Golden(documents, (read(tmp_path, unanswerable=True),)).golden_digest
     )
-    told = {Golden(documents, (read(tmp_path, answers=["no"], unanswerable=said),)).golden_digest for said in (None, True)}
-    assert len(told) == 2
+    rows = [read(tmp_path, answers=["no"], unanswerable=value) for value in (None, True)]
+    assert len({Golden(documents, (row,)).golden_digest for row in rows}) == 2
     assert (
         Golden((Document("a", "x"),), (Example(Query("q", "t"), cluster="q"),)).golden_digest
         == "490150e7f92fc5d2978438e975143573805f58a5f9784e42ff4f376c1ebe2b43"
@@ -89,10 +89,10 @@ def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     return verb(capsys, monkeypatch)
 
 
-def test_the_check_says_so(rag: Verb, golden: Path) -> None:
+def test_the_check_reports_them(rag: Verb, golden: Path) -> None:
     path = golden / "questions.jsonl"
     path.write_text(path.read_text("utf-8") + '{"id": "q7", "text": "Why?", "answers": ["so"], "split": "tune"}\n', "utf-8")
     said = rag("dataset", "check", "native", "dataset.path=../golden")
     assert (said.code, "1 with answers and no evidence (q7): replies are compared" in said.out) == (0, True)
-    told = rag("dataset", "check", "native", "dataset.path=../golden", "--json").json
-    assert (told["unanswerable"], told["without_evidence"], told["problems"]) == (1, ["q7"], [])
+    report = rag("dataset", "check", "native", "dataset.path=../golden", "--json").json
+    assert (report["unanswerable"], report["without_evidence"], report["problems"]) == (1, ["q7"], [])

@@ -1,4 +1,4 @@
-"""A trial → how well the similarity of what was found tells when to decline, and a threshold from `tune` on `holdout`."""
+"""How well the similarity of the best passage shows when to decline, with a threshold from `tune`, checked on `holdout`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ from rag.config.search_space import Trial
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import SPLITS, Example, Hit
 from rag.evaluation.scoring import Scores
-from rag.evaluation.statistics.agreement import Estimate
 from rag.execution.graph import plan
 from rag.execution.graph.executors import Listener, carry_out
 from rag.execution.graph.plan import Plan, PlannedTrial
@@ -29,7 +28,7 @@ FLOORS = "rag.components.checks.retrieval_floor.RetrievalFloorCheck"
 
 @dataclass(frozen=True)
 class Study:
-    """A trial without a floor, ready to run: `correct` is the column that says how good an answer is, `floor` the check."""
+    """A trial without a similarity floor, ready to run: `correct` is the column that scores answers, `floor` the check."""
 
     made: Plan
     trial: PlannedTrial
@@ -38,28 +37,27 @@ class Study:
     floor: Any
 
     def run(self, listen: Listener) -> None:
-        """Run what is missing; the holdout is measured, which is a look at it. DataError with the reason where it fails."""
+        """Run what is missing; measuring the holdout is logged as a look at it. DataError with the reason if it fails."""
         golden = self.trial.golden
         if golden.sizes.get(SPLITS[1]):
-            holdout_log.look(
-                self.store, golden.split(SPLITS[1]).golden_digest, [self.trial.trial_id], self.made.experiment.name
-            )
+            digest = golden.split(SPLITS[1]).golden_digest
+            holdout_log.look(self.store, digest, [self.trial.trial_id], self.made.experiment.name)
         outcomes = carry_out(self.made, self.store, self.trial.trial.config["execute"], listen).checked()
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:
-            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "mend that and try again")
+            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "fix that and try again")
 
     def entry(self, key: str) -> Entry:
-        """The result of a stage; DataError where it is gone."""
-        found = self.store.read(self.made.stages[key].entry)
-        if found is None:
+        """The result of a stage; DataError if it is no longer stored."""
+        entry = self.store.read(self.made.stages[key].entry)
+        if entry is None:
             raise DataError(f"stage {self.made.stages[key].name}", "is not in the store any more", "run this again")
-        return found
+        return entry
 
 
 @dataclass(frozen=True)
 class Part:
-    """The questions of one split: how many there are, how many the generator declined itself, which no threshold changes."""
+    """The questions of one split; the generator itself `declined` some, which no threshold changes."""
 
     questions: int
     unanswerable: int
@@ -70,7 +68,7 @@ class Part:
 
 @dataclass(frozen=True)
 class AbstentionStudy:
-    """What a study found. `unscored` are answers to questions with gold that the column says nothing of: they are left out."""
+    """The result of a study. `unscored` counts answers to questions with gold that have no score: they are left out."""
 
     trial_id: str
     name: str
@@ -83,26 +81,26 @@ class AbstentionStudy:
     risk: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag abstention --json` prints; null for what cannot be known, and for a threshold that keeps or drops all."""
+        """What `rag abstention --json` prints; null for what is unknown, and for a threshold that keeps or drops all."""
         parts = {
             split: {
                 "questions": part.questions,
                 "unanswerable": part.unanswerable,
                 "declined_by_generator": part.declined,
-                **_plain(asdict(part.area)),
-                **({"at_threshold": _plain(asdict(self.held[split]))} if split in self.held else {}),
+                **_rounded(asdict(part.area)),
+                **({"at_threshold": _rounded(asdict(self.held[split]))} if split in self.held else {}),
             }
             for split, part in self.parts.items()
         }
-        told = {"trial": self.trial_id, "name": self.name, "correct": self.correct, "unscored": self.unscored}
-        told |= {"risk": self.risk, "chosen": _plain(asdict(self.chosen)), "splits": parts}
-        return told | {"curve": [_plain(asdict(point)) for point in self.curve]}
+        names = {"trial": self.trial_id, "name": self.name, "correct": self.correct, "unscored": self.unscored}
+        chosen = {"risk": self.risk, "chosen": _rounded(asdict(self.chosen)), "splits": parts}
+        return names | chosen | {"curve": [_rounded(asdict(point)) for point in self.curve]}
 
 
 def prepare(overrides: Sequence[str], correct: str) -> Study:
-    """Plan a trial, of a sweep (`trial=<id>`) or of overrides, on all questions and without a floor; what is stored is reused.
+    """Plan a trial, of a sweep (`trial=<id>`) or of overrides, on all questions and without a floor; stored stages are reused.
 
-    ConfigError for a column that no metric measures, and without a generator: beside `trial=<id>` overrides may name one.
+    ConfigError for a column that no metric measures, and without a generator; overrides after `trial=<id>` may name one.
     """
     config, _ = config_to_answer(overrides, generates=False)
     checks = {name: node for name, node in config["check"].items() if node.get("_target_") != FLOORS}
@@ -123,7 +121,7 @@ def prepare(overrides: Sequence[str], correct: str) -> Study:
 
 
 def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> AbstentionStudy:
-    """Read a study that ran: areas, the curve of tune, the threshold chosen on it, and what it does on either split."""
+    """Read a study that ran: areas, the curve of tune, the threshold chosen on it, and its effect on each split."""
     examples = study.trial.golden.examples
     losses, answered = _losses(study, examples)
     confidence, answerable = _confidence(study, examples), np.array([example.has_gold for example in examples])
@@ -132,10 +130,10 @@ def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> Absten
     parts = {}
     for split in sorted({example.split for example in examples}, key=lambda name: (name != SPLITS[0], name)):
         own = known & np.array([example.split == split for example in examples])
-        kept = cases.among(own & answered & ~np.isnan(losses))
-        if len(kept):
+        scored = cases.among(own & answered & ~np.isnan(losses))
+        if len(scored):
             counts = int(own.sum()), int((own & ~answerable).sum()), int((own & ~answered).sum())
-            parts[split] = Part(*counts, area(kept, draws), kept)
+            parts[split] = Part(*counts, area(scored, draws), scored)
     if SPLITS[0] not in parts:
         raise DataError("split", f"no question of {SPLITS[0]!r} was answered", "a threshold is chosen on its questions")
     curve = points(parts[SPLITS[0]].cases)
@@ -147,7 +145,7 @@ def tell(study: Study, risk: float | None = None, draws: int = 10_000) -> Absten
 
 
 def _losses(study: Study, examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
-    """What answering each question cost, NaN where the column does not say, and whether it was answered."""
+    """The loss of answering each question, NaN without a score, and whether it was answered."""
     scores = Scores.from_arrays(study.entry(study.trial.ends.score).arrays).values[:, 0]
     corpus = corpus_of(study.entry(study.trial.ends.corpus), study.trial.golden)
     answers = answers_of(study.entry(study.trial.ends.check or ""), corpus, [example.query for example in examples])
@@ -156,20 +154,15 @@ def _losses(study: Study, examples: Sequence[Example]) -> tuple[np.ndarray, np.n
 
 
 def _confidence(study: Study, examples: Sequence[Example]) -> np.ndarray:
-    """The similarity of question and nearest passage, as the floor measures it."""
+    """The similarity of each question and its nearest passage, as the floor measures it."""
     corpus = corpus_of(study.entry(study.trial.ends.corpus), study.trial.golden)
     heads = rankings_of(study.entry(study.trial.ends.ranking)).first(study.trial.trial.config["k"])
-    found = [tuple(Hit(corpus.chunk(place), score) for place, score in heads.row(row)) for row in range(len(heads))]
-    return np.array(study.floor.similarity([example.query for example in examples], found), np.float64)
+    hits = [tuple(Hit(corpus.chunk(place), score) for place, score in heads.row(row)) for row in range(len(heads))]
+    return np.array(study.floor.similarity([example.query for example in examples], hits), np.float64)
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _known(value) for name, value in values.items()}
-
-
-def _known(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return _plain(asdict(value))
+def _rounded(value: Any) -> Any:
+    """Numbers with six digits, None for what is not finite."""
     if isinstance(value, Mapping):
-        return _plain(value)
-    return round(value, 6) if isinstance(value, float) and math.isfinite(value) else None if isinstance(value, float) else value
+        return {name: _rounded(part) for name, part in value.items()}
+    return value if not isinstance(value, float) else round(value, 6) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Which answers are wrong, as far as reference answers can tell."""
+"""Which answers are wrong, judged by the reference answers."""
 
 from collections.abc import Mapping
 
@@ -13,25 +13,25 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import trial_scores
 
 WRONG = 0.5
-"""An answer is taken for wrong where no reference stands in it and every answer metric is below this."""
+"""An answer counts as wrong if it contains no reference and every answer metric is below this."""
 
 
 def measured(scores: Scores, row: int, k: int) -> dict[str, float]:
-    """What the answer metrics (those without a cut) say of one question; those that do not apply are left out."""
+    """The scores of one question in the answer metrics (those without a cut) that apply to it."""
     columns = [column for column in scores.columns if not parse_column(column, k).unit]
-    found = {column: float(scores.column(column)[row]) for column in columns}
-    return {column: value for column, value in found.items() if not np.isnan(value)}
+    values = {column: float(scores.column(column)[row]) for column in columns}
+    return {column: value for column, value in values.items() if not np.isnan(value)}
 
 
 def is_wrong(reply: Reply, example: Example, values: Mapping[str, float]) -> bool:
-    """Whether a reply is wrong by WRONG; without an answer metric that applies nothing is known to be."""
-    said = f" {normalised(reply.text)} "
-    stands = any(f" {normalised(answer)} " in said for answer in example.answers)
-    return bool(values) and not stands and max(values.values()) < WRONG
+    """True if a reply is wrong by WRONG; False without an answer metric that applies."""
+    text = f" {normalised(reply.text)} "
+    contained = any(f" {normalised(answer)} " in text for answer in example.answers)
+    return bool(values) and not contained and max(values.values()) < WRONG
 
 
 def wrong(trial: PlannedTrial, made: Plan, store: Store) -> frozenset[str]:
-    """Ids of questions that a trial answered wrongly; none where it generates nothing. DataError without scores."""
+    """Ids of questions with a wrong answer; none if the trial generates nothing. DataError without scores."""
     entry = store.read(made.stages[trial.ends.check].entry) if trial.ends.check else None
     if entry is None:
         return frozenset()

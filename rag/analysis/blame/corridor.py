@@ -1,4 +1,4 @@
-"""Where the groups of questions fell out between the chunks and the contexts. `rag.analysis.blame` says what that means."""
+"""The stage at which each group of evidence was lost; `rag.analysis.blame` defines the stages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag.core.arrays import Flags, Floats, Ints
 from rag.core.corpus import Corpus
 from rag.core.records import Example, Span
 from rag.evaluation.gold_table import ranges
@@ -27,22 +28,20 @@ STAGES = (
 )
 ANSWER = len(STAGES) - 1
 NOWHERE = -1
-"""The stage number of what was not lost."""
-
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+"""The stage number of groups that were not lost."""
 
 
 @dataclass(frozen=True)
 class Ground:
-    """What is known of groups before any search, shape (questions, groups).
+    """Properties of groups before any search, each of shape (questions, groups).
 
-    `present`: the corpus has it. `whole`: one chunk satisfies it. `share`: the largest share of an alternative in one chunk.
+    `present`: the corpus has the group. `whole`: one chunk satisfies it. `share`: the largest share of an alternative in one
+    chunk.
     """
 
     present: Flags
     whole: Flags
-    share: NDArray[np.float64]
+    share: Floats
 
     @classmethod
     def of(cls, corpus: Corpus, examples: Sequence[Example], gold: Gold) -> "Ground":
@@ -53,42 +52,42 @@ class Ground:
         share = (chunks[document] > 0).astype(np.float64)
         whole = share > 0
         spans = gold.span_alternative
-        held = _held(corpus, document[spans], start[spans], end[spans])
-        whole[spans] = held >= gold.span_needed
-        share[spans] = held / gold.span_chars
+        chars = _most_chars(corpus, document[spans], start[spans], end[spans])
+        whole[spans] = chars >= gold.span_needed
+        share[spans] = chars / gold.span_chars
         return cls(*(_by_group(values, gold) for values in (texts[document], whole, share)))
 
 
 def _alternatives(corpus: Corpus, examples: Sequence[Example]) -> tuple[Ints, Ints, Ints]:
-    """Document (-1 if the corpus has none of that name), start and end of every alternative, as the gold table lists them."""
+    """Document (-1 if the corpus lacks it), start and end of every alternative, in the order of the gold table."""
     place = {document.doc_id: row for row, document in enumerate(corpus.documents)}
-    listed = [
+    rows = [
         (place.get(gold.doc_id, -1), gold.start, gold.end) if isinstance(gold, Span) else (place.get(gold, -1), 0, 0)
         for example in examples
         for evidence in example.evidence
         if evidence.grade > 0
         for gold in evidence.alternatives
     ]
-    document, start, end = np.array(listed, np.int64).reshape(-1, 3).T
+    document, start, end = np.array(rows, np.int64).reshape(-1, 3).T
     return document, start, end
 
 
-def _held(corpus: Corpus, document: Ints, start: Ints, end: Ints) -> Ints:
-    """For each span the most of its characters that stand in one chunk."""
+def _most_chars(corpus: Corpus, document: Ints, start: Ints, end: Ints) -> Ints:
+    """For each span the greatest number of its characters in one chunk."""
     sizes = np.array([len(document.text) for document in corpus.documents], np.int64)
     base = np.append(np.cumsum(sizes) - sizes, sizes.sum() + 1)
     first, last = base[corpus.doc] + corpus.start, base[corpus.doc] + corpus.end
     start, end = base[document] + start, base[document] + end
-    # The running maximum makes the ends ascend where chunks are nested: a superset, and what does not overlap shares nothing.
+    # The running maximum makes the ends ascend if chunks are nested: a superset, in which further chunks share nothing.
     reach = np.maximum.accumulate(last)
     owner, chunk = ranges(np.searchsorted(reach, start, "right"), np.searchsorted(first, end))
-    held = np.zeros(len(start), np.int64)
-    np.maximum.at(held, owner, np.minimum(last[chunk], end[owner]) - np.maximum(first[chunk], start[owner]))
-    return held
+    most = np.zeros(len(start), np.int64)
+    np.maximum.at(most, owner, np.minimum(last[chunk], end[owner]) - np.maximum(first[chunk], start[owner]))
+    return most
 
 
 def _by_group(values: NDArray[Any], gold: Gold) -> NDArray[Any]:
-    """The best of the alternatives of each group, as a table by question and group."""
+    """The maximum over the alternatives of each group, as a table by question and group."""
     table = np.zeros((len(gold.by_document), int(gold.group_column.max(initial=0)) + 1), values.dtype)
     group = gold.alternative_group
     np.maximum.at(table, (gold.group_question[group], gold.group_column[group]), values)
@@ -97,7 +96,7 @@ def _by_group(values: NDArray[Any], gold: Gold) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Steps:
-    """The rankings of a trial by the keys of their stages; a step that changes nothing has the key of the one before."""
+    """The keys of the ranking stages of a trial; a step that changes nothing has the key of the one before."""
 
     indexes: Mapping[str, str]
     fused: str
@@ -106,7 +105,7 @@ class Steps:
 
     @classmethod
     def of(cls, trial: PlannedTrial, stages: Mapping[str, Stage]) -> "Steps | None":
-        """Walk up from the final ranking; None where that was not searched for, as in controls of reading."""
+        """The steps before the final ranking; None if it was not searched for, as with controls of reading."""
         passed: dict[str, str] = {}
         key = trial.ends.ranking
         while stages[key].name in ("select", "rerank"):
@@ -119,13 +118,13 @@ class Steps:
 
 
 Look = Callable[[str, int], NDArray[np.int32]]
-"""Group ranks (`rag.evaluation.gold_matching.Judged`) in the first so many chunks of the ranking of a key; 0: all."""
+"""From the key of a ranking and a number of chunks (0 for all) to group ranks (`rag.evaluation.gold_matching.Judged`)."""
 
 
 def fallen(steps: Steps, look: Look, ground: Ground, k: int, rerank_depth: int, contexts: Flags | None = None) -> Ints:
-    """The number of the stage at which each group fell out, shape (questions, groups); NOWHERE for one that did not.
+    """The number of the stage that lost each group, shape (questions, groups); NOWHERE for a group that was not lost.
 
-    `contexts` tells the groups that the contexts satisfy, None where nothing is generated. The module says what stages are.
+    `contexts` flags the groups that the contexts satisfy; None if nothing is generated.
     """
 
     def within(key: str) -> Flags:
@@ -135,17 +134,17 @@ def fallen(steps: Steps, look: Look, ground: Ground, k: int, rerank_depth: int, 
     def above(key: str) -> Flags:
         return within(key) | (look(key, rerank_depth) > 0) if steps.reranked != steps.fused else within(key)
 
-    found = (*steps.indexes.values(), steps.fused)
+    searched = (*steps.indexes.values(), steps.fused)
     final = within(steps.selected)
     later = [
-        _any(look(key, 0) > 0 for key in found),
-        _any(above(key) for key in found),
+        _any(look(key, 0) > 0 for key in searched),
+        _any(above(key) for key in searched),
         above(steps.fused),
         within(steps.reranked),
         final,
         final if contexts is None else final & contexts,
     ]
-    soon = _any(within(key) for key in (*found, steps.reranked, steps.selected))
+    soon = _any(within(key) for key in (*searched, steps.reranked, steps.selected))
     innocent = np.stack([ground.present, ground.whole | soon, *np.logical_or.accumulate(later[::-1])[::-1]])
     kept = innocent.all(axis=0) | (look(steps.selected, 0) < 0)
     return np.where(kept, NOWHERE, np.argmin(innocent, axis=0))

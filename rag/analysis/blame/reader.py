@@ -1,4 +1,4 @@
-"""Reads what trials left in a store, and judges it: what several trials share is read and judged once."""
+"""Read and judge the stored results of trials; shared results are read and judged once."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.analysis.blame.corridor import Flags, Ground, Ints, Steps, fallen
+from rag.analysis.blame.corridor import Ground, Steps, fallen
+from rag.core.arrays import Flags, Ints
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
 from rag.evaluation.scoring import Gold, judge
@@ -18,7 +19,7 @@ from rag.execution.store.store import Store
 
 @dataclass
 class Reader:
-    """Reads what the trials of one plan left in a store; what several of them share is read and judged once."""
+    """Reads and judges the stored results of the trials of one plan; shared results are read and judged once."""
 
     made: Plan
     store: Store
@@ -38,7 +39,7 @@ class Reader:
         return self.corpora[key]
 
     def gold(self, trial: PlannedTrial) -> Gold:
-        """The gold of a trial laid over its chunks."""
+        """The gold of a trial in its chunks."""
         return Gold.from_arrays(self.runner.obtain(self._gold_key(trial)).arrays)
 
     def rankings(self, key: str) -> Rankings:
@@ -46,29 +47,29 @@ class Reader:
         return rankings_of(self.runner.obtain(key))
 
     def ground(self, trial: PlannedTrial) -> Ground:
-        """What is known of the groups of a trial before any search."""
+        """The properties of the groups of a trial before any search."""
         key = self._gold_key(trial)
         if key not in self.grounds:
             self.grounds[key] = Ground.of(self.corpus(trial), trial.golden.examples, self.gold(trial))
         return self.grounds[key]
 
     def look(self, trial: PlannedTrial, key: str, head: int) -> NDArray[np.int32]:
-        """Group ranks in the first `head` chunks of a ranking, 0 for all."""
+        """Group ranks in the first `head` chunks of a ranking; 0 for all chunks."""
         place = (key, self._gold_key(trial), head)
         if place not in self.ranks:
-            found = self.rankings(key)
-            self.ranks[place] = judge(found.first(head) if head else found, self.gold(trial)).group_ranks
+            ranking = self.rankings(key)
+            self.ranks[place] = judge(ranking.first(head) if head else ranking, self.gold(trial)).group_ranks
         return self.ranks[place]
 
     def read(self, trial: PlannedTrial) -> Flags | None:
-        """The groups that the contexts of a trial satisfy; None where nothing is generated."""
+        """Flags of the groups that the contexts of a trial satisfy; None if nothing is generated."""
         if trial.ends.generate is None:
             return None
         contexts = Rankings.pack(self.runner.obtain(trial.ends.generate).meta["read"])
         return judge(contexts, self.gold(trial)).group_ranks > 0
 
     def stages(self, trial: PlannedTrial) -> Ints | None:
-        """The number of the stage at which each group of a trial fell out; None for one without a corridor."""
+        """The number of the stage that lost each group of a trial; None if the trial cannot be traced."""
         steps = Steps.of(trial, self.made.stages)
         if steps is None:
             return None

@@ -1,22 +1,22 @@
-"""What a comparison found: rows of figures, and the questions that were left out."""
+"""The result of a comparison: rows of figures, and the questions that were not compared."""
 
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rag.core.numbers import jsonable
 from rag.evaluation.statistics.paired import ALPHA
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One column of a candidate, on all questions (`slice` is empty) or on a slice, against the base. NaN: cannot be known.
+    """One column of a candidate compared with the base, on all questions (`slice` is empty) or on a slice. NaN: unknown.
 
-    `n` questions in `clusters` clusters have a value in both. `difference` is candidate - base, [low, high] its 95 % interval
-    by itself, [corrected_low, corrected_high] beside the whole family; `p` by itself, `p_adjusted` beside the family. `effect`
-    is the mean difference in its standard deviations. `detectable` is the smallest difference that these questions would have
-    shown in four of five tries, `needed` the number of questions that would show the one that was seen. `shrunk` is the
-    difference that a slice of this size can be believed to have (`rag.evaluation.data.slices.shrunk`). A row of one cluster is
-    not tested.
+    `n` questions in `clusters` clusters have a value in both. `difference` is candidate - base, [low, high] its own 95 %
+    interval, [corrected_low, corrected_high] that corrected for the family; `p` is its own p-value, `p_adjusted` that adjusted
+    for the family. `effect` is the mean difference in its standard deviations. `detectable` is the smallest difference that
+    these questions detect in four of five tries, `needed` the number of questions that would detect the observed one. `shrunk`
+    is the difference of a slice after shrinkage (`rag.evaluation.data.slices.shrunk`). A row of one cluster is not tested.
     """
 
     base_name: str
@@ -46,27 +46,25 @@ class Comparison:
 
     @property
     def tested(self) -> bool:
-        """Whether there were clusters enough to tell a difference from chance."""
+        """True if the row has more than one cluster, so that it was tested."""
         return not math.isnan(self.p_adjusted)
 
     @property
     def significant(self) -> bool:
-        """Whether a difference is found, at 5 % for the family."""
+        """True if the difference is significant at 5 % for the family."""
         return self.p_adjusted <= ALPHA
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values; None for what cannot be known, and for a number of questions that would be infinite."""
-        values = asdict(self)
-        plain = {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values.items()}
-        return plain | {"significant": self.significant}
+        """The row as JSON values; None for NaN, and for an infinite number of questions."""
+        return dict(jsonable(asdict(self))) | {"significant": self.significant}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Everything that was looked at together. `family` is how many differences were tested.
+    """All rows of a comparison; `family` is the number of tested differences.
 
-    `added` and `removed` name questions that only a candidate, or only the base, has; `changed` those that say something else.
-    They are not compared.
+    `added` and `removed` are questions that only a candidate, or only the base, has; `changed` have another content. They are
+    not compared.
     """
 
     rows: tuple[Comparison, ...]

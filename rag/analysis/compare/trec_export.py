@@ -1,4 +1,4 @@
-"""A sweep's rankings and gold in TREC's formats, for trec_eval, ir_measures, ranx and whoever wants to check our numbers."""
+"""Export the rankings and gold of a sweep in TREC's formats, for trec_eval, ir_measures and ranx."""
 
 import re
 from pathlib import Path
@@ -14,9 +14,9 @@ from rag.execution.store.store import Store
 
 
 def write_trec(made: Plan, store: Store, folder: Path) -> list[Path]:
-    """Write one run of documents per finished trial, and the qrels beside them; the files, qrels first.
+    """Write the qrels, and one run of documents per finished trial; return the files, qrels first.
 
-    A document is graded with the best grade of the evidence that it holds. DataError for what can be no folder.
+    The grade of a document is the best grade of its evidence. DataError if the folder cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,13 +28,13 @@ def write_trec(made: Plan, store: Store, folder: Path) -> list[Path]:
 
 
 def grades(example: Example) -> dict[str, int]:
-    """Documents judged for a question, 0 for those that hold no evidence."""
-    found = dict.fromkeys(sorted(example.judged), 0)
+    """The grades of the documents judged for a question; 0 without evidence."""
+    by_document = dict.fromkeys(sorted(example.judged), 0)
     for group in example.evidence:
         for place in group.alternatives:
             doc_id = place.doc_id if isinstance(place, Span) else place
-            found[doc_id] = max(found.get(doc_id, 0), group.grade)
-    return found
+            by_document[doc_id] = max(by_document.get(doc_id, 0), group.grade)
+    return by_document
 
 
 def _write_run(trial: PlannedTrial, golden: Golden, made: Plan, store: Store, folder: Path) -> Path | None:
@@ -42,8 +42,8 @@ def _write_run(trial: PlannedTrial, golden: Golden, made: Plan, store: Store, fo
     chunks = store.read(made.stages[trial.ends.corpus].entry)
     if ranking is None or chunks is None:
         return None
-    found = document_rankings(rankings_of(ranking), corpus_of(chunks, golden))
+    rankings = document_rankings(rankings_of(ranking), corpus_of(chunks, golden))
     path = folder / f"{re.sub(r'[^A-Za-z0-9.+-]+', '_', trial.trial.name)}-{trial.trial_id}.run"
     queries = (example.query.query_id for example in golden.examples)
-    write_run(path, dict(zip(queries, found, strict=True)), tag=trial.trial_id)
+    write_run(path, dict(zip(queries, rankings, strict=True)), tag=trial.trial_id)
     return path

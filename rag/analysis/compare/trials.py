@@ -1,4 +1,4 @@
-"""Trials that sweeps wrote down, and baselines, as results to be compared. Nothing runs."""
+"""Stored trials and baselines as results to compare. Nothing runs."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from rag.analysis import baseline
-from rag.analysis.compare import BRIDGES, Table, common_columns, compare
+from rag.analysis.compare import Table, compare
+from rag.analysis.compare.comparability import check_bridges, common_columns
 from rag.config.compose import compose, hydra_ready, no_data
 from rag.config.experiment import Trial
-from rag.core.errors import ConfigError, DataError, closest
+from rag.core.errors import ConfigError, DataError
 from rag.evaluation.data import golden
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.data.slices import Slice
-from rag.evaluation.data.slices import slices_along as slices_of
+from rag.evaluation.data.slices import slices_along
 from rag.execution.graph import plan
 from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
@@ -26,7 +26,7 @@ from rag.execution.sweep.trial_scores import Result, question_digest
 
 @dataclass(frozen=True)
 class Side:
-    """Something to compare: a result, and the golden set that it was scored on; a baseline has none with it."""
+    """One side of a comparison: a result, and the golden set of its scores; None for a baseline."""
 
     result: Result
     golden: Golden | None = None
@@ -34,7 +34,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Compared:
-    """The results that were named, the first of them the base, and what was found."""
+    """The compared results, the base first, and the table of their differences."""
 
     results: tuple[Result, ...]
     table: Table
@@ -52,42 +52,34 @@ def compared(
     bridges: Sequence[str] = (),
     folder: Path = REPORTS,
 ) -> Compared:
-    """Compare the first of some trial ids and paths of baselines with each of the others.
+    """Compare the first of several trial ids or paths of baselines with each of the others.
 
-    Without `columns`, compare all columns that they share; by slice, compare USUAL, or the first. `dimensions` are those of
-    `rag.evaluation.data.slices.slices_along`, `kind` by default. Raises ConfigError for names, columns, dimensions and bridges
-    that do not exist and for results that do not measure the same thing; DataError for trials with changed data or no scores.
+    Without `columns` all common columns are compared, and USUAL, or else the first, by slice; `dimensions` are those of
+    `rag.evaluation.data.slices.slices_along`, by default kind. Raises ConfigError for unknown names, columns, dimensions and
+    bridges, and for results that are not comparable; DataError for trials whose data changed or whose scores are missing.
     """
     if len(names) < 2:
-        raise ConfigError(
-            "compare", f"{names[0]} is all there is to compare" if names else "nothing is named", "name two trials"
-        )
-    for bridge in bridges:
-        if bridge not in BRIDGES:
-            raise ConfigError("--bridge", f"{bridge!r} is nothing that may differ", closest(bridge, BRIDGES))
-    found = sides(names, folder)
-    measured = [side.result for side in found]
+        what = f"{names[0]} is all there is to compare" if names else "no trial is named"
+        raise ConfigError("compare", what, "name two trials")
+    check_bridges(bridges)
+    read = sides(names, folder)
+    measured = [side.result for side in read]
     common = common_columns(measured)
     if not common:
         raise DataError("columns", "the trials have none in common", "measure the same metrics in each of them")
     leading = USUAL if USUAL in common else common[0]
-    looked = tuple(dict.fromkeys(columns or (leading, *common)))
-    sliced = looked if columns else (leading,)
-    questions = questions_of(found)
-    parts = _parts(questions, dimensions)
-    return Compared(tuple(measured), compare(measured[0], measured[1:], questions, looked, parts, bridges, sliced))
-
-
-def _parts(questions: Golden, dimensions: Sequence[str] | None) -> tuple[Slice, ...]:
-    parts = slices_of(questions, ("kind",) if dimensions is None else dimensions)
+    compared_columns = tuple(dict.fromkeys(columns or (leading, *common)))
+    sliced = compared_columns if columns else (leading,)
+    questions = questions_of(read)
+    parts = slices_along(questions, ("kind",) if dimensions is None else dimensions)
     for dimension in dimensions or ():
         if not any(part.dimension == dimension for part in parts):
             raise ConfigError(f"--by {dimension}", "no question of this golden set has one", "leave it out")
-    return parts
+    return Compared(tuple(measured), compare(measured[0], measured[1:], questions, compared_columns, parts, bridges, sliced))
 
 
 def sides(names: Sequence[str], folder: Path = REPORTS) -> list[Side]:
-    """Read what was named: prefixes of trial ids that some sweep wrote down below `folder`, or paths of baselines."""
+    """Read the sides of a comparison: prefixes of trial ids that sweeps stored below `folder`, or paths of baselines."""
     paths = {name: Path(name) for name in names if name.endswith(".json") or Path(name).is_file()}
     stored = {name: stored_trial(name, folder) for name in names if name not in paths}
     ids = {name: trial.trial_id for name, trial in stored.items()}
@@ -96,7 +88,7 @@ def sides(names: Sequence[str], folder: Path = REPORTS) -> list[Side]:
         if place in places[:number]:
             raise ConfigError("compare", f"{names[number]} names the same as {names[places.index(place)]}", "name it once")
     trials = _measured({trial.trial_id: trial.trial for trial in stored.values()}, folder)
-    return [Side(baseline.read(paths[name])) if name in paths else trials[ids[name]] for name in names]
+    return [Side(baseline.load(paths[name]).result) if name in paths else trials[ids[name]] for name in names]
 
 
 def _measured(trials: Mapping[str, Trial], folder: Path) -> dict[str, Side]:
@@ -120,24 +112,24 @@ def _of_store(root: str, trials: Mapping[str, Trial], folder: Path) -> Iterator[
         yield trial_id, Side(trial_scores.read_scores(planned, made, store), planned.golden)
 
 
-def questions_of(found: Sequence[Side]) -> Golden:
-    """The golden questions of the base, as far as a golden set at hand says them, with the documents that these name."""
-    base, *_ = found
+def questions_of(compared_sides: Sequence[Side]) -> Golden:
+    """The golden questions of the base that a loaded golden set contains, with the documents of these sets."""
+    base, *_ = compared_sides
     if base.golden is not None:
         return base.golden
-    at_hand = [side.golden for side in found if side.golden is not None] or [_golden(base.result)]
+    at_hand = [side.golden for side in compared_sides if side.golden is not None] or [_golden(base.result)]
     documents = {document.doc_id: document for each in reversed(at_hand) for document in each.documents}
-    said = {
+    known = {
         example.query.query_id: example
         for each in at_hand
         for example in each.examples
         if base.result.questions.get(example.query.query_id) == question_digest(example)
     }
-    return replace(at_hand[0], documents=tuple(documents.values()), examples=tuple(said.values()))
+    return replace(at_hand[0], documents=tuple(documents.values()), examples=tuple(known.values()))
 
 
 def _golden(result: Result) -> Golden:
-    """The golden set that a baseline names, as it is today."""
+    """The golden set of a baseline, as it is today."""
     with hydra_ready():
         data = compose(()).get("data")
     if data is None and "${data}" in json.dumps(result.config):

@@ -1,11 +1,11 @@
-"""What is said of one question."""
+"""A finding about one question."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A question, and why it is worth a look: a sentence without its full stop."""
+    """A question that deserves a look, with the reason: a sentence without its full stop."""
 
     query_id: str
     text: str
@@ -13,5 +13,5 @@ class Finding:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """`1 trial`, `3 trials`."""
+    """A number with its noun: `1 trial`, `3 trials`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,4 +1,4 @@
-"""What finished trials made of each question."""
+"""The results of finished trials by question."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,25 +9,26 @@ from numpy.typing import NDArray
 
 from rag.analysis.dataset_health.findings import Finding, counted
 from rag.config.identity import without_runtime
-from rag.core.records import Example, Span
+from rag.core.records import Example
+from rag.evaluation.data.golden import gold_documents
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.graph.stage_inputs import corpus_of, rankings_of
 from rag.execution.store.store import Store
 
 FEWEST = 2
-"""Different rankings that it takes to say something of all trials."""
+"""The least number of different rankings for findings about all trials."""
 
 AGREED = 0.75
-"""The share of rankings, each way to search one voice, that must begin with one document before it is held against the gold.
+"""The share of rankings, each way to search with one vote, that must begin with one document to cast doubt on the gold.
 
-On the handbook's tune questions the 24 trials of experiments/quickstart.yaml, six ways to search, agree so far on 46 of 106: of
-wrong gold, a little less than half would be found. None of the 106 is listed; at .7 it is one, whose gold is sound.
+On the handbook's tune questions the 24 trials of experiments/quickstart.yaml, six ways to search, agree that far on 46 of 106:
+a little less than half of wrong gold would be found. None of the 106 is listed; at .7 one is, and its gold is right.
 """
 
 
 @dataclass
 class QuestionHistory:
-    """One question in the trials that asked it, each ranking once: in how many it was solved, at which rank at the latest."""
+    """The results for one question over all different rankings: how often it was solved, and at which ranks."""
 
     example: Example
     times: int = 0
@@ -38,7 +39,7 @@ class QuestionHistory:
     first: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, ranks: NDArray[np.int32], k: int, way: str, first: str) -> None:
-        """Note the ranks of the groups of evidence (0 for none), and what document a way to search puts first."""
+        """Add the ranks of the groups of evidence (0 for none), and the document that a way to search ranks first."""
         self.times += 1
         self.solved += bool((ranks > 0).all() and ranks.max() <= k)
         self.most = max(self.most, float((ranks > 0).mean()))
@@ -48,9 +49,9 @@ class QuestionHistory:
         self.first.setdefault(way, Counter())[first] += 1
 
     def usual_first(self) -> tuple[str, float, int]:
-        """The document that stands first most often, in what share of rankings, and in how many of them.
+        """The document that is ranked first most often, its share of rankings, and its number of rankings.
 
-        Every way to search counts alike: ten settings of one embedder that err together are one voice, not ten.
+        Every way to search has one vote: ten settings of one embedder make the same mistakes.
         """
         voices = self.first.values()
         shares = {name: sum(voice[name] / voice.total() for voice in voices) for voice in voices for name in voice}
@@ -60,18 +61,18 @@ class QuestionHistory:
 
 @dataclass
 class Record:
-    """Questions by id, as the trials that came to an end found them."""
+    """The results of all finished trials, by the id of the question."""
 
     asked: dict[str, QuestionHistory] = field(default_factory=dict)
     rankings: set[tuple[str, int]] = field(default_factory=set)
     finished: int = 0
 
     def unsolved(self) -> tuple[Finding, ...]:
-        """Questions that no trial finds all evidence for within its k."""
-        return tuple(_finding(asked.example, _nowhere(asked)) for asked in self._by_several() if not asked.solved)
+        """Questions for which no trial finds all evidence within its k."""
+        return tuple(_finding(asked.example, _unsolved(asked)) for asked in self._by_several() if not asked.solved)
 
     def always_solved(self) -> tuple[Finding, ...]:
-        """Questions that every trial finds all evidence for within its k: they tell no two of them apart."""
+        """Questions for which every trial finds all evidence within its k: they show no difference between trials."""
         return tuple(
             _finding(asked.example, f"all evidence by rank {asked.latest} in each of {counted(asked.times, 'ranking')}")
             for asked in self._by_several()
@@ -79,31 +80,31 @@ class Record:
         )
 
     def suspects(self) -> tuple[Finding, ...]:
-        """Questions that no trial solves while nearly all put the same document first, and it is not gold."""
-        found = []
+        """Questions that no trial solves while most rank one document first that is not gold: the gold may be wrong."""
+        findings = []
         for asked in self._by_several():
-            gold = _documents(asked.example)
+            gold = gold_documents(asked.example)
             first, share, times = asked.usual_first()
             if not asked.solved and len(asked.first) >= FEWEST and first not in ("", *gold) and share >= AGREED:
-                told = f"{times} of {counted(asked.times, 'ranking')} begin with {first}; its gold is in {', '.join(gold)}"
-                found.append(_finding(asked.example, told))
-        return tuple(found)
+                why = f"{times} of {counted(asked.times, 'ranking')} begin with {first}; its gold is in {', '.join(gold)}"
+                findings.append(_finding(asked.example, why))
+        return tuple(findings)
 
     def _by_several(self) -> Sequence[QuestionHistory]:
         return [asked for asked in self.asked.values() if asked.times >= FEWEST]
 
 
 def recorded(made: Plan, trials: Sequence[PlannedTrial], store: Store) -> Record:
-    """Read what is stored of the trials that came to an end."""
+    """Read the stored results of the finished trials."""
     record = Record()
     for trial in trials:
         if not store.has(made.stages[trial.ends.score].entry):
             continue
-        found = (trial.ends.judge, int(trial.trial.config["k"]))
-        # Trials that differ in what they generate have one ranking, and are one voice here.
-        if found in record.rankings or _read(record, made, trial, store):
+        ranking = (trial.ends.judge, int(trial.trial.config["k"]))
+        # Trials that differ in their generators only have one ranking, which counts once.
+        if ranking in record.rankings or _read(record, made, trial, store):
             record.finished += 1
-            record.rankings.add(found)
+            record.rankings.add(ranking)
     return record
 
 
@@ -126,14 +127,14 @@ def _read(record: Record, made: Plan, trial: PlannedTrial, store: Store) -> bool
 
 
 def way_to_search(trial: PlannedTrial, made: Plan) -> str:
-    """By words, by which vectors, and who orders what was found: what two rankings share that err for the same reason."""
+    """The embedder or 'words' of each index, and the reranker: rankings with the same ones make the same mistakes."""
     config = trial.trial.config
     vectors = str(without_runtime(config["embedder"]))
     by = {vectors if "vectors" in made.stages[key].inputs else "words" for key in trial.ends.indexes.values()}
     return " ".join([*sorted(by), config["reranker"]["_target_"]])
 
 
-def _nowhere(asked: QuestionHistory) -> str:
+def _unsolved(asked: QuestionHistory) -> str:
     rankings = f"none of {counted(asked.times, 'ranking')}"
     if asked.nearest:
         return f"all evidence within k in {rankings}; at best by rank {asked.nearest}"
@@ -144,9 +145,3 @@ def _nowhere(asked: QuestionHistory) -> str:
 
 def _finding(example: Example, why: str) -> Finding:
     return Finding(example.query.query_id, example.query.text, why)
-
-
-def _documents(example: Example) -> list[str]:
-    """Where the gold of a question lies."""
-    places = (place for group in example.evidence for place in group.alternatives)
-    return list(dict.fromkeys(place.doc_id if isinstance(place, Span) else place for place in places))

@@ -1,6 +1,6 @@
-"""What a baseline is compared with: the same choices of the same axes, composed from today's conf, and a change."""
+"""The candidate of a gate: the choices of the baseline, composed from today's conf, with a change."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rag.analysis.baseline import portable
@@ -14,46 +14,41 @@ DATA = ("loader", "dataset", "split")
 
 
 def trial(experiment: Experiment, choices: Mapping[str, str], changes: Sequence[str], split: str, name: str) -> Trial:
-    """Today's trial with these choices, under some overrides; ConfigError where a choice is there no more.
+    """Today's trial with these choices and overrides, on the questions of `split`; ConfigError if a choice is gone.
 
-    It is asked the questions of `split`, and its latency is not measured with it: a gate compares clocks by itself.
+    Its latency is not measured: a gate times both pipelines itself.
     """
     for change in changes:
-        if _key(change) == "split":
-            raise ConfigError(change, "is what the gate says, not a change", "set gate.split, and make the baseline again")
-    chosen = [override for axis, label in _same(experiment, choices) for override in _overrides(experiment, axis, label)]
-    overrides = [*under(changes, [*experiment.fixed, *chosen]), *changes]
+        if key_of(change) == "split":
+            raise ConfigError(change, "is set by the gate, not by a change", "set gate.split, and make the baseline again")
+    overrides = [*under(changes, [*experiment.fixed, *_chosen(experiment, choices)]), *changes]
     with hydra_ready():
-        config = resolve(compose([override for override in overrides if _key(override) != "split"]))
+        config = resolve(compose([override for override in overrides if key_of(override) != "split"]))
     return Trial(name, dict(choices), {**config, "split": split, "latency": 0})
 
 
-def _same(experiment: Experiment, choices: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    for axis in (*choices, *experiment.axes):
-        if axis not in experiment.axes or axis not in choices:
-            what = "is an axis that the baseline does not know" if axis in experiment.axes else "was an axis and is none now"
-            remedy = (
-                f"there is: {', '.join(experiment.axes) or 'none'}; make the baseline again: rag baseline {experiment.name}"
-            )
-            raise ConfigError(f"{experiment.name}.axes.{axis}", what, remedy)
-    return ((axis, choices[axis]) for axis in experiment.axes)
-
-
-def _overrides(experiment: Experiment, axis: str, label: str) -> tuple[str, ...]:
-    known = {choice.label: choice.overrides for choice in experiment.axes[axis]}
-    if label not in known:
-        remedy = f"{closest(label, known)}; or make the baseline again: rag baseline {experiment.name}"
-        raise ConfigError(f"{experiment.name}.axes.{axis}", f"the baseline chose {label!r}, which is there no more", remedy)
-    return known[label]
+def _chosen(experiment: Experiment, choices: Mapping[str, str]) -> Iterator[str]:
+    """The overrides of the baseline's choices, in the order of today's axes."""
+    again = f"make the baseline again: rag baseline {experiment.name}"
+    for axis in sorted(choices.keys() ^ experiment.axes.keys()):
+        what = "is an axis that the baseline does not have" if axis in experiment.axes else "is no longer an axis"
+        remedy = f"there is: {', '.join(experiment.axes) or 'none'}; {again}"
+        raise ConfigError(f"{experiment.name}.axes.{axis}", what, remedy)
+    for axis, options in experiment.axes.items():
+        known = {option.label: option.overrides for option in options}
+        if choices[axis] not in known:
+            what = f"the baseline chose {choices[axis]!r}, which no longer exists"
+            raise ConfigError(f"{experiment.name}.axes.{axis}", what, f"{closest(choices[axis], known)}; or {again}")
+        yield from known[choices[axis]]
 
 
 def under(changes: Sequence[str], overrides: Sequence[str]) -> list[str]:
-    """The overrides that a change leaves standing: it takes the place of what has its key, or lies inside the choice it makes.
+    """The overrides that remain after changes: a change replaces overrides of its key, and of keys inside its choice.
 
-    `chunker=whole` takes with it `chunker.size=400`, meant for another chunker; groups of several choices keep theirs.
+    `chunker=whole` also removes `chunker.size=400`, which was meant for another chunker; groups of several choices keep theirs.
     """
-    keys = [_key(change) for change in changes]
-    return [override for override in overrides if not any(_replaces(key, _key(override)) for key in keys)]
+    keys = [key_of(change) for change in changes]
+    return [override for override in overrides if not any(_replaces(key, key_of(override)) for key in keys)]
 
 
 def _replaces(key: str, other: str) -> bool:
@@ -61,18 +56,19 @@ def _replaces(key: str, other: str) -> bool:
     return other == key or (whole and other.startswith(f"{key}."))
 
 
-def _key(override: str) -> str:
+def key_of(override: str) -> str:
+    """The config key of an override."""
     return override.lstrip("+~").partition("=")[0]
 
 
 def asking(experiment: Experiment, config: Mapping[str, Any]) -> list[str]:
-    """The overrides by which an experiment asks the questions that a portable config names; none where it does by itself."""
+    """The overrides by which an experiment reads the questions of a portable config; empty if it does without."""
     node = config["dataset"]
     with hydra_ready():
-        today = resolve(compose([override for override in experiment.fixed if _key(override).split(".")[0] in DATA]))
+        today = resolve(compose([override for override in experiment.fixed if key_of(override).split(".")[0] in DATA]))
     if node == portable(today)["dataset"]:
         return []
-    # A choice that leaves its path open is meant for any data set, the others for one.
+    # A choice without a path is meant for any data set, the others for one.
     known = {name: choice("dataset", name) for name in choices("dataset")}
     alike = [name for name, values in known.items() if values.get(TARGET) == node.get(TARGET)]
     name = min(alike, key=lambda each: (OPEN not in known[each].values(), each), default="")
@@ -81,18 +77,18 @@ def asking(experiment: Experiment, config: Mapping[str, Any]) -> list[str]:
 
 
 def changed(base: Mapping[str, Any], candidate: Mapping[str, Any]) -> tuple[tuple[str, Any, Any], ...]:
-    """Where two portable configs differ, as (key, base, candidate); None for what is not there. Data is left out.
+    """The differences of two portable configs without data, as (key, base, candidate); None for a missing key.
 
-    Of a component that another one takes the place of, only the class is told.
+    Of a replaced component only the class is listed.
     """
     sides = [{key: part for key, part in config.items() if key not in DATA} for config in (base, candidate)]
-    found = list(_differences("", *sides))
+    different = list(_differences("", *sides))
     for group in ("index", "selector"):
         orders = [list(config.get(group, ())) for config in (base, candidate)]
         if orders[0] != orders[1] and sorted(orders[0]) == sorted(orders[1]):
             # Indexes are fused, and selectors applied, in their order, which no key shows.
-            found.append((group, orders[0], orders[1]))
-    return tuple(found)
+            different.append((group, orders[0], orders[1]))
+    return tuple(different)
 
 
 def _differences(key: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:

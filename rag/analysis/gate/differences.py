@@ -1,4 +1,4 @@
-"""What differs between a baseline and today, and between a baseline and the one before it."""
+"""Differences between a baseline and today, and between a baseline and its predecessor."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,23 +13,23 @@ from rag.core.errors import DataError
 from rag.execution.sweep import trial_scores
 
 DATA = {"corpus": "documents", "golden": "questions"}
-"""Fingerprints of data, and what people call it."""
+"""Fingerprints of data, with their names in reports."""
 Changes = Sequence[tuple[str, Any, Any]]
 
 
 def changes(gated: Gated) -> tuple[tuple[str, Any, Any], ...]:
-    """Where today's config, the models behind it, or the data differ from the baseline's: key, there, here."""
+    """The differences of config, models and data: key, baseline, today."""
     ready, kept = gated.candidate, gated.kept
-    found = candidate.changed(kept.result.config, baseline.portable(ready.trial.trial.config))
+    config = candidate.changed(kept.result.config, baseline.portable(ready.trial.trial.config))
     sides = kept.models, baseline.models_of(ready.trial, ready.plan)
     models = [(f"{role} model", sides[0].get(role), sides[1].get(role)) for role in dict.fromkeys((*sides[0], *sides[1]))]
     today = trial_scores.fingerprints(ready.trial)
     data = [(name, kept.result.fingerprints.get(key), today[key]) for key, name in DATA.items()]
-    return (*found, *(each for each in (*models, *data) if each[1] != each[2]))
+    return (*config, *(each for each in (*models, *data) if each[1] != each[2]))
 
 
 def reason(gated: Gated, changed: Changes, computed: str) -> str:
-    """What differs besides the config, where that explains the scores; for equal keys, what was computed to be sure."""
+    """The cause of different scores if it is not the config; for equal keys, the result of the sample."""
     if gated.same:
         return f" {computed}" if computed else ""
     if not changed:
@@ -39,7 +39,7 @@ def reason(gated: Gated, changed: Changes, computed: str) -> str:
 
 
 def replacement(gated: Gated, previous: Path) -> str:
-    """What a pull request did to its own baseline: nothing, or the means before and after."""
+    """What a pull request did to its own baseline: empty, or the means before and after."""
     if not previous.exists():
         return "This change adds its own baseline: the branch that it goes to has none."
     if previous.read_bytes() == gated.path.read_bytes():
@@ -48,9 +48,9 @@ def replacement(gated: Gated, previous: Path) -> str:
         before, after = baseline.load(previous).result, gated.kept.result
     except DataError as error:
         return f"This change replaces its own baseline; the one before it {error.what}."
-    told = [f"questions {len(before.questions)} → {len(after.questions)}"]
+    parts = [f"questions {len(before.questions)} → {len(after.questions)}"]
     for column in gated.gate.columns:
         sides = [side.scores.column(column) for side in (before, after) if column in side.scores.columns]
         if len(sides) == 2 and not any(np.isnan(side).all() for side in sides):
-            told.append(f"{column} {np.nanmean(sides[0]):.3f} → {np.nanmean(sides[1]):.3f}")
-    return f"This change replaces its own baseline: {', '.join(told)}."
+            parts.append(f"{column} {np.nanmean(sides[0]):.3f} → {np.nanmean(sides[1]):.3f}")
+    return f"This change replaces its own baseline: {', '.join(parts)}."

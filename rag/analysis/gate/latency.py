@@ -1,4 +1,4 @@
-"""How much slower a pipeline answers than another one, both timed in turns in this process, since machines differ."""
+"""The ratio of the latencies of two pipelines, timed in turns in this process."""
 
 import time
 from collections.abc import Mapping
@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag.analysis import baseline
 from rag.analysis.baseline import Baseline
-from rag.analysis.gate.measure import Prepared
 from rag.config.identity import digest
+from rag.core.arrays import Floats
 from rag.core.errors import UserError
 from rag.core.records import Example
 from rag.evaluation.data.golden import Golden
@@ -21,17 +20,16 @@ from rag.execution.graph.plan import components_for
 from rag.execution.graph.stage_graph import Graph, Stage
 from rag.execution.graph.stage_inputs import corpus_of
 from rag.execution.graph.trial_graph import add_trial
-from rag.execution.store.store import Entry, Store
+from rag.execution.store.store import Entry
+from rag.execution.sweep.sweep import Prepared
 from rag.pipeline.pipeline import Pipeline
 
 SAMPLE, ROUNDS, LEAST = 64, 2, 16
-"""Questions that are asked, how often each is timed after it was asked once, and how many are asked however long it takes."""
+"""The number of questions, the timed runs of each after a warm-up, and the number of questions asked without a time limit."""
 BUDGET = 10.0
-"""Seconds after which no more questions are asked."""
+"""Seconds after which no further question is asked."""
 DRAWS = 2_000
 SHARE = 95
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -45,10 +43,10 @@ class Ratio:
 
 
 def ratio(kept: Baseline, ready: Prepared) -> Ratio | None:
-    """Time the pipelines of a baseline and of a candidate, or read what was timed of these two on this machine before.
+    """Time the pipelines of a baseline and a candidate, or read stored timings of these two on this machine.
 
-    None where they are the same pipeline, as far as keys tell: code of ours that got slower is in both. UserError where the
-    baseline's pipeline can be built no more.
+    None if their keys are equal: slower code of ours would be in both. UserError if the baseline's pipeline can no longer be
+    built.
     """
     today, golden, store = ready.trial.trial.config, ready.trial.golden, ready.store
     graph = Graph(components_for(store))
@@ -59,24 +57,18 @@ def ratio(kept: Baseline, ready: Prepared) -> Ratio | None:
     place = f"latencies/{digest(there.key, here.key, [SAMPLE, ROUNDS, LEAST, BUDGET])}"
     entry = store.read(place)
     if entry is None:
-        entry = Entry({"seconds": timed(*_opened((there, here), graph, golden, store), golden.examples)})
+        runner = Runner(graph, golden.by_digest, store)
+        entry = Entry({"seconds": timed(_open(there, runner, golden), _open(here, runner, golden), golden.examples)})
         store.write(place, entry)
     return ratio_of_p95(entry.arrays["seconds"])
 
 
 def _stage(graph: Graph, config: Mapping[str, Any], golden: Golden) -> Stage:
-    """The stage that would time a config: its key tells pipelines apart, and machines."""
+    """The stage that would time a config: its key depends on the pipeline and the machine."""
     ends = add_trial(graph, {**config, "latency": SAMPLE}, golden)
     if ends.latency is None:
         raise UserError("gate.bounds", "a control has no latency of its own", "take the bound on latency out")
     return graph.stages[ends.latency]
-
-
-def _opened(stages: tuple[Stage, Stage], graph: Graph, golden: Golden, store: Store) -> tuple[Pipeline, Pipeline]:
-    known = {digest: golden for digest in (golden.corpus_digest, golden.queries_digest, golden.golden_digest)}
-    runner = Runner(graph, known, store)
-    first, second = (_open(stage, runner, golden) for stage in stages)
-    return first, second
 
 
 def _open(stage: Stage, runner: Runner, golden: Golden) -> Pipeline:
@@ -86,9 +78,9 @@ def _open(stage: Stage, runner: Runner, golden: Golden) -> Pipeline:
 
 
 def timed(base: Pipeline, candidate: Pipeline, examples: tuple[Example, ...]) -> Floats:
-    """Seconds of single questions, shape (questions, 2): the least of ROUNDS, the two asked in turns after a warm-up.
+    """Seconds of single questions, shape (questions, 2): the minimum of ROUNDS runs after a warm-up, both in turns.
 
-    Who is asked first changes from question to question.
+    Which pipeline is first alternates from question to question.
     """
     sample = examples[:: max(1, len(examples) // SAMPLE)][:SAMPLE]
     began, rows = time.perf_counter(), []

@@ -1,13 +1,12 @@
-"""What a candidate must keep whatever the baseline did, and which metrics may fail a build at all."""
+"""Bounds on a candidate that do not depend on the baseline, and the metrics that may not fail a build."""
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from rag.analysis.gate import latency
-from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Finding, Verdict
+from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Finding, Judged, Verdict
 from rag.analysis.gate.measure import Gated
 from rag.analysis.gate.spec import FAILED, RATIO
 from rag.core.errors import UserError
@@ -18,12 +17,12 @@ from rag.execution.sweep.objective import Bound
 from rag.execution.sweep.trial_scores import Result
 
 CARDS = "cards"
-"""The space of the store where the card of a metric that is a judge of its own lies, by the identity of the metric."""
+"""The part of the store for the cards of metrics that are judges themselves, by the identity of the metric."""
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A bound, the value that it was held against, and its interval where it has one."""
+class Kept(Judged):
+    """The result for one bound: the value that it limits, with its interval if it has one."""
 
     text: str
     value: float | None
@@ -36,23 +35,14 @@ class Kept:
 
     @property
     def name(self) -> str:
-        """The bound as people write it."""
+        """The bound as in the config."""
         return self.text
-
-    @property
-    def shown(self) -> str:
-        """The verdict as people read it."""
-        return "WARN" if self.advisory and self.verdict != PASS else self.verdict
-
-    def to_json(self) -> dict[str, Any]:
-        """The bound as JSON values."""
-        return asdict(self)
 
 
 def advisory(gated: Gated) -> frozenset[str]:
-    """The columns that a judge fills, or that are one (`judge = True`), without a current calibration card in the store.
+    """The columns of judges, or of metrics that are judges (`judge = True`), without a current calibration card in the store.
 
-    The card of an assessed metric is that of the config's judge: another judge, another prompt, another card.
+    The card of an assessed metric is that of the config's judge: another judge or prompt needs another card.
     """
     config, ready = gated.candidate.trial.trial.config, gated.candidate
     components, warned = ready.plan.graph.components, set()
@@ -72,16 +62,15 @@ def advisory(gated: Gated) -> frozenset[str]:
 
 
 def hold(gated: Gated, candidate: Result, warned: frozenset[str]) -> tuple[Kept, ...]:
-    """Hold a candidate against the bounds of its gate."""
-    return tuple(_hold(bound, gated, candidate, bound.column in warned) for bound in gated.gate.bounds)
-
-
-def _hold(bound: Bound, gated: Gated, candidate: Result, is_advisory: bool) -> Kept:
-    return _slower(bound, gated) if bound.column == RATIO else hold_scores(bound, candidate, is_advisory)
+    """Check a candidate against the bounds of its gate."""
+    return tuple(
+        _hold_latency(bound, gated) if bound.column == RATIO else hold_scores(bound, candidate, bound.column in warned)
+        for bound in gated.gate.bounds
+    )
 
 
 def hold_scores(bound: Bound, candidate: Result, is_advisory: bool = False) -> Kept:
-    """Hold the mean of a column, or the number of failed questions, against a bound."""
+    """Check the mean of a column, or the number of failed questions, against a bound."""
     if bound.column == FAILED:
         value = float(candidate.scores.failed.sum())
     else:
@@ -89,34 +78,36 @@ def hold_scores(bound: Bound, candidate: Result, is_advisory: bool = False) -> K
         value = round(float(np.nanmean(scores)), 6) if not np.isnan(scores).all() else math.nan
     if math.isnan(value):
         return _kept(bound, Finding(INCONCLUSIVE, "no question has a value"), advisory=is_advisory)
-    found = Finding(PASS, "kept") if bound.holds(value) else Finding(FAIL, "broken")
-    return _kept(bound, found, (value,), is_advisory)
+    finding = Finding(PASS, "kept") if bound.holds(value) else Finding(FAIL, "broken")
+    return _kept(bound, finding, (value,), is_advisory)
 
 
-def _kept(bound: Bound, found: Finding, values: tuple[float, ...] = (), advisory: bool = False) -> Kept:
+def _kept(bound: Bound, finding: Finding, values: tuple[float, ...] = (), advisory: bool = False) -> Kept:
     value, low, high = (*values, None, None, None)[:3]
-    return Kept(bound.text, value, low, high, found.verdict, found.why, found.needed, advisory)
+    return Kept(bound.text, value, low, high, **vars(finding), advisory=advisory)
 
 
-def _slower(bound: Bound, gated: Gated) -> Kept:
+def _hold_latency(bound: Bound, gated: Gated) -> Kept:
     try:
-        found = None if gated.same else latency.ratio(gated.kept, gated.candidate)
+        ratio = None if gated.same else latency.ratio(gated.kept, gated.candidate)
     except UserError as error:
         why = f"the baseline's pipeline cannot be built here: {error.where} {error.what}"
         return _kept(bound, Finding(INCONCLUSIVE, why))
-    if found is None:
+    if ratio is None:
         return _kept(bound, Finding(PASS, "not measured: the pipelines are the same"))
-    return hold_ratio(bound, found)
+    return hold_ratio(bound, ratio)
 
 
-def hold_ratio(bound: Bound, found: latency.Ratio) -> Kept:
-    """Hold how much slower a pipeline is against a bound."""
-    return _kept(bound, clocked(bound, found), tuple(round(value, 4) for value in (found.value, found.low, found.high)))
+def hold_ratio(bound: Bound, ratio: latency.Ratio) -> Kept:
+    """Check a ratio of latencies against a bound."""
+    return _kept(bound, clocked(bound, ratio), tuple(round(value, 4) for value in (ratio.value, ratio.low, ratio.high)))
 
 
-def clocked(bound: Bound, found: latency.Ratio) -> Finding:
-    """Broken where the whole interval lies beyond the bound, kept where all of it lies within, else open."""
-    low, high = (bound.holds(end) for end in (found.low, found.high))
+def clocked(bound: Bound, ratio: latency.Ratio) -> Finding:
+    """FAIL if the whole interval breaks the bound, PASS if all of it keeps the bound, else INCONCLUSIVE."""
+    low, high = (bound.holds(end) for end in (ratio.low, ratio.high))
     if low == high:
         return Finding(PASS, "kept") if low else Finding(FAIL, "broken")
-    return Finding(INCONCLUSIVE, f"the clock cannot tell from {found.n} questions; a quieter machine may")
+    return Finding(
+        INCONCLUSIVE, f"the interval over {ratio.n} timed questions contains the bound; a machine with less load may settle it"
+    )

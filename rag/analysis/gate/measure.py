@@ -1,4 +1,4 @@
-"""A baseline and a candidate on the same questions: what runs, what is reused, and what came out."""
+"""Plan and run the candidate of a gate on the questions of its baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from rag.execution.sweep.trial_scores import Result
 
 @dataclass(frozen=True)
 class Gated:
-    """A gate with the baseline that it compares with and the candidate, planned. `same`: no score can differ."""
+    """A gate with its baseline and the planned candidate."""
 
     gate: Gate
     kept: Baseline
@@ -32,7 +32,7 @@ class Gated:
 
     @property
     def same(self) -> bool:
-        """Whether the scores of both come from one stage, so that nothing has to be computed."""
+        """True if both have the same score stage, so that no score can differ."""
         return self.kept.score == self.candidate.trial.ends.score
 
 
@@ -42,12 +42,12 @@ def _planned(experiment: Experiment, trial: Trial) -> Prepared:
 
 
 def prepare(experiment: Experiment, changes: Sequence[str], path: Path) -> Gated:
-    """Read the gate and the baseline of an experiment and compose the candidate; UserError for whatever does not fit."""
+    """Read the gate and the baseline of an experiment and plan the candidate; UserError for any problem."""
     kept = baseline.load(path)
     has_holdout = kept.split != spec.ALL
     split = spec.split_of(experiment.gate, has_holdout)
     _check_split(split, kept, path, experiment.name)
-    placed = [change for change in changes if _root(change) in plan.ELSEWHERE]
+    placed = [change for change in changes if candidate.key_of(change).partition(".")[0] in plan.ELSEWHERE]
     name = " ".join(written(change) for change in changes if change not in placed) or kept.result.name
     trial = candidate.trial(experiment, kept.result.choices, changes, split, name)
     gate = spec.parse(experiment.gate, experiment.objective, trial.config["metrics"], has_holdout)
@@ -63,12 +63,8 @@ def _check_split(split: str, kept: Baseline, path: Path, name: str) -> None:
         raise DataError(str(path), what, f"make it again: rag baseline {name}")
 
 
-def _root(change: str) -> str:
-    return change.lstrip("+~").partition("=")[0].partition(".")[0]
-
-
 def written(change: str) -> str:
-    """A change as it may be read by others: this goes into comments."""
+    """A change without secrets, for comments."""
     key, equals, value = change.partition("=")
     return f"{key}{equals}{redacted_text(key, value)}"
 
@@ -77,13 +73,13 @@ def _check_columns(gate: Gate, kept: Baseline, path: Path, name: str) -> None:
     known = (*kept.result.scores.columns, spec.FAILED, spec.RATIO)
     for column in (*gate.columns, *(bound.column for bound in gate.bounds)):
         if column not in known:
-            raise DataError(str(path), f"holds no scores of {column!r}", f"make it again: rag baseline {name}")
+            raise DataError(str(path), f"has no scores of {column!r}", f"make it again: rag baseline {name}")
 
 
 def run(ready: Prepared, listen: Listener) -> str:
-    """Run what a trial still needs; the error that kept it from its scores, if one did. BudgetError where a budget did.
+    """Run the missing stages of a trial; return the error of a failed trial, else "". BudgetError if a budget is spent.
 
-    Whoever gates change after change on a holdout has tuned on it in the end: to ask questions of it is a look.
+    Gating many changes on a holdout amounts to tuning on it, so each run is logged as a look at it.
     """
     golden = ready.trial.golden
     if golden.sizes.get(HOLDOUT):
@@ -91,30 +87,33 @@ def run(ready: Prepared, listen: Listener) -> str:
     outcomes = carry_out(ready.plan, ready.store, ready.settings, listen).checked()
     ended = outcomes.get(ready.trial.ends.score)
     if ended and ended.status == "stopped":
-        said = ended.error.partition("\n")[0]
-        raise BudgetError(
-            "the candidate did not run", said, "raise the budget, or run again: what is stored is not paid for twice"
-        )
+        reason = ended.error.partition("\n")[0]
+        remedy = "raise the budget, or run again: stored results are not paid for twice"
+        raise BudgetError("the candidate did not run", reason, remedy)
     return ended.error if ended else ""
 
 
 def result(gated: Gated) -> Result:
-    """The scores of the candidate: the baseline's own where nothing can differ."""
+    """The result of the candidate, with the scores of the baseline if no score can differ."""
     ready = gated.candidate
-    if not gated.same:
-        return trial_scores.read_scores(ready.trial, ready.plan, ready.store)
-    planned, kept = ready.trial, gated.kept.result
+    return today(gated) if gated.same else trial_scores.read_scores(ready.trial, ready.plan, ready.store)
+
+
+def today(gated: Gated) -> Result:
+    """The candidate before it runs: its questions and fingerprints, with the scores of the baseline."""
+    planned = gated.candidate.trial
     names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
-    return Result(*names, kept.scores, kept.questions, trial_scores.fingerprints(planned))
+    questions = {example.query.query_id: trial_scores.question_digest(example) for example in planned.golden.examples}
+    return Result(*names, gated.kept.result.scores, questions, trial_scores.fingerprints(planned))
 
 
 def recommended(experiment: str) -> str:
-    """The trial that the last sweep of an experiment recommends; DataError where none did."""
+    """The trial that the last sweep of an experiment recommends; DataError if there is none."""
     return str(selection.read(experiment)["recommended"])
 
 
 def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
-    """Plan a trial that is to become the baseline: on the questions of the gate, which must be able to read it."""
+    """Plan a trial that is to become the baseline, on the questions of the gate."""
     trial = stored_trial(trial_id).trial
     if trial.choices.keys() != experiment.axes.keys():
         axes, varied = (", ".join(names) or "nothing" for names in (trial.choices, experiment.axes))
@@ -122,9 +121,9 @@ def to_keep(experiment: Experiment, trial_id: str) -> Prepared:
         raise ConfigError(f"trial {trial_id}", what, f"name a trial of its sweep: rag sweep {experiment.name}")
     spec.parse(experiment.gate, experiment.objective, trial.config["metrics"])
 
-    def asked(split: str) -> Prepared:
+    def on_split(split: str) -> Prepared:
         return _planned(experiment, Trial(trial.name, trial.choices, {**trial.config, "split": split, "latency": 0}))
 
-    ready = asked(spec.split_of(experiment.gate, has_holdout=False))
+    ready = on_split(spec.split_of(experiment.gate, has_holdout=False))
     named = "split" in experiment.gate or HOLDOUT not in ready.trial.golden.sizes
-    return ready if named else asked(HOLDOUT)
+    return ready if named else on_split(HOLDOUT)

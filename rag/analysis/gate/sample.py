@@ -1,6 +1,6 @@
-"""Whether today's code gives the scores that a gate reads: a sample of questions is computed without any stored stage.
+"""Check that today's code gives the scores that a gate reads: compute a sample of questions without stored stages.
 
-A key that misses a piece of code makes a store, and a baseline of the same key, repeat scores that the code no longer gives.
+If a key misses a piece of code, the store and a baseline of that key repeat scores that the code no longer gives.
 """
 
 import hashlib
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import rag
 from rag.analysis.baseline import DIGITS, Baseline
 from rag.analysis.gate import measure
-from rag.analysis.gate.measure import Gated, Prepared
+from rag.analysis.gate.measure import Gated
 from rag.config.build import TARGET, Components
 from rag.config.identity import digest
 from rag.config.validation import control_of
+from rag.core.arrays import Ints
 from rag.core.errors import DataError, ReplayError, ServiceError, UserError
 from rag.core.roles import AssessedMetric
 from rag.evaluation.answer_judging import AskingMetric
@@ -33,43 +33,42 @@ from rag.execution.graph.stage_inputs import Job
 from rag.execution.graph.trial_graph import add_trial
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry, Store
+from rag.execution.sweep.sweep import Prepared
 
 SIZE = 32
-"""Questions that are computed."""
+"""The number of questions that are computed."""
 SLACK = 2 * 10**-DIGITS
-"""How far the sums of two machines may be apart when they are rounded to DIGITS."""
+"""The greatest difference between machines of sums rounded to DIGITS."""
 
 KEY = re.compile("[0-9a-f]{64}")
 
-Rows = NDArray[np.int64]
-
 
 def check_store(kept: Baseline, store: Store, path: Path) -> None:
-    """Raise DataError for a baseline with other scores than the stage that it names, where the store has that stage."""
+    """Raise DataError if the scores of a baseline differ from those of its stage in the store, if the store has that stage."""
     remedy = f"take it from git, or make it: rag baseline {kept.experiment}"
-    if not KEY.fullmatch(kept.score):  # It becomes a part of a path.
-        raise DataError(str(path), f"names {kept.score[:80]!r} as the key of its scores, which is no sha256", remedy)
+    if not KEY.fullmatch(kept.score):  # it becomes part of a path
+        raise DataError(str(path), f"names {kept.score[:80]!r} as the key of its scores, which is not a SHA-256", remedy)
     entry = store.read(f"stages/{kept.score}")
     if entry is None:
         return
     try:
-        found = Scores.from_arrays(entry.arrays)
-        odd = _difference(kept.result.scores, found, kept.result.scores.columns)
-        if set(found.query_ids) != set(kept.result.scores.query_ids):
-            odd = f"it has {len(found.query_ids)} questions, the file {len(kept.result.questions)}, and they are not the same"
+        scores = Scores.from_arrays(entry.arrays)
+        odd = _difference(kept.result.scores, scores, kept.result.scores.columns)
+        if set(scores.query_ids) != set(kept.result.scores.query_ids):
+            odd = f"it has {len(scores.query_ids)} questions, the file {len(kept.result.questions)}, and they are not the same"
     except (KeyError, ValueError):
         odd = "that stage has no such columns"
     if odd:
-        what = f"contradicts the scores that the store keeps under its key: {odd}"
+        what = f"contradicts the scores in the store under its key: {odd}"
         raise DataError(str(path), what, remedy)
 
 
 def computed(gated: Gated) -> tuple[str, str]:
-    """Compute a sample of the candidate's questions: how many agree with what the gate reads, and the error that stopped it.
+    """Compute a sample of the candidate's questions: a sentence on the result, and the error if it failed.
 
-    The sample follows from the candidate's key and from our code, so other code has another one. Vectors, pair scores and
-    replies of models are taken from the store; no generator that costs is asked. Nothing is computed of a candidate whose
-    stages all ran in this process. DataError where scores differ.
+    The sample is seeded by the candidate's key and our code, so it changes with the code. Vectors, pair scores and replies of
+    models are read from the store; generators that cost money are not called. Nothing is computed for a candidate whose stages
+    all ran in this process. DataError if scores differ.
     """
     ready = gated.candidate
     if not gated.same and set(ready.plan.graph.ancestors(ready.trial.ends.score)) <= set(ready.plan.to_run):
@@ -79,20 +78,20 @@ def computed(gated: Gated) -> tuple[str, str]:
     rows = chosen(ready)
     golden = replace(ready.trial.golden, examples=tuple(ready.trial.golden.examples[row] for row in rows))
     try:
-        found, left_out = _found(_repeatable(ready.trial.trial.config, ready.plan.graph.components), golden, ready.store)
+        scores, left_out = _sampled(_repeatable(ready.trial.trial.config, ready.plan.graph.components), golden, ready.store)
     except (ServiceError, ReplayError) as error:
         return f"No question was computed: {error.where} {error.what}.", ""
     except UserError as error:
         return "", str(error)
-    except Exception:  # The candidate's own mistake, as in a sweep.
+    except Exception:  # an error of the candidate, as in a sweep
         return "", traceback.format_exc()
-    _check(gated, found)
-    counted = f"{len(rows)} of {len(ready.trial.golden.examples)} questions"
-    return f"Computed as a check: {counted}{left_out}, with the same scores.", ""
+    _check(gated, scores)
+    count = f"{len(rows)} of {len(ready.trial.golden.examples)} questions"
+    return f"Computed as a check: {count}{left_out}, with the same scores.", ""
 
 
-def chosen(ready: Prepared) -> Rows:
-    """The rows of the sample, ascending. A control may read other questions for one, so it has all of them."""
+def chosen(ready: Prepared) -> Ints:
+    """The rows of the sample, ascending; all rows for a control, which may read other questions for one."""
     count = len(ready.trial.golden.examples)
     if control_of(ready.trial.trial.config) != "none":
         return np.arange(count)
@@ -103,7 +102,7 @@ def chosen(ready: Prepared) -> Rows:
 
 
 def _unasked(ready: Prepared) -> str:
-    """Why nothing can be computed: a server would have to embed the corpus."""
+    """Why nothing is computed: a server would have to embed the corpus; empty if not."""
     stages = ready.plan.graph.stages
     for key in ready.plan.graph.ancestors(ready.trial.ends.score):
         node = stages[key].nodes.get("embedder")
@@ -114,7 +113,7 @@ def _unasked(ready: Prepared) -> str:
 
 
 def _repeatable(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
-    """The config with the columns that no model behind a server fills: what it says twice may differ."""
+    """The config without the columns of models on servers, whose values may differ from run to run."""
 
     def repeats(column: str) -> bool:
         name = parse_column(column, config["k"]).metric
@@ -126,8 +125,8 @@ def _repeatable(config: Mapping[str, Any], components: Components) -> dict[str, 
     return {**config, "metrics": [column for column in config["metrics"] if repeats(column)]}
 
 
-def _found(config: Mapping[str, Any], golden: Golden, store: Store) -> tuple[Scores, str]:
-    """The scores, and what was left out of them: answers whose replies are not in the store."""
+def _sampled(config: Mapping[str, Any], golden: Golden, store: Store) -> tuple[Scores, str]:
+    """The scores, and a note if answers were left out because their replies are not in the store."""
     try:
         return _scores(config, golden, store), ""
     except ReplayError:
@@ -139,22 +138,21 @@ def _found(config: Mapping[str, Any], golden: Golden, store: Store) -> tuple[Sco
 
 
 def _scores(config: Mapping[str, Any], golden: Golden, store: Store) -> Scores:
-    """Run every stage of a trial in its order; no result of a stage is read from the store or written to it."""
+    """Run every stage of a trial in order, without reading or writing stored stage results."""
     graph = Graph(components_for(store, Ledger(store, Terms(replay="only"))))
     end = add_trial(graph, config, golden).score
-    goldens = {known: golden for known in (golden.corpus_digest, golden.queries_digest, golden.golden_digest)}
     entries: dict[str, Entry] = {}
     for key in graph.ancestors(end):
         stage = graph.stages[key]
         inputs = {name: entries[source] for name, source in stage.inputs.items() if source in entries}
-        job = Job(stage.nodes, stage.values, inputs, golden_of(graph, stage, goldens), graph.components, store)
+        job = Job(stage.nodes, stage.values, inputs, golden_of(graph, stage, golden.by_digest), graph.components, store)
         entries[key] = RUNNERS[stage.name](job)
     return Scores.from_arrays(entries[end].arrays)
 
 
-def _check(gated: Gated, found: Scores) -> None:
+def _check(gated: Gated, scores: Scores) -> None:
     kept = measure.result(gated).scores
-    odd = _difference(kept, found, [column for column in found.columns if column in kept.columns])
+    odd = _difference(kept, scores, [column for column in scores.columns if column in kept.columns])
     if not odd:
         return
     trial = gated.candidate.trial
@@ -164,22 +162,22 @@ def _check(gated: Gated, found: Scores) -> None:
     raise DataError(where, what, f"code, a model or this machine changed results under one key: report that. Then {fresh}")
 
 
-def _difference(kept: Scores, found: Scores, columns: Sequence[str]) -> str:
-    """How many questions that both have differ in some columns, and the first of them; empty where none does.
+def _difference(kept: Scores, scores: Scores, columns: Sequence[str]) -> str:
+    """The number of common questions that differ in some columns, and the first of them; empty if none does.
 
-    ValueError for a column that is not there.
+    ValueError for a missing column.
     """
     known = {name: row for row, name in enumerate(kept.query_ids)}
-    here = [row for row, name in enumerate(found.query_ids) if name in known]
-    there = [known[found.query_ids[row]] for row in here]
+    here = [row for row, name in enumerate(scores.query_ids) if name in known]
+    there = [known[scores.query_ids[row]] for row in here]
     was, now = (
-        np.column_stack([scores.failed[rows], *(scores.column(column)[rows] for column in columns)])
-        for scores, rows in ((kept, there), (found, here))
+        np.column_stack([side.failed[rows], *(side.column(column)[rows] for column in columns)])
+        for side, rows in ((kept, there), (scores, here))
     )
     apart = ~np.isclose(was, now, rtol=0, atol=SLACK, equal_nan=True)
     rows = np.flatnonzero(apart.any(axis=1))
     if not len(rows):
         return ""
     row, place = rows[0], int(np.argmax(apart[rows[0]]))
-    said = f"{('failed', *columns)[place]} {was[row, place]:.3f} → {now[row, place]:.3f}"
-    return f"{len(rows)} of {len(here)} questions differ, the first is {kept.query_ids[there[row]]!r}: {said}"
+    change = f"{('failed', *columns)[place]} {was[row, place]:.3f} → {now[row, place]:.3f}"
+    return f"{len(rows)} of {len(here)} questions differ, the first is {kept.query_ids[there[row]]!r}: {change}"

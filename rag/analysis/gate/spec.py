@@ -1,7 +1,7 @@
-"""The `gate` of an experiment, read: how much worse a change may be, where, and what it must keep.
+"""Read the `gate` of an experiment: how much worse a change may be, in which metrics and slices, and its bounds.
 
-It asks the questions of `holdout` unless told otherwise: on the questions that a winner was tuned on it looks better than it
-is, and the next change is then blamed for the difference. A set without a holdout is asked as a whole.
+By default it uses the questions of `holdout`: scores on the questions that a winner was tuned on are too high, and the next
+change would be blamed for the difference. Of a set without a holdout it uses all questions.
 """
 
 import math
@@ -18,12 +18,12 @@ KEYS = ("split", "metrics", "bounds", "inconclusive")
 HOLDOUT, ALL, MARGIN = "holdout", "all", 0.02
 FAILED, RATIO = "failed", "latency_p95_ratio"
 EXIT_CODES = {"warn": 3, "fail": 1, "pass": 0}
-"""What `inconclusive` says → the exit code of a gate that cannot tell. 3 is a warning to whoever runs it."""
+"""`inconclusive` → the exit code of an INCONCLUSIVE gate; 3 is a warning."""
 
 
 @dataclass(frozen=True)
 class Margin:
-    """How much worse a metric may be, over all questions or in a slice: a dimension such as `kind`, or one as `kind=table`."""
+    """How much worse a metric may be, over all questions or in slices: a dimension (`kind`) or one slice (`kind=table`)."""
 
     column: str
     slice: str
@@ -32,7 +32,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Gate:
-    """What is looked at: margins, bounds, the questions, and what it means that there are too few of them."""
+    """The rules of a gate: margins, bounds, the split of its questions, and the meaning of INCONCLUSIVE."""
 
     margins: tuple[Margin, ...]
     bounds: tuple[Bound, ...]
@@ -41,12 +41,12 @@ class Gate:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The metrics that are looked at, each once."""
+        """The metrics with margins, each once."""
         return tuple(dict.fromkeys(margin.column for margin in self.margins))
 
 
 def split_of(raw: Mapping[str, Any], has_holdout: bool) -> str:
-    """The questions that a gate asks: those it names, else the holdout, else all where the golden set has no holdout."""
+    """The split of a gate: the one that it names, else the holdout, else all if the golden set has no holdout."""
     split = raw.get("split", HOLDOUT if has_holdout else ALL)
     if not isinstance(split, str) or not split:
         raise ConfigError("gate.split", f"is {yaml_text(split)}", "the name of a split, for example holdout")
@@ -54,30 +54,30 @@ def split_of(raw: Mapping[str, Any], has_holdout: bool) -> str:
 
 
 def parse(raw: Mapping[str, Any], objective: str | Sequence[str], columns: Sequence[str], has_holdout: bool = True) -> Gate:
-    """Read a gate; `columns` are the metrics that are measured. ConfigError for what cannot be meant.
+    """Read a gate; `columns` are the measured metrics. ConfigError for an invalid gate.
 
-    Without a gate it is: the first metric that the objective maximizes with a margin of .02, and no failed question.
+    The default: the first metric that the objective maximizes, with a margin of .02, and no failed question.
     """
     for key in raw:
         if key not in KEYS:
-            raise ConfigError(f"gate.{key}", "is no setting of a gate", closest(str(key), KEYS))
+            raise ConfigError(f"gate.{key}", "is not a setting of a gate", closest(str(key), KEYS))
     terms = _terms(objective, columns, "metrics" in raw)
     metrics = raw.get("metrics", {_usual(terms, columns): MARGIN})
     if not isinstance(metrics, Mapping):
         raise ConfigError("gate.metrics", f"is {yaml_text(metrics)}", "a mapping of metrics to margins, as in {ndcg@10: 0.03}")
     for term in terms:
         if term.column in metrics and not term.maximize:
-            what = "is to be small, and a margin says how much may be lost of what is to be large"
+            what = "is to be minimized, and a margin limits the loss of a metric to maximize"
             raise ConfigError(f"gate.metrics.{term.column}", what, f"a bound, for example {term.column} <= 0.1 in gate.bounds")
     margins = tuple(margin for column, value in metrics.items() for margin in _margins(str(column), value, columns))
     bounds = _bounds(raw.get("bounds", [f"{FAILED} == 0"]), columns)
     if not margins and not bounds:
-        raise ConfigError("gate", "looks at nothing", "give it a metric with a margin, or a bound")
+        raise ConfigError("gate", "has no metric and no bound", "add a metric with a margin, or a bound")
     return Gate(margins, bounds, split_of(raw, has_holdout), check_inconclusive(raw.get("inconclusive", "warn")))
 
 
 def with_inconclusive(experiment: Experiment, value: str) -> Experiment:
-    """The experiment, its gate told otherwise what it is when it cannot tell."""
+    """The experiment with another `inconclusive` in its gate."""
     return replace(experiment, gate={**experiment.gate, "inconclusive": check_inconclusive(value)})
 
 
@@ -89,7 +89,7 @@ def check_inconclusive(value: Any) -> str:
 
 
 def _terms(objective: str | Sequence[str], columns: Sequence[str], named: bool) -> tuple[Term, ...]:
-    """The terms of an objective; none where it names what is not measured and the metrics of the gate are `named`."""
+    """The terms of an objective; none if it names unmeasured columns and the metrics of the gate are `named`."""
     try:
         return Objective.parse(objective, columns).terms
     except ConfigError:
@@ -111,7 +111,7 @@ def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:
         return [Margin(column, "", check_margin(where, value))]
     for key in value:
         if key not in ("margin", "slices"):
-            raise ConfigError(f"{where}.{key}", "is no setting of a margin", "margin: and slices: are")
+            raise ConfigError(f"{where}.{key}", "is not a setting of a margin", "margin: and slices: are")
     slices = value.get("slices", {})
     if not isinstance(slices, Mapping):
         raise ConfigError(f"{where}.slices", f"is {yaml_text(slices)}", "a mapping of slices to margins, as in {kind: 0.10}")
@@ -125,7 +125,7 @@ def _margins(column: str, value: Any, columns: Sequence[str]) -> list[Margin]:
 def check_margin(where: str, value: Any) -> float:
     """A share from 0 and below 1; ConfigError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(where, f"is {yaml_text(value)}, no number", "how much worse it may be, for example 0.03")
+        raise ConfigError(where, f"is {yaml_text(value)}, not a number", "how much worse it may be, for example 0.03")
     if value < 0:
         raise ConfigError(where, f"is {value}, below 0", "how much worse it may be; 0 demands that it is no worse")
     if value >= 1:
@@ -147,7 +147,9 @@ def _bounds(value: Any, columns: Sequence[str]) -> tuple[Bound, ...]:
                 "gate.bounds", f"holds {yaml_text(text)}", f"for example {FAILED} == 0, or {RATIO} <= 1.3"
             ) from error
         if bound.column == RATIO and bound.exact:
-            raise ConfigError("gate.bounds", f"holds {yaml_text(text)}, and no clock reads the same twice", f"{RATIO} <= 1.3")
+            raise ConfigError(
+                "gate.bounds", f"holds {yaml_text(text)}, and `==` cannot be used with a measured time", f"{RATIO} <= 1.3"
+            )
         if bound.column not in known:
             raise ConfigError("gate.bounds", f"names {bound.column!r}, which is not measured", closest(bound.column, known))
         bounds.append(bound)

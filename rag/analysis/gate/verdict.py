@@ -1,4 +1,4 @@
-"""The verdict of a gate, with everything that it was read from, as a record and as JSON: the same change, the same bytes."""
+"""The report of a gate as a record and as JSON; the same change gives the same bytes."""
 
 import shlex
 from collections import Counter
@@ -11,29 +11,27 @@ import numpy as np
 
 from rag.analysis import blame, compare
 from rag.analysis.baseline import Baseline
-from rag.analysis.compare.comparability import told_apart
-from rag.analysis.gate import candidate, decide, limits, measure, sample
+from rag.analysis.compare.comparability import differences_in_words
+from rag.analysis.gate import candidate, decide, differences, limits, measure, sample
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
-from rag.analysis.gate.differences import changes, reason, replacement
 from rag.analysis.gate.limits import Kept
-from rag.analysis.gate.measure import Gated, Prepared
+from rag.analysis.gate.measure import Gated
 from rag.analysis.gate.spec import EXIT_CODES
 from rag.config.experiment import Experiment
 from rag.core.errors import CRASHED, ConfigError, DataError
 from rag.core.redaction import redacted_text
 from rag.execution.judges import judge_report
-from rag.execution.sweep import trial_scores
 
 MOST_LOST = 10
 KEPT_PLACE = "found, but ranked lower"
-"""Where a question lost that is still found within its cut."""
+"""The stage of a question that lost although its evidence is within the cut."""
 OTHERWISE = "found, but answered otherwise"
-"""Where one lost whose answer alone did."""
+"""The stage of a question that lost in columns of answers only."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """A question that lost: its scores before and after by column, and the stage that lost it now, if one did."""
+    """A question that lost: its scores before and after by column, and the stage that lost it."""
 
     query_id: str
     text: str
@@ -44,11 +42,11 @@ class Lost:
 
 @dataclass(frozen=True)
 class GateReport:
-    """What a gate says. `lost` are the questions that lost most, `losses` counts all of them by the stage that lost them.
+    """The result of a gate. `lost` are the questions that lost most, `losses` counts all losses by stage.
 
-    `compared` are the questions that baseline and candidate share, `questions` those of the candidate, and `apart` says how
-    the others differ. `changed` says where today's config, models and data differ from the baseline's: key, there, here.
-    `replaced` says what a pull request did to its own baseline.
+    `compared` counts the questions that baseline and candidate share, `questions` those of the candidate; `apart` describes
+    the others. `changed` lists differences of config, models and data: key, baseline, candidate. `replaced` describes what a
+    pull request did to its own baseline.
     """
 
     gated: Gated
@@ -66,12 +64,12 @@ class GateReport:
 
     @property
     def questions(self) -> int:
-        """How many questions the candidate was planned for."""
+        """The number of questions of the candidate."""
         return len(self.gated.candidate.trial.golden.examples)
 
     @property
     def counted(self) -> str:
-        """How many questions were compared, in words."""
+        """The number of compared questions, in words."""
         if self.compared == self.questions and not self.apart:
             return f"{self.questions} question{'' if self.questions == 1 else 's'}"
         since = f" (since the baseline: {self.apart})" if self.apart else ""
@@ -84,7 +82,7 @@ class GateReport:
 
     @property
     def judged(self) -> tuple[Row | Kept, ...]:
-        """Everything that has a verdict of its own."""
+        """Rows and bounds: everything with its own verdict."""
         return (*self.rows, *self.bounds)
 
     @property
@@ -95,7 +93,7 @@ class GateReport:
         return {PASS: 0, FAIL: 1}.get(self.verdict, EXIT_CODES[self.gated.gate.inconclusive])
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag gate --json` prints; nothing in it tells how long it took, or what was computed for it."""
+        """What `rag gate --json` prints; independent of timings and of what was computed."""
         there, here = self.gated.kept.result, self.gated.candidate.trial
         return {
             "experiment": self.experiment,
@@ -119,21 +117,21 @@ class GateReport:
 
 
 def command(experiment: Experiment, kept: Baseline, changes: Sequence[str] = ()) -> str:
-    """The command that asks the questions of a baseline of an experiment, under some changes."""
+    """The command of a gate on the questions of a baseline, under some changes."""
     own = candidate.asking(experiment, kept.result.config)
     others = candidate.under(["dataset=", *own], changes) if own else changes
     return shlex.join(["rag", "gate", experiment.name, *own, *others])
 
 
 def check(gated: Gated, bridges: Collection[str]) -> None:
-    """Raise DataError where baseline and candidate do not measure the same thing, before anything runs.
+    """Raise DataError before anything runs if baseline and candidate are not comparable.
 
-    Also for a baseline that does not hold the questions of its golden set, or contradicts the store.
+    Also for a baseline that lacks questions of its golden set, or contradicts the store.
     """
     ready = gated.candidate
-    looked = (*gated.gate.columns, *(bound.column for bound in gated.gate.bounds))
+    columns = (*gated.gate.columns, *(bound.column for bound in gated.gate.bounds))
     try:
-        compare.comparable(gated.kept.result, _today(gated), bridges, looked)
+        compare.comparable(gated.kept.result, measure.today(gated), bridges, columns)
     except (ConfigError, DataError) as error:
         if error.where == "--bridge":
             raise
@@ -144,83 +142,64 @@ def check(gated: Gated, bridges: Collection[str]) -> None:
     sample.check_store(gated.kept, ready.store, gated.path)
 
 
-def _today(gated: Gated) -> trial_scores.Result:
-    """The candidate before it ran: its questions and fingerprints, with the scores of the baseline in their place."""
-    planned = gated.candidate.trial
-    names = (planned.trial_id, planned.trial.name, planned.trial.choices, planned.trial.config)
-    questions = {example.query.query_id: trial_scores.question_digest(example) for example in planned.golden.examples}
-    return trial_scores.Result(*names, gated.kept.result.scores, questions, trial_scores.fingerprints(planned))
-
-
 def report_on(gated: Gated, error: str = "", computed: str = "", previous: Path | None = None) -> GateReport:
-    """The verdict over a candidate that ran; `error` is what kept it from its scores, `computed` what `sample` says.
+    """The report on a candidate that ran; `error` is the error of a failed candidate, `computed` the result of `sample`.
 
-    `previous` is the baseline of the branch that a pull request goes to, or where it would be.
+    `previous` is the path of the baseline of the target branch of a pull request.
     """
-    changed, replaced = changes(gated), replacement(gated, previous) if previous else ""
+    changed, replaced = differences.changes(gated), differences.replacement(gated, previous) if previous else ""
     if error:
-        said = last_line(error)
-        return GateReport(gated, FAIL, f"The candidate did not run: {said}", error=said, changed=changed, replaced=replaced)
-    found = measure.result(gated)
+        reason = last_line(error)
+        return GateReport(gated, FAIL, f"The candidate did not run: {reason}", error=reason, changed=changed, replaced=replaced)
+    result = measure.result(gated)
     warned = limits.advisory(gated)
-    pair = decide.paired(gated.kept.result, found, gated.candidate.trial.golden, gated.gate.columns)
+    pair = decide.paired(gated.kept.result, result, gated.candidate.trial.golden, gated.gate.columns)
     rows = decide.decide(pair, gated.gate.margins, gated.same, warned)
-    held = limits.hold(gated, found, warned)
+    held = limits.hold(gated, result, warned)
     verdict = overall([*rows, *held])
-    said = said_of(verdict, rows, held, gated.same) + _unjudged(gated) + reason(gated, changed, computed)
+    ready = (gated.candidate.plan, gated.candidate.store, [gated.candidate.trial])
+    judges = (*judge_report.assessors(*ready), *judge_report.asking(*ready))
+    unjudged = "".join(f" {judge.lost}." for judge in judges if judge.failed)  # a comparison of the others may hide them
+    sentence = said_of(verdict, rows, held, gated.same) + unjudged + differences.reason(gated, changed, computed)
     lost, losses = ((), ()) if gated.same else _lost(gated, pair, rows)
-    apart = told_apart(gated.kept.result, _today(gated))
+    apart = differences_in_words(gated.kept.result, result)
     compared = len(pair.golden.examples)
-    return GateReport(gated, verdict, said, rows, held, lost, losses, "", changed, compared, apart, replaced)
-
-
-def _unjudged(gated: Gated) -> str:
-    """What judges could not judge of the candidate: a column that compares the rest alone may hide it."""
-    ready = gated.candidate
-    asked = (ready.plan, ready.store, [ready.trial])
-    return "".join(
-        f" {judge.lost}." for judge in (*judge_report.assessors(*asked), *judge_report.asking(*asked)) if judge.failed
-    )
+    return GateReport(gated, verdict, sentence, rows, held, lost, losses, "", changed, compared, apart, replaced)
 
 
 def last_line(error: str) -> str:
-    """What an error says, without secrets: the first line of ours, the last one of a traceback."""
+    """The message of an error without secrets: the first line of a user error, the last line of a traceback."""
     lines = error.strip().splitlines() or [""]
     return redacted_text("error", lines[-1 if lines[0].startswith("Traceback") else 0])
 
 
 def overall(judged: Sequence[Row | Kept]) -> Verdict:
-    """FAIL if anything failed, else INCONCLUSIVE if anything is open; what only advises does not count."""
-    found = {each.verdict for each in judged if not each.advisory}
-    if FAIL in found:
-        return FAIL
-    return INCONCLUSIVE if INCONCLUSIVE in found else PASS
+    """FAIL if anything failed, else INCONCLUSIVE if anything is open; advisory results do not count."""
+    verdicts = {each.verdict for each in judged if not each.advisory}
+    return FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS
 
 
 def said_of(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: bool = False) -> str:
-    """The verdict in a sentence or two."""
-    judged: list[Row | Kept] = [*rows, *held]
-    warned = [each.name for each in judged if each.shown == "WARN"]
-    return _said(verdict, rows, held, same) + (f" No calibration card, so a warning: {'; '.join(warned)}." if warned else "")
-
-
-def _said(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: bool) -> str:
-    if verdict == PASS:
-        if same:
-            return "Nothing that a score depends on differs from the baseline."
-        return "Nothing is worse by more than its margin." if rows else "Every bound is kept."
+    """The verdict in one or two sentences."""
     judged: list[Row | Kept] = [*rows, *held]
     decisive = [each for each in judged if each.verdict == verdict and not each.advisory]
-    if verdict == FAIL:
-        return f"{'; '.join(each.name for each in decisive)}: {'worse' if decisive[0] in rows else 'broken'}."
-    most = max((each.needed for each in decisive if each.needed), default=None)
-    which = "it" if len(decisive) == 1 else "what needs most"
-    settle = f" About {most:,} questions would settle {which}." if most else ""
-    return f"Not to be told from these questions: {'; '.join(each.name for each in decisive)}.{settle}"
+    names = "; ".join(each.name for each in decisive)
+    if verdict == PASS:
+        passed = "Nothing is worse by more than its margin." if rows else "Every bound is kept."
+        sentence = "Nothing that a score depends on differs from the baseline." if same else passed
+    elif verdict == FAIL:
+        sentence = f"{names}: {'worse' if decisive[0] in rows else 'broken'}."
+    else:
+        most = max((each.needed for each in decisive if each.needed), default=None)
+        which = "it" if len(decisive) == 1 else "what needs most"
+        settle = f" About {most:,} questions would settle {which}." if most else ""
+        sentence = f"These questions cannot settle it: {names}.{settle}"
+    warned = "; ".join(each.name for each in judged if each.shown == "WARN")
+    return sentence + (f" No calibration card, so a warning: {warned}." if warned else "")
 
 
 def _lost(gated: Gated, pair: Pair, rows: Sequence[Row]) -> tuple[tuple[Lost, ...], tuple[tuple[str, int], ...]]:
-    """The questions that lost most, in the columns that did not pass or, if all did, in all; and all losses by stage."""
+    """The questions that lost most, in the columns that did not pass or, if all passed, in all; and all losses by stage."""
     ready = gated.candidate
     doubtful = [row.column for row in rows if row.verdict != PASS] or list(pair.columns)
     places = [pair.columns.index(column) for column in dict.fromkeys(doubtful)]
@@ -228,14 +207,12 @@ def _lost(gated: Gated, pair: Pair, rows: Sequence[Row]) -> tuple[tuple[Lost, ..
         return (), ()
     lost = -np.nansum(pair.differences[:, places], axis=1)
     order = [int(row) for row in np.lexsort((np.arange(len(lost)), -lost)) if lost[row] > decide.SLACK]
-    stages = _stages(ready) if order else {}
-    found = [_question(pair, row, places, stages) for row in order]
-    return tuple(found[:MOST_LOST]), tuple(Counter(each.stage for each in found).most_common())
-
-
-def _stages(ready: Prepared) -> dict[str, str]:
-    wrong = blame.wrong(ready.trial, ready.plan, ready.store)
-    return {each.query_id: each.stage for each in blame.lost_questions(ready.trial, ready.plan, ready.store, wrong=wrong)}
+    if not order:
+        return (), ()
+    parts = (ready.trial, ready.plan, ready.store)
+    stages = {each.query_id: each.stage for each in blame.lost_questions(*parts, wrong=blame.wrong(*parts))}
+    questions = [_question(pair, row, places, stages) for row in order]
+    return tuple(questions[:MOST_LOST]), tuple(Counter(each.stage for each in questions).most_common())
 
 
 def _question(pair: Pair, row: int, places: Sequence[int], stages: dict[str, str]) -> Lost:
@@ -246,5 +223,5 @@ def _question(pair: Pair, row: int, places: Sequence[int], stages: dict[str, str
         if not np.isnan(pair.differences[row, place])
     }
     ranked = any("@" in column and is_ < was for column, (was, is_) in sides.items())
-    query, kept = example.query, KEPT_PLACE if ranked else OTHERWISE
-    return Lost(query.query_id, query.text, example.kind, sides, stages.get(query.query_id, kept))
+    query, default = example.query, KEPT_PLACE if ranked else OTHERWISE
+    return Lost(query.query_id, query.text, example.kind, sides, stages.get(query.query_id, default))

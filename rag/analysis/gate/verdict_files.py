@@ -1,4 +1,4 @@
-"""A verdict as files: JSON, JUnit XML for a build server, Markdown for a pull request. Whatever stands in texts stays text."""
+"""A gate report as files: JSON, JUnit XML for a build server, Markdown for a pull request. All texts are escaped."""
 
 import json
 import re
@@ -10,22 +10,22 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from rag.analysis.baseline import write_text
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
 from rag.analysis.gate.limits import Kept
-from rag.analysis.gate.verdict import GateReport, Lost
+from rag.analysis.gate.verdict import GateReport
 from rag.core.errors import UserError
 
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no character for."""
+"""Characters that XML 1.0 does not allow."""
 SPECIAL = re.compile(r"[\\`*_\[\]<>&|~@#:$!\"'{}()]")
-"""What Markdown, or GitHub over it, makes something of: links, emphasis, mentions, formulas, emoji."""
+"""Characters with a meaning in Markdown or on GitHub: links, emphasis, mentions, formulas, emoji."""
 LONGEST = 160
 
 
-def write(told: GateReport, folder: Path, junit: Path | None = None, markdown: Path | None = None) -> tuple[Path, ...]:
-    """Write gate.json, junit.xml and gate.md into a folder, the last two elsewhere if told; their paths."""
+def write(report: GateReport, folder: Path, junit: Path | None = None, markdown: Path | None = None) -> tuple[Path, ...]:
+    """Write gate.json, junit.xml and gate.md into a folder, or the last two to other paths; return the paths."""
     files = {
-        folder / "gate.json": json.dumps(told.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        junit or folder / "junit.xml": junit_of(told),
-        markdown or folder / "gate.md": markdown_of(told),
+        folder / "gate.json": json.dumps(report.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        junit or folder / "junit.xml": junit_of(report),
+        markdown or folder / "gate.md": markdown_of(report),
     }
     for path, text in files.items():
         write_text(path, text)
@@ -33,21 +33,21 @@ def write(told: GateReport, folder: Path, junit: Path | None = None, markdown: P
 
 
 def write_refusal(experiment: str, error: UserError, junit: Path | None, markdown: Path | None) -> None:
-    """Say in the files that were asked for that a gate could not be asked: what an older run wrote there holds no more."""
+    """Report in the requested files that the gate could not run, so that results of an older run do not remain."""
     suite = Element("testsuite", name=f"gate {_printable(experiment)}", tests="1", errors="1")
-    _broken(suite, experiment, "the gate can be asked", str(error))
-    parts = [marker(experiment), f"## The gate of {code(experiment)} could not be asked", escaped(str(error))]
+    _broken(suite, experiment, "the gate can run", str(error))
+    parts = [marker(experiment), f"## The gate of {code(experiment)} could not run", escaped(str(error))]
     for path, text in ((junit, _xml(suite)), (markdown, "\n\n".join(parts) + "\n")):
         if path is not None:
             write_text(path, text)
 
 
-def junit_of(told: GateReport) -> str:
-    """One test case per row and bound; what cannot be told is skipped unless the gate counts it as failed."""
-    judged = told.judged
-    suite = Element("testsuite", name=f"gate {_printable(told.experiment)}", tests=str(max(len(judged), 1)))
-    outcomes = [_case(suite, told, each) for each in judged] or [
-        _broken(suite, told.experiment, "the candidate runs", told.sentence)
+def junit_of(report: GateReport) -> str:
+    """One test case per row and bound; INCONCLUSIVE is skipped unless the gate counts it as failed."""
+    judged = report.judged
+    suite = Element("testsuite", name=f"gate {_printable(report.experiment)}", tests=str(max(len(judged), 1)))
+    outcomes = [_case(suite, report, each) for each in judged] or [
+        _broken(suite, report.experiment, "the candidate runs", report.sentence)
     ]
     for name in ("failure", "error", "skipped"):
         suite.set({"failure": "failures", "error": "errors"}.get(name, name), str(outcomes.count(name)))
@@ -59,19 +59,19 @@ def _xml(suite: Element) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
 
-def _case(suite: Element, told: GateReport, each: Row | Kept) -> str:
-    case = SubElement(suite, "testcase", classname=f"gate.{_printable(told.experiment)}", name=_printable(each.name))
+def _case(suite: Element, report: GateReport, each: Row | Kept) -> str:
+    case = SubElement(suite, "testcase", classname=f"gate.{_printable(report.experiment)}", name=_printable(each.name))
     if each.shown == PASS:
         return "passed"
-    strict = each.shown == INCONCLUSIVE and told.gated.gate.inconclusive == "fail"
+    strict = each.shown == INCONCLUSIVE and report.gated.gate.inconclusive == "fail"
     outcome = "failure" if each.shown == FAIL or strict else "skipped"
     SubElement(case, outcome, message=_printable(f"{each.shown}: {sentence(each)}"))
     return outcome
 
 
-def _broken(suite: Element, experiment: str, name: str, said: str) -> str:
+def _broken(suite: Element, experiment: str, name: str, message: str) -> str:
     case = SubElement(suite, "testcase", classname=f"gate.{_printable(experiment)}", name=name)
-    SubElement(case, "error", message=_printable(said))
+    SubElement(case, "error", message=_printable(message))
     return "error"
 
 
@@ -80,48 +80,57 @@ def _printable(text: str) -> str:
 
 
 def sentence(each: Row | Kept) -> str:
-    """What is said of a row or a bound, in figures and words."""
+    """A row or a bound in figures and words."""
+    return f"{_value(each)}: {_why(each)}"
+
+
+def _value(each: Row | Kept) -> str:
     value = figure(each.difference, signed=True) if isinstance(each, Row) else counted(each.value)
-    within = "" if each.low is None else f" [{figure(each.low)}, {figure(each.high)}]"
-    settle = f"; {each.needed:,} questions would settle it" if each.needed else ""
-    return f"{value}{within}: {each.why}{settle}"
+    return value if each.low is None else f"{value} [{figure(each.low)}, {figure(each.high)}]"
+
+
+def _why(each: Row | Kept) -> str:
+    return each.why + (f"; {each.needed:,} questions would settle it" if each.needed else "")
 
 
 def figure(value: float | None, signed: bool = False) -> str:
-    """A number with three digits; a dash for none."""
+    """A number with three digits; a dash for None."""
     if value is None:
         return "–"
     return f"{value:+.3f}" if signed else f"{value:.3f}"
 
 
 def counted(value: float | None) -> str:
-    """A number as `figure` has it, or a whole one."""
+    """A number as in `figure`; whole numbers without digits."""
     return f"{value:.0f}" if value is not None and float(value).is_integer() else figure(value)
 
 
 def marker(experiment: str) -> str:
-    """The hidden line by which the comment of an experiment is found again."""
+    """The hidden line that identifies the comment of an experiment."""
     return f"<!-- assay-gate {re.sub('[^A-Za-z0-9_.]', '-', experiment)} -->"
 
 
-def markdown_of(told: GateReport) -> str:
-    """The verdict first, then what it was read from, then the questions that lost most."""
-    there = told.gated.kept.result
-    parts = [marker(told.experiment), f"## {told.verdict}: gate of {code(told.experiment)}", escaped(told.sentence)]
-    if told.replaced:
-        parts.append(f"**{escaped(told.replaced)}**")
-    if told.changed:
-        parts.append("\n".join(f"- {code(key)}: {code(_short(old))} → {code(_short(new))}" for key, old, new in told.changed))
-    if told.judged:
+def markdown_of(report: GateReport) -> str:
+    """The report as Markdown: verdict, changes, rows and bounds, the questions that lost most."""
+    there = report.gated.kept.result
+    parts = [marker(report.experiment), f"## {report.verdict}: gate of {code(report.experiment)}", escaped(report.sentence)]
+    if report.replaced:
+        parts.append(f"**{escaped(report.replaced)}**")
+    if report.changed:
+        parts.append("\n".join(f"- {code(key)}: {code(_short(old))} → {code(_short(new))}" for key, old, new in report.changed))
+    if report.judged:
         parts.append(
-            _table(("", "metric", "slice", "baseline", "now", "difference", "may lose", "questions", ""), _cells(told))
+            _table(("", "metric", "slice", "baseline", "now", "difference", "may lose", "questions", ""), _cells(report))
         )
-    if told.lost:
-        stages = "; ".join(f"{escaped(stage)}: {count}" for stage, count in told.losses)
-        parts += [f"### Questions that lost most\n\n{stages}.", _table(("question", "kind", "was → is", "lost"), _losses(told))]
-    asked = f"{escaped(told.counted)} of {code(told.gated.gate.split)}"
-    level = "Intervals hold at 95 % for all rows together. " if told.rows else ""
-    parts.append(f"{level}{asked}; baseline: trial {code(there.trial_id)} {code(there.name)}.")
+    if report.lost:
+        stages = "; ".join(f"{escaped(stage)}: {count}" for stage, count in report.losses)
+        parts += [
+            f"### Questions that lost most\n\n{stages}.",
+            _table(("question", "kind", "was → is", "lost"), _losses(report)),
+        ]
+    questions = f"{escaped(report.counted)} of {code(report.gated.gate.split)}"
+    level = "Intervals hold at 95 % for all rows together. " if report.rows else ""
+    parts.append(f"{level}{questions}; baseline: trial {code(there.trial_id)} {code(there.name)}.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -131,28 +140,24 @@ def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cells(told: GateReport) -> list[list[str]]:
+def _cells(report: GateReport) -> list[list[str]]:
     cells = []
-    for each in told.judged:
-        why = escaped(each.why + (f"; {each.needed:,} questions would settle it" if each.needed else ""))
-        within = "" if each.low is None else f" [{figure(each.low)}, {figure(each.high)}]"
+    for each in report.judged:
         if isinstance(each, Row):
-            figures = [figure(each.base), figure(each.candidate), figure(each.difference, signed=True) + within]
-            part = code(each.slice) if each.slice else "all"
-            cells.append([f"**{each.shown}**", code(each.column), part, *figures, figure(each.margin), str(each.n), why])
+            figures = [figure(each.base), figure(each.candidate), _value(each), figure(each.margin), str(each.n)]
+            named = [code(each.column), code(each.slice) if each.slice else "all", *figures]
         else:
-            cells.append([f"**{each.shown}**", code(each.text), "", "", counted(each.value) + within, "", "", "", why])
+            named = [code(each.text), "", "", _value(each), "", "", ""]
+        cells.append([f"**{each.shown}**", *named, escaped(_why(each))])
     return cells
 
 
-def _losses(told: GateReport) -> list[list[str]]:
-    return [
-        [f"{code(lost.query_id)} {code(lost.text)}", code(lost.kind), _sides(lost), escaped(lost.stage)] for lost in told.lost
-    ]
-
-
-def _sides(lost: Lost) -> str:
-    return "<br>".join(f"{code(column)} {figure(was)} → {figure(now)}" for column, (was, now) in lost.scores.items())
+def _losses(report: GateReport) -> list[list[str]]:
+    rows = []
+    for lost in report.lost:
+        scores = (f"{code(column)} {figure(was)} → {figure(now)}" for column, (was, now) in lost.scores.items())
+        rows.append([f"{code(lost.query_id)} {code(lost.text)}", code(lost.kind), "<br>".join(scores), escaped(lost.stage)])
+    return rows
 
 
 def _short(value: Any) -> str:
@@ -160,16 +165,16 @@ def _short(value: Any) -> str:
 
 
 def code(text: str) -> str:
-    """Any text as code: nothing in it is read as Markdown or HTML, and it mentions nobody."""
+    """A text as code: nothing in it is read as Markdown, HTML or a mention."""
     flat = " ".join(_printable(str(text)).split())
     shown = flat if len(flat) <= LONGEST else flat[:LONGEST] + " …"
     return f"<code>{_entities(shown)}</code>" if shown else ""
 
 
 def escaped(text: str) -> str:
-    """Any text as running text; what stands behind an @ is parted from it, so that it mentions nobody."""
+    """A text as running text; a zero-width space after @ prevents mentions."""
     return _entities(" ".join(_printable(text).split())).replace("&#64;", "&#64;\u200b")
 
 
 def _entities(text: str) -> str:
-    return SPECIAL.sub(lambda found: f"&#{ord(found[0])};", text)
+    return SPECIAL.sub(lambda match: f"&#{ord(match[0])};", text)

@@ -1,17 +1,15 @@
 """How much better the same trial would be if one of its parts were perfect, by its own metrics on its own questions.
 
-- *perfect order*: what its indexes found, laid out by `rag.analysis.headroom.order.perfect_order` instead of fusion, reranker
-and
-  selector. Where the trial's own order is better, as it can be where a selector widens, its own counts: the headroom of a
-  question is never negative, and never more than the best order of these candidates would give. For columns of rankings.
-- *perfect chunker*: the same config with `control=perfect_chunker`, whose chunks cut no gold. It is run on this store, and what
-  ran before is reused: the second time costs nothing. Chunks that grow are also found differently, so it can be negative. Left
-  out for answer columns where replies are paid for and are not there yet.
-- *perfect reader*: questions whose contexts satisfy all of their evidence get the reference answer that scores best, the others
-  keep their replies. For answer columns of a trial that generates.
+- *perfect order*: the candidates of its indexes, ordered by `rag.analysis.headroom.order.perfect_order` instead of fusion,
+  reranker and selector. If the trial's own order is better, which a selector that widens can cause, its own score counts: the
+  headroom of a question is never negative, and at most that of the best order of these candidates. For ranking columns.
+- *perfect chunker*: the same config with `control=perfect_chunker`, whose chunks cut no gold. It runs on this store and reuses
+  stored stages, so a second call costs nothing. Larger chunks are also searched differently, so it can be negative. Left out
+  for answer columns if it would need new replies that cost money.
+- *perfect reader*: questions whose contexts satisfy all of their evidence get the reference answer with the best score, the
+  others keep their replies. For answer columns of a trial that generates.
 
-Differences are paired by question; the intervals are those of `rag.evaluation.statistics.paired.family`, which resamples
-clusters.
+Differences are paired by question, with the intervals of `rag.evaluation.statistics.paired.family`, which resamples clusters.
 """
 
 from collections.abc import Sequence
@@ -19,13 +17,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rag.analysis.blame import Reader, Steps
+from rag.analysis.blame.corridor import Steps
+from rag.analysis.blame.reader import Reader
 from rag.analysis.headroom.order import perfect_order, pool
 from rag.config.search_space import Trial
 from rag.config.validation import control_of
+from rag.core.arrays import Floats
 from rag.core.errors import ConfigError, closest
+from rag.core.numbers import jsonable
 from rag.core.records import Answer, Reply
 from rag.core.roles import AnswerMetric, RankingMetric
 from rag.evaluation import scoring
@@ -39,10 +39,6 @@ from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 from rag.execution.sweep import trial_scores
 
-__all__ = ["CHUNKER", "ORDER", "READER", "Headroom", "differences", "measure_headroom", "perfect_order", "pool", "sentence"]
-
-Floats = NDArray[np.float64]
-
 ORDER, CHUNKER, READER = "perfect order", "perfect chunker", "perfect reader"
 CALLED = {ORDER: "order of candidates", CHUNKER: "chunker", READER: "reader"}
 SILENT = {"_target_": "rag.components.generators.none.NoGenerator"}
@@ -50,7 +46,7 @@ SILENT = {"_target_": "rag.components.generators.none.NoGenerator"}
 
 @dataclass(frozen=True)
 class Headroom:
-    """What a perfect part would add to the mean of a column: [low, high] is its 95 % interval, NaN where it has none."""
+    """The gain of a perfect part in the mean of a column; [low, high] is its 95 % interval, NaN if it has none."""
 
     part: str
     mean: float
@@ -58,25 +54,25 @@ class Headroom:
     high: float
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, None for NaN."""
-        return {key: None if value != value else value for key, value in asdict(self).items()}
+        """The gain as JSON values, None for NaN."""
+        return dict(jsonable(asdict(self)))
 
 
 def measure_headroom(trial: PlannedTrial, made: Plan, store: Store, column: str) -> tuple[Headroom, ...]:
-    """What each perfect part would add to one column of a trial that ran; parts that say nothing about the column are left out.
+    """The gain of each perfect part in one column of a trial that ran; parts that cannot affect the column are left out.
 
     Raises ConfigError for a column that the trial did not measure, DataError for a trial without scores.
     """
     parts = differences(trial, made, store, column)
     if not parts:
         return ()
-    found = family(np.stack(list(parts.values()), axis=1), cluster_numbers(trial.golden.examples))
-    rows = zip(parts, found.mean.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
+    tested = family(np.stack(list(parts.values()), axis=1), cluster_numbers(trial.golden.examples))
+    rows = zip(parts, tested.mean.tolist(), tested.low.tolist(), tested.high.tolist(), strict=True)
     return tuple(Headroom(*row) for row in rows)
 
 
 def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> dict[str, Floats]:
-    """What each perfect part would add to a column, by part and question; NaN where the column does not apply."""
+    """The gain of each perfect part in a column, by part and question; NaN where the column does not apply."""
     scores = trial_scores.read_scores(trial, made, store).scores
     if column not in scores.columns:
         raise ConfigError("column", f"{column!r} was not measured", closest(column, scores.columns))
@@ -86,12 +82,12 @@ def differences(trial: PlannedTrial, made: Plan, store: Store, column: str) -> d
     steps = Steps.of(trial, made.stages)
     if steps is None:
         return {}
-    found: dict[str, Floats | None] = {CHUNKER: _with_chunker(trial, reader, own, column, metric)}
+    scored: dict[str, Floats | None] = {CHUNKER: _with_chunker(trial, reader, own, column, metric)}
     if isinstance(metric, RankingMetric):
-        found[ORDER] = np.fmax(_with_order(trial, steps, reader, column, metric), own)
+        scored[ORDER] = np.fmax(_with_order(trial, steps, reader, column, metric), own)
     elif isinstance(metric, AnswerMetric):
-        found[READER] = _with_reader(trial, reader, own, metric)
-    return {part: values - own for part in CALLED if (values := found.get(part)) is not None}
+        scored[READER] = _with_reader(trial, reader, own, metric)
+    return {part: values - own for part in CALLED if (values := scored.get(part)) is not None}
 
 
 def _with_order(trial: PlannedTrial, steps: Steps, reader: Reader, column: str, metric: Metric) -> Floats:
@@ -103,20 +99,20 @@ def _with_order(trial: PlannedTrial, steps: Steps, reader: Reader, column: str, 
 
 
 def _with_chunker(trial: PlannedTrial, reader: Reader, own: Floats, column: str, metric: Metric) -> Floats | None:
-    """Scores with perfect chunks; None where the trial has such already, or replies would have to be paid for."""
+    """Scores with perfect chunks; None if the trial has a control, or if new replies would cost money."""
     config, corpus = trial.trial.config, reader.corpus(trial)
     if control_of(config) != "none":
         return None
     if len(uncut(corpus, trial.golden.examples)) == len(corpus):
-        return own  # Merging is all that uncutting does: the chunks are the same, and so is all that follows.
+        return own  # uncutting merges chunks; here none was merged, so all scores stay the same
     varied = {**config, "control": "perfect_chunker", "metrics": [column], "latency": 0}
     if isinstance(metric, RankingMetric):
         varied["generator"] = SILENT
     made, store = reader.made, reader.store
     ahead = plan.assemble(made.experiment, [Trial(trial.trial.name, trial.trial.choices, varied)], store)
     ends, components = ahead.trials[0].ends, made.graph.components
-    asked = {"generator": (ends.generate, ends.check), "judge": (ends.assess,)}
-    for role, keys in asked.items():
+    paid = {"generator": (ends.generate, ends.check), "judge": (ends.assess,)}
+    for role, keys in paid.items():
         if set(keys) & set(ahead.to_run) and getattr(components.role(role, config[role]), "costly", False):
             return None
     entry = Runner(ahead.graph, ahead.goldens, store).obtain(ahead.trials[0].ends.score)
@@ -124,12 +120,12 @@ def _with_chunker(trial: PlannedTrial, reader: Reader, own: Floats, column: str,
 
 
 def _with_reader(trial: PlannedTrial, reader: Reader, own: Floats, metric: AnswerMetric) -> Floats | None:
-    """Scores where every question whose evidence was read is answered by its reference; None where nothing is generated."""
+    """Scores with the reference answer for every question whose evidence was read; None if nothing is generated."""
     read = reader.read(trial)
     if read is None:
         return None
-    asked = reader.look(trial, trial.ends.ranking, 0) >= 0
-    all_there = np.all(read | ~asked, axis=1).tolist()
+    is_group = reader.look(trial, trial.ends.ranking, 0) >= 0
+    all_there = np.all(read | ~is_group, axis=1).tolist()
     best = own.copy()
     for row, example in enumerate(trial.golden.examples):
         if all_there[row] and example.evidence and example.answers:
@@ -138,17 +134,17 @@ def _with_reader(trial: PlannedTrial, reader: Reader, own: Floats, metric: Answe
     return best
 
 
-def sentence(found: Sequence[Headroom]) -> str:
-    """What is left where, in words: `Your order of candidates leaves .09 on the table, your chunker .02.`; empty for nothing.
+def sentence(parts: Sequence[Headroom]) -> str:
+    """The headroom in words, the largest first: `Your order of candidates leaves .09 on the table, …`.
 
-    The largest stands first. A part whose interval holds 0, or has no interval, leaves "nothing that shows".
+    Empty without parts. A part whose interval contains 0, or that has none, leaves "nothing that shows".
     """
-    if not found:
+    if not parts:
         return ""
-    ordered = sorted(found, key=lambda one: -one.mean)
-    first, *others = ((CALLED[one.part], _amount(one)) for one in ordered)
+    ordered = sorted(parts, key=lambda part: -part.mean)
+    first, *others = ((CALLED[part.part], _amount(part)) for part in ordered)
     return f"Your {first[0]} leaves {first[1]} on the table{''.join(f', your {name} {amount}' for name, amount in others)}."
 
 
-def _amount(one: Headroom) -> str:
-    return f"{one.mean:.2f}".removeprefix("0") if one.low > 0 and one.mean >= 0.005 else "nothing that shows"
+def _amount(part: Headroom) -> str:
+    return f"{part.mean:.2f}".removeprefix("0") if part.low > 0 and part.mean >= 0.005 else "nothing that shows"

@@ -1,4 +1,4 @@
-"""The best order of what was found: nothing is searched for again, it is only laid out better."""
+"""The best order of the candidates of a search, without searching again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,28 +12,28 @@ from rag.core.records import Example, Span
 from rag.evaluation.scoring import Gold
 
 
-def pool(found: Sequence[Rankings]) -> Rankings:
-    """Everything that any of several rankings holds, each chunk once: the first ranking, then what the others add to it."""
-    rows = (dict.fromkeys(position for one in found for position, _ in one.row(row)) for row in range(len(found[0])))
+def pool(rankings: Sequence[Rankings]) -> Rankings:
+    """The union of several rankings: the first one, then the further chunks of the others."""
+    rows = (dict.fromkeys(place for each in rankings for place, _ in each.row(row)) for row in range(len(rankings[0])))
     return ranked([list(row) for row in rows])
 
 
 def ranked(rows: Sequence[Sequence[int]]) -> Rankings:
-    """Rankings of positions that are in their order already."""
+    """Rankings of positions that are in order."""
     return Rankings.pack([[(position, float(-rank)) for rank, position in enumerate(row)] for row in rows])
 
 
 def perfect_order(candidates: Rankings, corpus: Corpus, examples: Sequence[Example], gold: Gold) -> Rankings:
-    """The candidates of every question in the best order that can be found step by step.
+    """The candidates of every question in a greedy best order.
 
-    Always next is the chunk that newly satisfies groups of the greatest grade together; of several the one with most new gold
-    characters, of these the shortest, of these the first candidate. Where no chunk satisfies a group by itself, the smallest
-    set that does so together is next (of several that of the greatest grade; a set is found by taking most characters first).
-    Then come the other relevant chunks, then the rest, each in the order that they had.
+    The next chunk is the one that newly satisfies groups with the greatest total grade; of several the one with most new gold
+    characters, then the shortest, then the first candidate. If no chunk satisfies a group alone, the smallest set that does so
+    together is next (of several the one with the greatest grade; a set is built by taking most characters first). Then come
+    the other relevant chunks, then the rest, in their old order.
 
-    Where no candidate holds gold of two groups, and every group that the candidates can satisfy has one that does so alone, no
-    order has a higher recall, hit, mrr, map or ndcg at any cut in ranks. So it is where gold is whole documents, each in a
-    group of its own. Elsewhere, and for other metrics, it is one order among all, and the best may score higher.
+    If no candidate has gold of two groups, and every group that the candidates can satisfy is satisfied by one alone, no order
+    has a higher recall, hit, mrr, map or ndcg at any cut in ranks. This includes gold of whole documents, each in its own
+    group. Otherwise, and for other metrics, a better order may exist.
     """
     placing = _Placing.of(corpus, gold)
     rows = []
@@ -48,9 +48,9 @@ def perfect_order(candidates: Rankings, corpus: Corpus, examples: Sequence[Examp
 
 
 class _Place(NamedTuple):
-    """One alternative of a group: how many of its characters are needed, and which of them each candidate holds.
+    """One alternative of a group: the number of characters that are needed, and those that each candidate has.
 
-    Characters are the bits of a number; a whole document is one bit, which all its chunks hold.
+    Characters are the bits of a number; a whole document is one bit, which all its chunks have.
     """
 
     group: int
@@ -60,7 +60,7 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True)
 class _Placing:
-    """Chunks by document, what is relevant to whom, and what spans need, in the order in which the gold table lists them."""
+    """Chunks by document, keys of relevant chunks, and the characters that spans need, in the order of the gold table."""
 
     corpus: Corpus
     inside: Mapping[str, range]
@@ -77,12 +77,12 @@ class _Placing:
         known = frozenset(row)
         for gold in alternatives:
             chunks = self.inside.get(gold.doc_id if isinstance(gold, Span) else gold, range(0))
-            found = [position for position in chunks if position in known]
+            present = [position for position in chunks if position in known]
             if isinstance(gold, Span):
-                held = {position: bits for position in found if (bits := self._bits(position, gold))}
+                held = {position: bits for position in present if (bits := self._bits(position, gold))}
                 yield _Place(group, next(self.needed), held)
             else:
-                yield _Place(group, 1, dict.fromkeys(found, 1))
+                yield _Place(group, 1, dict.fromkeys(present, 1))
 
     def _bits(self, position: int, gold: Span) -> int:
         begin = max(int(self.corpus.start[position]), gold.start) - gold.start
@@ -92,7 +92,7 @@ class _Placing:
 
 @dataclass
 class _Picking:
-    """Chunks of one question, picked one after the other."""
+    """The chunks of one question that are picked so far."""
 
     places: Sequence[_Place]
     grades: Sequence[int]
@@ -114,7 +114,7 @@ class _Picking:
         return cls(places, grades, holds, preference, [0] * len(places))
 
     def all(self) -> list[int]:
-        """Chunks until nothing more can be satisfied."""
+        """Pick chunks until no further group can be satisfied."""
         while following := self._next():
             for position in following:
                 self._pick(position)
@@ -125,14 +125,14 @@ class _Picking:
         best = max(left, key=lambda position: (*self._gain(position), *self.preference[position]), default=None)
         if best is not None and self._gain(best)[0]:
             return [best]
-        sets = [(number, found) for number in self._open() if (found := self._together(number))]
-        return min(sets, key=lambda one: (len(one[1]), -self.grades[self.places[one[0]].group]), default=(0, ()))[1]
-
-    def _open(self) -> list[int]:
-        return [number for number, place in enumerate(self.places) if place.group not in self.satisfied]
+        unsatisfied = [number for number, place in enumerate(self.places) if place.group not in self.satisfied]
+        sets = [
+            (-self.grades[self.places[number].group], chunks) for number in unsatisfied if (chunks := self._together(number))
+        ]
+        return min(sets, key=lambda each: (len(each[1]), each[0]), default=(0, ()))[1]
 
     def _gain(self, position: int) -> tuple[int, int]:
-        """The grades of all groups that a chunk would satisfy, and the characters that it would add to groups that are open."""
+        """The total grade of the groups that a chunk would satisfy, and the characters that it adds to unsatisfied groups."""
         groups, chars = set(), 0
         for number in self.holds[position]:
             place, have = self.places[number], self.have[number]
@@ -144,7 +144,7 @@ class _Picking:
         return sum(self.grades[group] for group in groups), chars
 
     def _together(self, number: int) -> list[int]:
-        """Chunks that satisfy a place together, most new characters first; none where all of them do not."""
+        """Chunks that satisfy a place together, most new characters first; empty if all of them do not."""
         place, have, chosen = self.places[number], self.have[number], list[int]()
         while have.bit_count() < place.needed:
             added = {position: (have | bits).bit_count() for position, bits in place.held.items()}

@@ -1,4 +1,4 @@
-"""What became of one golden question in a trial: where its evidence stood after every step, and the stage that lost it."""
+"""One golden question in a trial: the ranks of its evidence after every step, and the stage that lost it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,23 +14,23 @@ __all__ = ["Account", "Overview", "Overviews", "ReopenedTrial", "Why", "explain"
 
 @dataclass(frozen=True)
 class Why:
-    """A golden question with its gold, and what became of it in one trial or two."""
+    """A golden question with its gold, and its account in one or two trials."""
 
     question: Mapping[str, Any]
     trials: Sequence[Account]
 
     def to_json(self) -> dict[str, Any]:
         """What `rag why --json` prints."""
-        return {"question": dict(self.question), "trials": [asdict(one) for one in self.trials]}
+        return {"question": dict(self.question), "trials": [asdict(account) for account in self.trials]}
 
 
-def explain(example: Example, asked: Sequence[ReopenedTrial]) -> Why:
-    """Account for a golden question in trials that ran; ConfigError where a trial was not asked it."""
-    return Why(_question(example, asked[0]), [account(example.query.query_id, one) for one in asked])
+def explain(example: Example, trials: Sequence[ReopenedTrial]) -> Why:
+    """Account for a golden question in trials that ran; ConfigError if a trial does not have the question."""
+    return Why(_question(example, trials[0]), [account(example.query.query_id, trial) for trial in trials])
 
 
-def _question(example: Example, asked: ReopenedTrial) -> dict[str, Any]:
-    texts = {document.doc_id: document.text for document in asked.trial.golden.documents}
+def _question(example: Example, reopened: ReopenedTrial) -> dict[str, Any]:
+    texts = {document.doc_id: document.text for document in reopened.trial.golden.documents}
 
     def place(gold: Span | str) -> dict[str, Any]:
         if isinstance(gold, str):
@@ -39,7 +39,7 @@ def _question(example: Example, asked: ReopenedTrial) -> dict[str, Any]:
         return {"document": gold.doc_id, "start": gold.start, "end": gold.end, "quote": quote}
 
     graded = (evidence for evidence in example.evidence if evidence.grade > 0)
-    groups = [{"grade": one.grade, "any": [place(gold) for gold in one.alternatives]} for one in graded]
+    groups = [{"grade": group.grade, "any": [place(gold) for gold in group.alternatives]} for group in graded]
     history = [{"role": turn.role, "text": turn.text} for turn in example.query.history]
     about = {"id": example.query.query_id, "text": example.query.text, "history": history, "kind": example.kind}
     return about | {"split": example.split, "answers": list(example.answers), "evidence": groups}

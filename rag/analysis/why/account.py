@@ -1,4 +1,4 @@
-"""One trial's account of one question, read from what the trial stored."""
+"""One trial's account of one question, from the stored results of the trial."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from rag.analysis import blame
-from rag.analysis.blame import ANSWER, STAGES, Reader, Steps
+from rag.analysis.blame.corridor import ANSWER, STAGES, Steps
+from rag.analysis.blame.reader import Reader
 from rag.analysis.why.reopened_trial import ReopenedTrial, row_of
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.core.corpus import Corpus
@@ -21,13 +22,13 @@ from rag.pipeline.pipeline import Trace
 
 @dataclass(frozen=True)
 class Account:
-    """What became of a question in one trial.
+    """One question in one trial.
 
-    `stage` lost it, "" for none; `said` says so in a sentence. `stages` and `told` speak of every group of evidence by itself.
-    `ranks` has by step the rank of every group, 0 where it was not found; `unit` is what they count, passage or document.
-    `read` tells the groups that the contexts satisfy, None where nothing is generated. `passages` are the first k as
-    `rag search` gives them, each with its `gold`: group, and start and end in its text. `answer` is the answer as `rag ask`
-    gives it, with its `scores` and whether it is `wrong`; None where nothing is generated.
+    `stage` is the stage that lost it, "" if it was not lost; `said` is a sentence about that. `stages` and `told` are the same
+    for every group of evidence. `ranks` has the rank of every group by step, 0 if it was not found; ranks count `unit`, passage
+    or document. `read` flags the groups that the contexts satisfy. `passages` are the first k as in `rag search`, each with its
+    `gold`: group, and start and end in its text. `answer` has the reply and its scores. `read` and `answer` are None if nothing
+    is generated.
     """
 
     trial_id: str
@@ -45,7 +46,7 @@ class Account:
 
 
 def account(query_id: str, asked: ReopenedTrial) -> Account:
-    """Account for a question in a trial that ran; ConfigError where the trial was not asked it."""
+    """Account for a question in a trial that ran; ConfigError if the trial does not have the question."""
     return _Row(asked, row_of(query_id, asked.trial.golden), Reader(asked.made, asked.store)).account()
 
 
@@ -77,7 +78,10 @@ class _Row:
         trial, answer = self.asked.trial, self._answer()
         wrong = [self.example.query.query_id] if answer and answer["wrong"] else []
         lost = blame.lost_questions(trial, self.asked.made, self.asked.store, [self.example.query.query_id], wrong, self.reader)
-        stages, unit, read = self._stages(), self._unit(), self.reader.read(trial)
+        numbers, read = self.reader.stages(trial), self.reader.read(trial)
+        stages = ["" if number < 0 else STAGES[number] for number in ([] if numbers is None else numbers[self.row].tolist())]
+        stages = stages[: len(self.groups)]
+        unit = "document" if bool(self.reader.gold(trial).by_document[self.row]) else "passage"
         where = [self._whereabouts(group, unit) for group in range(len(self.groups))]
         sentences = [sentence_on_loss(stage, place) for stage, place in zip(stages, where, strict=True)]
         return Account(
@@ -95,19 +99,11 @@ class _Row:
             answer=answer,
         )
 
-    def _stages(self) -> list[str]:
-        found = self.reader.stages(self.asked.trial)
-        numbers = [] if found is None else found[self.row, : len(self.groups)].tolist()
-        return ["" if number < 0 else STAGES[number] for number in numbers]
-
-    def _unit(self) -> str:
-        return "document" if bool(self.reader.gold(self.asked.trial).by_document[self.row]) else "passage"
-
     def _rank(self, key: str, group: int) -> int:
         return int(self.reader.look(self.asked.trial, key, 0)[self.row, group])
 
     def _named(self) -> dict[str, str]:
-        """The keys of the steps that change something, under the names that they are shown by."""
+        """The keys of the steps that change something, by their names in reports."""
         named = dict(self.steps.indexes)
         if len(named) > 1:
             named["fused"] = self.steps.fused
@@ -121,9 +117,7 @@ class _Row:
         return Whereabouts(
             documents=[gold if isinstance(gold, str) else gold.doc_id for gold in self.groups[group].alternatives],
             indexes={name: self._rank(key, group) for name, key in self.steps.indexes.items()},
-            fused=self._rank(self.steps.fused, group),
-            reranked=self._rank(self.steps.reranked, group),
-            selected=self._rank(self.steps.selected, group),
+            **{step: self._rank(getattr(self.steps, step), group) for step in ("fused", "reranked", "selected")},
             share=float(self.reader.ground(self.asked.trial).share[self.row, group]),
             coverage=float(self.config["coverage"]),
             k=self.config["k"],
@@ -135,7 +129,7 @@ class _Row:
     def _said(self, lost: blame.Lost | None, sentences: Sequence[str], where: Sequence[Whereabouts]) -> str:
         count = len(sentences)
         if not count:
-            return "This corpus holds no answer to it: there is no evidence that could be lost."
+            return "This corpus has no answer to it: there is no evidence that could be lost."
         if lost and lost.stage == STAGES[ANSWER]:
             return sentence_on_loss(lost.stage, where[0])
         if lost:
@@ -171,15 +165,15 @@ class _Row:
         trace = Trace(self._sought(), indexes, fused, reranked, selected)
         corpus, k = self.reader.corpus(self.asked.trial), self.config["k"]
         positions = [position for position, _ in selected.first(k).row(0)]
-        found = zip(found_passages(corpus, trace, k), positions, strict=True)
-        return [dict(passage) | {"gold": _gold(corpus, position, self.groups)} for passage, position in found]
+        passages = zip(found_passages(corpus, trace, k), positions, strict=True)
+        return [dict(passage) | {"gold": _gold(corpus, position, self.groups)} for passage, position in passages]
 
     def _ranking(self, key: str) -> Rankings:
         return self.reader.rankings(key).only(self.row)
 
 
 def _gold(corpus: Corpus, position: int, groups: Sequence[Evidence]) -> list[dict[str, int]]:
-    """What of the gold stands in a chunk: its group, from 0, and the characters [start, end) of the chunk's text."""
+    """The gold in a chunk: its group, from 0, and the characters [start, end) of the chunk's text."""
     span = corpus.chunk(position).span
     marks = []
     for group, evidence in enumerate(groups):

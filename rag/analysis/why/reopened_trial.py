@@ -1,4 +1,4 @@
-"""A golden question by its id or its words, and the trials that it is asked about."""
+"""Find a golden question by id or words, and reopen the trials that are asked about it."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from rag.analysis.blame import Steps
+from rag.analysis.blame.corridor import Steps
 from rag.components.loaders.quote_anchors import closest_names
 from rag.config.experiment import Experiment
 from rag.config.search_space import Trial
@@ -24,14 +24,14 @@ from rag.execution.sweep.open_config import config_of
 from rag.execution.sweep.reopen import reopen, stored_trial
 
 MOST = 2
-"""Trials that are shown beside each other."""
+"""The number of trials that can be shown side by side."""
 
 
 @dataclass(frozen=True)
 class ReopenedTrial:
-    """A trial that a question is asked about, with its steps; what of it is not in the store is in `made.to_run`.
+    """A planned trial with its steps; stages that are not in the store are in `made.to_run`.
 
-    `named` is how it was named on the command line, to be typed again.
+    `named` is its name on the command line, to be typed again.
     """
 
     named: str
@@ -42,70 +42,67 @@ class ReopenedTrial:
     settings: Mapping[str, Any]
 
     def run(self, listen: Listener) -> None:
-        """Run what is missing, which is a look where it is the holdout; DataError with the reason where that fails."""
+        """Run what is missing; on the holdout this is logged as a look. DataError with the reason if a stage fails."""
         if self.trial.trial.config["split"] == SPLITS[1]:
             holdout_log.look(self.store, self.trial.golden.golden_digest, [self.trial.trial_id], self.made.experiment.name)
         outcomes = carry_out(self.made, self.store, self.settings, listen).checked()
         broken = next((outcome.error for outcome in outcomes.values() if outcome.error), None)
         if broken:
-            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "mend that and ask again")
+            raise DataError(f"trial {self.trial.trial_id}", f"cannot be run: {broken.strip()}", "fix that and ask again")
 
 
 def prepare(overrides: Sequence[str]) -> list[ReopenedTrial]:
-    """The trials that overrides name: `trial=<id>` once or twice, with another `split=` if need be, or else one config.
+    """The trials of some overrides: `trial=<id>` once or twice, optionally with another `split=`, or else one config.
 
-    ConfigError for anything else, and for a trial whose generator does not read what it finds; DataError for one whose data
-    changed since it ran.
+    ConfigError for anything else, and for a trial whose generator does not read its search results; DataError if the data of a
+    trial changed since it ran.
     """
     named = [override for override in overrides if override.startswith("trial=")]
     if len(named) > MOST:
-        raise ConfigError("trial", f"is given {len(named)} times", f"at most {MOST} are shown beside each other")
+        raise ConfigError("trial", f"is given {len(named)} times", f"at most {MOST} can be shown side by side")
     splits = [override.partition("=")[2] for override in overrides if override.startswith("split=")]
     if named and len(named) + len(splits) == len(overrides):
         return [_recorded(override, splits[-1] if splits else "") for override in named]
-    config = config_of(overrides)  # refuses a trial beside other overrides
+    config = config_of(overrides)  # refuses a trial together with other overrides
     return [_planned(shlex.join(overrides), Trial(" ".join(overrides) or "the default config", {}, config))]
 
 
 def _recorded(override: str, split: str) -> ReopenedTrial:
     stored = stored_trial(override.partition("=")[2])
-    found = _planned(override, stored.trial, stored.trial_id)
+    reopened = _planned(override, stored.trial, stored.trial_id)
     if not split:
-        return found
-    trial = found.trial.trial
+        return reopened
+    trial = reopened.trial.trial
     return _planned(f"{override} split={split}", Trial(trial.name, trial.choices, {**trial.config, "split": split}))
 
 
 def _planned(named: str, trial: Trial, trial_id: str = "") -> ReopenedTrial:
-    store = maintenance.at(trial.config["store"])
-    # No question is timed here; what is timed is in no trial's id.
+    store = maintenance.at(trial.config.get("store", ".rag/store"))  # a trial of an older version may have none
+    # Nothing is timed here; ids of trials do not depend on it.
     untimed = Trial(trial.name, trial.choices, {**trial.config, "latency": 0})
     made = reopen({trial_id: untimed}, store, "why") if trial_id else plan.assemble(Experiment("why", "", ()), [untimed], store)
     steps = Steps.of(made.trials[0], made.stages)
     if steps is None:
-        what = f"is {control_of(trial.config)!r} there, and its generator does not read what is found"
+        what = f"is {control_of(trial.config)!r}: its generator does not read the search results"
         raise ConfigError("control", what, "ask about the trial without it")
     return ReopenedTrial(named, made.trials[0], steps, made, store, trial.config["execute"])
 
 
 def find(question: str, asked: ReopenedTrial) -> Example:
-    """The golden question of that id or with these words; ConfigError with those that come closest."""
+    """The golden question with that id or these words; ConfigError with the closest ones."""
     examples = asked.trial.golden.examples
-    wanted = _plain(question)
-    for example in examples:
-        if example.query.query_id == question.strip():
-            return example
-    for example in examples:
-        if _plain(example.query.text) == wanted:
-            return example
+    by_id = (example for example in examples if example.query.query_id == question.strip())
+    by_words = (example for example in examples if _folded(example.query.text) == _folded(question))
+    if example := next(by_id, None) or next(by_words, None):
+        return example
     raise ConfigError("question", *_unknown(question, asked))
 
 
 def row_of(query_id: str, golden: Golden) -> int:
-    """The row of a question; ConfigError where a second trial was not asked it."""
+    """The row of a question; ConfigError if a second trial does not have it."""
     ids = [example.query.query_id for example in golden.examples]
     if query_id not in ids:
-        what = f"{query_id!r} was asked in one of the trials and not in the other"
+        what = f"{query_id!r} is a question of only one of the trials"
         raise ConfigError("question", what, "name two trials over the same questions")
     return ids.index(query_id)
 
@@ -114,15 +111,17 @@ def _unknown(question: str, asked: ReopenedTrial) -> tuple[str, str]:
     config = asked.trial.trial.config
     components = asked.made.graph.components
     loaded = golden_sets.load(components.role("loader", config["loader"]), components.role("dataset", config["dataset"]))
-    other = next((one for one in loaded.examples if question.strip() in (one.query.query_id, one.query.text)), None)
+    other = next((each for each in loaded.examples if question.strip() in (each.query.query_id, each.query.text)), None)
     if other:
-        what = f"{other.query.query_id!r} is in the split {other.split!r}, and the trial was asked those of {config['split']!r}"
+        what = (
+            f"{other.query.query_id!r} is in the split {other.split!r}, the questions of the trial are in {config['split']!r}"
+        )
         return what, f"name one of these, or add split={other.split}"
-    texts = {_plain(example.query.text): example.query.query_id for example in asked.trial.golden.examples}
-    near = [texts[text] for text in get_close_matches(_plain(question), texts, n=3, cutoff=0.5)]
+    texts = {_folded(example.query.text): example.query.query_id for example in asked.trial.golden.examples}
+    near = [texts[text] for text in get_close_matches(_folded(question), texts, n=3, cutoff=0.5)]
     remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else closest_names(question, list(texts.values()))
-    return f"{question!r} is no golden question of this trial", f"{remedy} (rag search and rag ask take any question)"
+    return f"{question!r} is not a golden question of this trial", f"{remedy} (rag search and rag ask take any question)"
 
 
-def _plain(text: str) -> str:
+def _folded(text: str) -> str:
     return " ".join(text.casefold().split())

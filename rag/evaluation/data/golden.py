@@ -1,4 +1,4 @@
-"""A corpus with its golden questions: loaded, checked, split, and known by digests of what it says."""
+"""A corpus with its golden questions: loaded, checked, split and digested."""
 
 import hashlib
 import json
@@ -15,11 +15,10 @@ from rag.core.errors import DataError, UserError, closest, together
 from rag.core.records import SPLITS, Document, Evidence, Example, Span
 from rag.core.roles import Loader, Questions
 
-"""The names that questions are dealt to when their dataset has no splits of its own."""
 LEAST, CLUSTERS = 100, 20
-"""Questions and clusters that a dataset without splits needs before some are kept back.
+"""Questions and clusters that a dataset without splits needs for a holdout.
 
-Measured on six sets (docs/statistics.md): below 100 questions, to choose by half of them costs .004 nDCG@10 or more.
+Measured on six sets (docs/statistics.md): with fewer than 100 questions, tuning on half of them costs .004 nDCG@10 or more.
 """
 
 
@@ -27,8 +26,8 @@ Measured on six sets (docs/statistics.md): below 100 questions, to choose by hal
 class Golden:
     """Documents sorted by doc_id, and questions in the order of their file, each with a split and a cluster.
 
-    `dealt` counts the questions of each split where the dataset named none: clusters were dealt to `tune` and `holdout` by
-    their hash, or all are `tune` because they are too few. `skipped` are files of the corpus that were not read.
+    `dealt` counts the questions of each split if the dataset names no splits: clusters are dealt to `tune` and `holdout` by
+    their hash, or all are `tune` if there are too few. `skipped` are files of the corpus that were not read.
     """
 
     documents: tuple[Document, ...]
@@ -37,7 +36,7 @@ class Golden:
     skipped: tuple[Skipped, ...] = ()
 
     def split(self, name: str) -> "Golden":
-        """The questions of one split over the same documents; `all` is everything. Raise DataError for an empty split."""
+        """The set with the questions of one split only; `all` is the whole set. Raise DataError for an empty split."""
         if name == "all":
             return self
         kept = tuple(example for example in self.examples if example.split == name)
@@ -57,43 +56,60 @@ class Golden:
 
     @property
     def dealing(self) -> str:
-        """A sentence on the splits that the dataset did not name; empty where it did."""
+        """A sentence about how questions were dealt to splits; empty if the dataset names its splits."""
         if not self.dealt:
             return ""
-        asked = sum(self.dealt.values())
-        first = f"The {asked} questions name no split"
-        if asked == 1:
+        count = sum(self.dealt.values())
+        first = f"The {count} questions name no split"
+        if count == 1:
             return "There is one question: a verdict needs more, in several clusters."
         if len(self.dealt) == 1:
-            return f"{first}, and fewer than {LEAST} questions or {CLUSTERS} clusters are too few to keep some back."
+            return f"{first}, and fewer than {LEAST} questions or {CLUSTERS} clusters are too few for a holdout."
         tune, holdout = (self.dealt[name] for name in SPLITS)
         return f"{first}: {tune} were dealt to tune and {holdout} to holdout, by cluster; split=all asks all of them."
 
     @cached_property
     def characters(self) -> int:
-        """The length of all documents together."""
+        """The total length of all documents."""
         return sum(len(document.text) for document in self.documents)
 
     @cached_property
     def corpus_digest(self) -> str:
-        """SHA-256 over names, texts and metadata of all documents, whatever order they were loaded in."""
+        """SHA-256 over names, texts and metadata of all documents, independent of the order of loading."""
         return _digest((document.doc_id, document.text, dict(document.metadata)) for document in self.documents)
 
     @cached_property
     def queries_digest(self) -> str:
-        """SHA-256 over what is asked: ids, texts and histories, in their order, without any gold."""
+        """SHA-256 over ids, texts and histories of the questions, in their order, without gold."""
         return _digest(asdict(example.query) for example in self.examples)
 
     @cached_property
     def golden_digest(self) -> str:
-        """SHA-256 over everything the questions say, in their order: results are rows in that order."""
+        """SHA-256 over all fields of the questions, in their order, which is that of the rows of results."""
         return _digest(question_record(example) for example in self.examples)
+
+    @property
+    def by_digest(self) -> dict[str, "Golden"]:
+        """This set under each of its three digests, as the stages of a graph look it up."""
+        return dict.fromkeys((self.corpus_digest, self.queries_digest, self.golden_digest), self)
+
+
+def gold_spans(example: Example) -> list[Span]:
+    """The spans in the evidence of a question, each once, in their order."""
+    places = (place for group in example.evidence for place in group.alternatives)
+    return list(dict.fromkeys(place for place in places if isinstance(place, Span)))
+
+
+def gold_documents(example: Example) -> list[str]:
+    """The documents that hold the evidence of a question, each once, in their order."""
+    places = (place for group in example.evidence for place in group.alternatives)
+    return list(dict.fromkeys(place.doc_id if isinstance(place, Span) else place for place in places))
 
 
 def load_documents(loader: Loader) -> tuple[Document, ...]:
-    """A corpus sorted by doc_id; raise DataError when it is empty or names two documents alike.
+    """A corpus sorted by doc_id; raise DataError if it is empty or two documents have one name.
 
-    A SkippedWarning counts the files that its loader did not read.
+    A SkippedWarning counts the files that the loader did not read.
     """
     documents: dict[str, Document] = {}
     for document in loader.load():
@@ -101,45 +117,43 @@ def load_documents(loader: Loader) -> tuple[Document, ...]:
             raise DataError("documents", f"two documents are named {document.doc_id!r}", "rename or remove one of them")
         documents[document.doc_id] = document
     if not any(document.text.strip() for document in documents.values()):
-        found = f"none of {len(documents)} documents holds text" if documents else "the corpus is empty"
-        raise DataError("documents", found, "check loader.path and dataset.path")
+        what = f"none of {len(documents)} documents has text" if documents else "the corpus is empty"
+        raise DataError("documents", what, "check loader.path and dataset.path")
     if skipped := skipped_by(loader):
         warnings.warn(f"corpus: {tally(len(documents), skipped)}. `rag dataset check` lists them", SkippedWarning, stacklevel=2)
     return tuple(documents[doc_id] for doc_id in sorted(documents))
 
 
 def load(loader: Loader, questions: Questions) -> Golden:
-    """Load a corpus and its questions and check that they fit; raise all that does not fit as one error.
+    """Load a corpus and its questions and check that they fit; raise all problems as one error.
 
-    LEAST questions or more without a split, in CLUSTERS clusters or more, are dealt to `tune` and `holdout`, about half each,
-    by the SHA-256 of their cluster: the same on every machine, a cluster never in both, and questions that are added later
-    move no others. Nothing is stratified. Fewer are all `tune`.
+    LEAST or more questions without a split, in CLUSTERS or more clusters, are dealt to `tune` and `holdout`, about half each,
+    by the SHA-256 of their cluster: the same on every machine, a cluster never in both, and added questions move no others.
+    Nothing is stratified. Fewer questions are all `tune`.
     """
     documents, skipped = load_documents(loader), skipped_by(loader)
-    ordered = Documents(documents, {one.name: one.detail or one.reason for one in skipped})
-    examples = _sound(questions, ordered)
+    ordered = Documents(documents, {file.name: file.detail or file.reason for file in skipped})
+    examples = _checked(questions, ordered)
     enough = len(examples) >= LEAST and len({example.cluster or example.query.query_id for example in examples}) >= CLUSTERS
-    placed = tuple(_placed(example, enough) for example in examples)
+    clustered = (replace(example, cluster=example.cluster or example.query.query_id) for example in examples)
+    placed = tuple(
+        replace(each, split=each.split or (dealt_split(each.cluster) if enough else SPLITS[0])) for each in clustered
+    )
     dealt = {} if any(example.split for example in examples) else dict(sorted(Counter(e.split for e in placed).items()))
     return Golden(documents, placed, dealt, skipped)
 
 
 def skipped_by(loader: Loader) -> tuple[Skipped, ...]:
-    """The files that a loader did not read when it last loaded."""
+    """The files that a loader did not read in its last load."""
     return tuple(getattr(loader, "skipped", ()))
 
 
 def dealt_split(cluster: str) -> str:
-    """The split that the hash of a cluster deals it to."""
+    """The split of a cluster, by its hash."""
     return SPLITS[hashlib.sha256(cluster.encode("utf-8")).digest()[0] % 2]
 
 
-def _placed(example: Example, enough: bool) -> Example:
-    cluster = example.cluster or example.query.query_id
-    return replace(example, cluster=cluster, split=example.split or (dealt_split(cluster) if enough else SPLITS[0]))
-
-
-def _sound(questions: Questions, documents: Documents) -> tuple[Example, ...]:
+def _checked(questions: Questions, documents: Documents) -> tuple[Example, ...]:
     examples: list[Example] = []
     problems: list[UserError] = []
     with gathered(problems):
@@ -158,33 +172,33 @@ def _problems(examples: Sequence[Example], documents: Documents) -> Iterator[Use
         yield DataError("questions", f"several questions have the id {query_id!r}", "give every question its own id")
     without = [example.query.query_id for example in examples if not example.split]
     if 0 < len(without) < len(examples):
-        found = f"{len(without)} of {len(examples)} questions have no split, the first is {without[0]!r}"
-        yield DataError("questions", found, "give every question a split, or none")
-    found_here: list[UserError] = []
+        what = f"{len(without)} of {len(examples)} questions have no split, the first is {without[0]!r}"
+        yield DataError("questions", what, "give every question a split, or none")
+    problems: list[UserError] = []
     for example in examples:
         for group in example.evidence:
-            with gathered(found_here):
+            with gathered(problems):
                 _check_group(group, documents, f"question {example.query.query_id!r}")
-    yield from found_here
+    yield from problems
 
 
 def _check_group(group: Evidence, documents: Mapping[str, Document], where: str) -> None:
     if not group.alternatives or group.grade < 1:
-        found = f"an evidence group has {len(group.alternatives)} places and grade {group.grade}"
-        raise DataError(where, found, "give it a place and a grade of 1 or more")
+        what = f"an evidence group has {len(group.alternatives)} places and grade {group.grade}"
+        raise DataError(where, what, "give it a place and a grade of 1 or more")
     for place in group.alternatives:
         document = find_document(place.doc_id if isinstance(place, Span) else place, documents, where)
         if isinstance(place, Span) and not 0 <= place.start < place.end <= len(document.text):
-            found = f"the span {place.start} to {place.end} lies outside {document.doc_id!r} ({len(document.text)} characters)"
-            raise DataError(where, found, "offsets count characters from 0, end exclusive")
+            what = f"the span {place.start} to {place.end} lies outside {document.doc_id!r} ({len(document.text)} characters)"
+            raise DataError(where, what, "offsets count characters from 0, end exclusive")
 
 
 def question_record(example: Example) -> dict[str, object]:
-    """What a question says, as its digests count it."""
-    said = {**asdict(example), "judged": sorted(example.judged)}
+    """The fields of a question that enter its digests."""
+    record = {**asdict(example), "judged": sorted(example.judged)}
     if not example.unanswerable:
-        del said["unanswerable"]  # Sets kept their digests when the field came.
-    return said
+        del record["unanswerable"]  # so that sets from before this field keep their digests
+    return record
 
 
 def _digest(values: Iterable[object]) -> str:

@@ -1,9 +1,9 @@
-"""What a golden set can and cannot show: its counts, its weak spots, and the smallest difference its size can detect."""
+"""Check a golden set: its counts, its weak spots, and the smallest difference that its size can detect."""
 
 import math
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -13,23 +13,24 @@ from rag.components.loaders.file_tree import NOT_TEXT, Skipped, SkippedWarning
 from rag.components.loaders.files import gathered
 from rag.components.loaders.quote_anchors import WORD
 from rag.core.errors import DataError, UserError, problems_of
-from rag.core.records import Example, Span
+from rag.core.numbers import jsonable
+from rag.core.records import Example
 from rag.core.roles import Loader, Questions
-from rag.evaluation.data.golden import Golden, load, skipped_by
+from rag.evaluation.data.golden import Golden, gold_documents, gold_spans, load, skipped_by
 
 ALIKE = 0.9
 """Share of common words (Jaccard) from which two questions count as near-duplicates."""
 
 DEVIATION = 0.15
-"""Assumed standard deviation of the difference between two trials on one question; to be said with the result."""
+"""Assumed standard deviation of the difference between two trials on one question; reports state it."""
 
 Z_ALPHA, Z_POWER = 1.96, 0.8416
-"""Normal quantiles of a two-sided test at 5 % and of a power of 80 %."""
+"""Normal quantiles for a two-sided test at 5 % and for a power of 80 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitSize:
-    """One split. `scored` questions have evidence: retrieval is measured on them, and `smallest_difference` is theirs."""
+    """The size of one split. `scored` questions have evidence; `smallest_difference` is computed for them."""
 
     questions: int
     scored: int
@@ -39,7 +40,7 @@ class SplitSize:
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Two questions that say the same, or nearly so; `across_splits` makes a holdout look better than it is."""
+    """Two questions with (nearly) the same words; in two splits (`across_splits`) they bias the holdout."""
 
     first: str
     second: str
@@ -49,7 +50,7 @@ class Twins:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A gold quote that also stands in documents that are not gold for its question: they would be scored as wrong."""
+    """A gold quote that also occurs in documents that are not gold for its question, so they would be scored as wrong."""
 
     query_id: str
     doc_id: str
@@ -59,10 +60,10 @@ class Stray:
 
 @dataclass(frozen=True, slots=True)
 class DatasetCheck:
-    """Everything `rag dataset check` says. `kinds` counts questions by kind and split; `splits` has `all` besides its own.
+    """The result of `rag dataset check`. `kinds` counts questions by kind and split; `splits` includes `all`.
 
-    `dealing` says where splits come from that the dataset does not name; it is empty where it does. `skipped` are files of the
-    corpus that were not read, `without_evidence` questions with answers of which it is not known where they stand.
+    `dealing` explains the splits if the dataset names none, else it is empty. `skipped` are files of the corpus that were not
+    read; `without_evidence` are questions with answers but no evidence.
     """
 
     documents: int
@@ -83,14 +84,16 @@ class DatasetCheck:
     without_evidence: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dicts, lists, texts and numbers."""
-        plain = asdict(self)
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}
+        """The result as JSON values."""
+        return dict(jsonable(asdict(self)))
 
 
 def check_dataset(golden: Golden) -> DatasetCheck:
-    """Look through a golden set; nothing is printed and nothing raised, for `load` has already refused what is wrong."""
+    """Check a loaded golden set; raises nothing, as `load` has refused invalid sets."""
     lengths = [len(document.text) for document in golden.documents]
+    splits: dict[str, set[str]] = defaultdict(set)
+    for example in golden.examples:
+        splits[example.cluster].add(example.split)
     return DatasetCheck(
         documents=len(lengths),
         empty_documents=sum(not document.text.strip() for document in golden.documents),
@@ -105,14 +108,14 @@ def check_dataset(golden: Golden) -> DatasetCheck:
         splits={"all": _size(golden.examples)} | {name: _size(golden.split(name).examples) for name in sorted(golden.sizes)},
         twins=tuple(_twins(golden.examples)),
         strays=tuple(_strays(golden)),
-        clusters_across_splits=_across_splits(golden.examples),
+        clusters_across_splits=tuple(sorted(cluster for cluster, names in splits.items() if len(names) > 1)),
         skipped=golden.skipped,
     )
 
 
 @dataclass(frozen=True)
 class Look:
-    """A golden set looked at: `check` where it can be used, all `problems`, and files of the corpus that were not read."""
+    """The check of a golden set (None if it cannot be used), all its problems, and the files that were not read."""
 
     check: DatasetCheck | None
     problems: tuple[UserError, ...]
@@ -120,13 +123,13 @@ class Look:
 
     def to_json(self) -> dict[str, Any]:
         """The check, if there is one, and the problems, each with where, what and remedy."""
-        told = [{"where": one.where, "what": one.what, "remedy": one.remedy} for one in self.problems]
-        plain = self.check.to_json() if self.check else {"skipped": [asdict(one) for one in self.skipped]}
-        return plain | {"problems": told}
+        problems = [{"where": each.where, "what": each.what, "remedy": each.remedy} for each in self.problems]
+        content = self.check.to_json() if self.check else {"skipped": [asdict(file) for file in self.skipped]}
+        return content | {"problems": problems}
 
 
 def look(loader: Loader, questions: Questions) -> Look:
-    """Load a golden set and gather all that is wrong with it, files that its loader should have read and could not included."""
+    """Load and check a golden set; collect all its problems, including files that the loader could not read."""
     problems: list[UserError] = []
     check = None
     with warnings.catch_warnings(), gathered(problems):
@@ -134,20 +137,18 @@ def look(loader: Loader, questions: Questions) -> Look:
         check = check_dataset(load(loader, questions))
     skipped = skipped_by(loader)
     folder = Path(getattr(loader, "path", ""))
-    for one in skipped:
-        if one.wanted:
-            remedy = (
-                "save the file as UTF-8, or leave it out" if one.reason == NOT_TEXT else "make it readable, or leave it out"
-            )
-            problems.append(DataError(str(folder / one.name), one.detail or one.reason, remedy))
-    return Look(check, tuple(part for one in problems for part in problems_of(one)), skipped)
+    for file in skipped:
+        if file.wanted:
+            remedy = "save the file as UTF-8" if file.reason == NOT_TEXT else "make it readable"
+            problems.append(DataError(str(folder / file.name), file.detail or file.reason, f"{remedy}, or leave it out"))
+    return Look(check, tuple(part for error in problems for part in problems_of(error)), skipped)
 
 
 def smallest_difference(questions: int, deviation: float = DEVIATION) -> float | None:
-    """The smallest mean difference that a paired test over so many questions finds in four of five tries; None for none.
+    """The smallest mean difference that a paired test over so many questions detects in four of five tries; None for 0.
 
-    (z_alpha + z_power) * deviation / sqrt(n), the usual sample size formula turned around. Questions of one cluster are
-    alike, so that with fewer clusters than questions the true value is larger.
+    (z_alpha + z_power) * deviation / sqrt(n), the usual sample size formula solved for the difference. Questions of one
+    cluster are similar, so with fewer clusters than questions the true value is larger.
     """
     return (Z_ALPHA + Z_POWER) * deviation / math.sqrt(questions) if questions else None
 
@@ -164,53 +165,40 @@ def _kinds(examples: Sequence[Example]) -> dict[str, dict[str, int]]:
     return {kind: dict(sorted(counts[kind].items())) for kind in sorted(counts)}
 
 
-def _across_splits(examples: Sequence[Example]) -> tuple[str, ...]:
-    splits: dict[str, set[str]] = defaultdict(set)
-    for example in examples:
-        splits[example.cluster].add(example.split)
-    return tuple(sorted(cluster for cluster, names in splits.items() if len(names) > 1))
-
-
 def _twins(examples: Sequence[Example]) -> Iterator[Twins]:
     words = [frozenset(WORD.findall(example.query.text.casefold())) for example in examples]
-    for one, other in candidates(words, ALIKE):
-        first, second = examples[one], examples[other]
-        # The same words after other turns ask for something else.
+    for number, other, alike in similar_pairs(words, ALIKE):
+        first, second = examples[number], examples[other]
+        # The same words after other turns are another question.
         if first.query.history == second.query.history:
-            alike = len(words[one] & words[other]) / len(words[one] | words[other])
-            if alike >= ALIKE:
-                yield Twins(first.query.query_id, second.query.query_id, alike, first.split != second.split)
+            yield Twins(first.query.query_id, second.query.query_id, alike, first.split != second.split)
 
 
-def candidates(words: Sequence[frozenset[str]], alike: float) -> list[tuple[int, int]]:
-    """Pairs whose Jaccard index can reach `alike`: such sets share one of their rarest words (Chaudhuri et al., 2006)."""
-    common = Counter(word for each in words for word in each)
+def similar_pairs(sets: Sequence[frozenset[str]], least: float) -> Iterator[tuple[int, int, float]]:
+    """Pairs of sets, by their numbers, with a Jaccard index of at least `least`, and the index.
+
+    Only pairs that share one of their rarest elements are compared: no other pair is as similar (Chaudhuri et al., 2006).
+    """
+    common = Counter(element for each in sets for element in each)
     sharing: dict[str, list[int]] = defaultdict(list)
-    for place, each in enumerate(words):
-        rarest = sorted(each, key=lambda word: (common[word], word))
-        for word in rarest[: len(each) - math.ceil(alike * len(each) - 1e-9) + 1]:
-            sharing[word].append(place)
-    return sorted({pair for places in sharing.values() for pair in combinations(places, 2)})
+    for place, each in enumerate(sets):
+        rarest = sorted(each, key=lambda element: (common[element], element))
+        for element in rarest[: len(each) - math.ceil(least * len(each) - 1e-9) + 1]:
+            sharing[element].append(place)
+    for first, second in sorted({pair for places in sharing.values() for pair in combinations(places, 2)}):
+        alike = len(sets[first] & sets[second]) / len(sets[first] | sets[second])
+        if alike >= least:
+            yield first, second, alike
 
 
 def _strays(golden: Golden) -> Iterator[Stray]:
     texts = {document.doc_id: document.text for document in golden.documents}
-    found: dict[str, list[str]] = {}
+    holding: dict[str, list[str]] = {}
     for example in golden.examples:
-        gold = {_doc_id(place) for group in example.evidence for place in group.alternatives}
-        for span in _spans(example):
+        gold = gold_documents(example)
+        for span in gold_spans(example):
             quote = texts[span.doc_id][span.start : span.end]
-            if quote not in found:
-                found[quote] = [doc_id for doc_id, text in texts.items() if quote in text]
-            elsewhere = tuple(doc_id for doc_id in found[quote] if doc_id not in gold)
-            if elsewhere:
+            if quote not in holding:
+                holding[quote] = [doc_id for doc_id, text in texts.items() if quote in text]
+            if elsewhere := tuple(doc_id for doc_id in holding[quote] if doc_id not in gold):
                 yield Stray(example.query.query_id, span.doc_id, quote, elsewhere)
-
-
-def _spans(example: Example) -> Iterable[Span]:
-    places = (place for group in example.evidence for place in group.alternatives)
-    return dict.fromkeys(place for place in places if isinstance(place, Span))
-
-
-def _doc_id(place: Span | str) -> str:
-    return place.doc_id if isinstance(place, Span) else place

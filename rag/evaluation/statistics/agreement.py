@@ -1,29 +1,27 @@
-"""How well scores agree with labels of yes and no, with intervals and paired p-values by cluster bootstrap. Pure arithmetic."""
+"""How well scores agree with yes/no labels, with intervals and paired p-values by cluster bootstrap. Pure arithmetic."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rag.core.arrays import Flags, Floats, Ints
 from rag.evaluation.statistics.resampling import AT_ONCE, DRAWS, effective, expanded
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 TAIL = 0.025
 WILSON = 1.959964**2
-"""The square of the normal deviate that TAIL lies beyond."""
+"""The square of the normal quantile of 1 - TAIL."""
 ROWS = 256
-"""Cases that are held against all others at once."""
+"""Cases that are compared with all others at once."""
 BINS = 10
-"""Parts of [0, 1] in which scores are compared with labels."""
+"""Equal parts of [0, 1] for the calibration error."""
 CELLS = 1 << 21
-"""Weights that are drawn at once, cases times draws."""
+"""Weights that are drawn at once: cases × draws."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 95 % interval; NaN where nothing can be known."""
+    """A value with its 95 % interval; NaN for what is unknown."""
 
     value: float
     low: float
@@ -32,13 +30,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Difference(Estimate):
-    """How much more one value is than another on the same cases, with the two-sided p-value that it is not."""
+    """One value minus another on the same cases, with a two-sided p-value for no difference."""
 
     p: float
 
 
 class Resampled:
-    """Cases in whole clusters, drawn with replacement: `draws` rows of how often each case was drawn, after one row of ones."""
+    """A cluster bootstrap: whole clusters of cases, drawn `draws` times with replacement."""
 
     def __init__(self, clusters: Sequence[str], draws: int = DRAWS, seed: int = 0) -> None:
         _, self._cluster = np.unique(np.array(clusters, np.str_), return_inverse=True)
@@ -46,27 +44,27 @@ class Resampled:
         self._draws, self._seed = draws, seed
 
     def values(self, statistic: "Statistic") -> Floats:
-        """A statistic on the cases themselves, then on every draw: shape (1 + draws,). The same draws for every statistic."""
+        """A statistic of the cases themselves, then of every draw: shape (1 + draws,). All statistics see the same draws."""
         random = np.random.default_rng([self._seed, 3])
         groups, at_once = len(self._counts), min(AT_ONCE, max(1, CELLS // len(self._cluster)))
-        found = [statistic(np.ones((1, len(self._cluster))))]
+        values = [statistic(np.ones((1, len(self._cluster))))]
         for first in range(0, self._draws, at_once):
             rows = min(at_once, self._draws - first)
             drawn = random.multinomial(groups, np.full(groups, 1 / groups), rows).astype(np.float64)
-            found.append(statistic(drawn[:, self._cluster]))
-        return np.concatenate(found)
+            values.append(statistic(drawn[:, self._cluster]))
+        return np.concatenate(values)
 
     def measured(self, statistic: "Statistic") -> Estimate:
-        """A statistic with its interval, that of Wilson (1927) where it is 0 or 1 and no draw knows otherwise.
+        """A statistic with its interval: Wilson's (1927) if the statistic is 0 or 1 in every draw, else the bootstrap's.
 
-        Of four texts that are all right the bootstrap would make [1, 1]. Texts of one cluster count as less than that many
-        (`effective`); away from what chance alone gives, the interval is as much longer.
+        For four correct texts the bootstrap would give [1, 1]. Texts of one cluster count as fewer texts (`effective`). A
+        statistic that corrects for chance has an interval that is longer by the same factor.
         """
         values = self.values(statistic)
-        found, end = self.estimate(values), float(values[0])
+        estimate, end = self.estimate(values), float(values[0])
         known = values[~np.isnan(values)]
         if len(self._counts) < 2 or end not in statistic.ends or (known != end).any():
-            return found
+            return estimate
         equal = effective(np.bincount(self._cluster[statistic.cases]).astype(np.float64)[:, None])[0]
         reach = float(WILSON / (equal + WILSON)) / (1 - statistic.chance)
         return Estimate(end, end - reach, end) if end else Estimate(end, end, end + reach)
@@ -81,37 +79,37 @@ class Resampled:
         return Estimate(float(values[0]), float(low), float(high))
 
     def difference(self, ours: Floats, theirs: Floats) -> Difference:
-        """Of two statistics of the same draws: twice the smaller share of draws on one side of 0.
+        """The difference of two statistics of the same draws; p is twice the smaller share of draws on one side of 0.
 
-        It is never below 1 / draws, nor below what swapping the two in whole clusters could give at best, 2 / 2^clusters.
+        p is at least 1 / draws, and at least 2 / 2^clusters, the least p-value of a sign-flip test with as many clusters.
         """
         values = ours - theirs
-        found, draws = self.estimate(values), values[1:][~np.isnan(values[1:])]
+        estimate, draws = self.estimate(values), values[1:][~np.isnan(values[1:])]
         beyond = min(int((draws <= 0).sum()), int((draws >= 0).sum()))
         least = 2.0 ** (1 - len(self._counts))
         p = max(least, min(1.0, 2 * (1 + beyond) / (1 + len(draws)))) if len(self._counts) > 1 else float("nan")
-        return Difference(found.value, found.low, found.high, p)
+        return Difference(estimate.value, estimate.low, estimate.high, p)
 
 
 class Statistic:
-    """A function of weights, shape (draws, cases), to one value per draw.
+    """A function from weights, shape (draws, cases), to one value per draw.
 
-    At one of its `ends` it is the share of some `cases`, beyond what `chance` would give.
+    `ends` are its extreme values; there it is the share of `cases` that agree, corrected for `chance`.
     """
 
     ends: tuple[float, ...] = ()
-    cases: Bools
+    cases: Flags
     chance: float = 0.0
 
     def __call__(self, weights: Floats) -> Floats:
-        """Shape (draws,)."""
+        """One value per draw, shape (draws,)."""
         raise NotImplementedError
 
 
 class Auc(Statistic):
     """The probability that a case with the label yes scores above one without it, ties counted half (Mann & Whitney 1947)."""
 
-    def __init__(self, scores: Floats, labels: Bools) -> None:
+    def __init__(self, scores: Floats, labels: Flags) -> None:
         self._order = np.argsort(scores, kind="stable")
         ordered = scores[self._order]
         self._starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -120,43 +118,43 @@ class Auc(Statistic):
         self.cases = labels if labels.sum() * 2 <= len(labels) else ~labels
 
     def __call__(self, weights: Floats) -> Floats:
-        """NaN for draws with labels of one kind only."""
+        """One value per draw; NaN if its labels are all the same."""
         ordered = weights[:, self._order]
         yes = np.add.reduceat(ordered * self._labels, self._starts, axis=1)
         no = np.add.reduceat(ordered * ~self._labels, self._starts, axis=1)
         below = np.cumsum(no, axis=1) - no / 2
         pairs = yes.sum(axis=1) * no.sum(axis=1)
-        return _ratio((yes * below).sum(axis=1), pairs)
+        return ratio((yes * below).sum(axis=1), pairs)
 
 
 class Decisions(Statistic):
-    """What follows from saying yes: `kappa` (Cohen 1960), `sensitivity`, `specificity` or `accuracy`."""
+    """Agreement of yes/no decisions with labels: `kappa` (Cohen 1960), `sensitivity`, `specificity` or `accuracy`."""
 
-    def __init__(self, said: Bools, labels: Bools, name: str) -> None:
-        self._cells = [said & labels, said & ~labels, ~said & labels, ~said & ~labels]
+    def __init__(self, decided: Flags, labels: Flags, name: str) -> None:
+        self._cells = [decided & labels, decided & ~labels, ~decided & labels, ~decided & ~labels]
         self._name = name
         self.ends = (1.0,) if name == "kappa" else (0.0, 1.0)
         self.cases = {"sensitivity": labels, "specificity": ~labels}.get(name, np.ones(len(labels), np.bool_))
         self.chance = float(labels.mean() ** 2 + (1 - labels.mean()) ** 2) if name == "kappa" else 0.0
 
     def __call__(self, weights: Floats) -> Floats:
-        """NaN where the denominator is 0."""
+        """One value per draw; NaN if its denominator is 0."""
         hit, false, missed, right = (weights @ cell.astype(np.float64) for cell in self._cells)
         total = hit + false + missed + right
         if self._name == "sensitivity":
-            return _ratio(hit, hit + missed)
+            return ratio(hit, hit + missed)
         if self._name == "specificity":
-            return _ratio(right, right + false)
+            return ratio(right, right + false)
         if self._name == "accuracy":
-            return _ratio(hit + right, total)
+            return ratio(hit + right, total)
         chance = ((hit + false) * (hit + missed) + (missed + right) * (false + right)) / total
-        return _ratio(hit + right - chance, total - chance)
+        return ratio(hit + right - chance, total - chance)
 
 
 class RankCorrelation(Statistic):
-    """How alike two scores order the cases, ties counted half: `spearman` (1904) or `kendall`, tau-b (1945).
+    """The correlation of two orders of the cases, ties counted half: `spearman` (1904) or `kendall`, tau-b (1945).
 
-    Cases of one of the `clusters` have the same weight in every draw; without clusters each case is one.
+    Cases of one cluster have the same weight in every draw; without `clusters` each case is a cluster.
     """
 
     def __init__(self, ours: Floats, theirs: Floats, name: str, clusters: Sequence[str] | None = None) -> None:
@@ -167,56 +165,56 @@ class RankCorrelation(Statistic):
         self._pairs = self._concordant() if name == "kendall" else None
 
     def _concordant(self) -> Floats:
-        """Pairs that both scores order alike, less those that they order otherwise, by the clusters of the two cases."""
+        """Concordant minus discordant pairs of cases, by the clusters of the two cases."""
         order = np.argsort(self._cluster, kind="stable")
         starts = np.flatnonzero(np.diff(self._cluster[order], prepend=-1))
-        held = np.zeros((len(starts), len(starts)))
+        pairs = np.zeros((len(starts), len(starts)))
         for first in range(0, len(order), ROWS):
             rows = order[first : first + ROWS]
             alike = np.prod([np.sign(scores[rows, None] - scores[order]) for scores in self._scores], axis=0)
-            np.add.at(held, self._cluster[rows], np.add.reduceat(alike, starts, axis=1))
-        return held
+            np.add.at(pairs, self._cluster[rows], np.add.reduceat(alike, starts, axis=1))
+        return pairs
 
     def __call__(self, weights: Floats) -> Floats:
-        """NaN for draws in which one of the scores is the same everywhere."""
+        """One value per draw; NaN if one of its scores is constant."""
         if self._pairs is None:
-            first, second = (_above(weights, ties) for ties in self._ties)
-            both, one, other = ((weights * product).sum(axis=1) for product in (first * second, first**2, second**2))
+            above = [_rank_score(weights, ties) for ties in self._ties]
+            both, first, second = (
+                (weights * product).sum(axis=1) for product in (above[0] * above[1], above[0] ** 2, above[1] ** 2)
+            )
         else:
             counts = weights[:, self._first]
             both = ((counts @ self._pairs) * counts).sum(axis=1)
-            one, other = (weights.sum(axis=1) ** 2 - (_tied(weights, ties) ** 2).sum(axis=1) for ties in self._ties)
-        return _ratio(both, np.sqrt(one * other))
+            first, second = (weights.sum(axis=1) ** 2 - (_tied(weights, ties) ** 2).sum(axis=1) for ties in self._ties)
+        return ratio(both, np.sqrt(first * second))
 
 
-def calibration_error(scores: Floats, labels: Bools) -> float:
-    """The expected calibration error: how far the mean score of a tenth of [0, 1] is from the share of yes there, on average.
-
-    Guo et al. 2017, "On Calibration of Modern Neural Networks".
-    """
+def calibration_error(scores: Floats, labels: Flags) -> float:
+    """The expected calibration error over BINS equal bins (Guo et al. 2017, "On Calibration of Modern Neural Networks")."""
     part = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     sums = np.bincount(part, scores - labels, BINS)
     return float(np.abs(sums).sum() / len(scores))
 
 
-def _tied(weights: Floats, ties: NDArray[np.int64]) -> Floats:
-    """The weight of each distinct score, in ascending order: shape (draws, scores)."""
+def _tied(weights: Floats, ties: Ints) -> Floats:
+    """The weight of each distinct score, in ascending order, shape (draws, scores)."""
     order = np.argsort(ties, kind="stable")
     summed: Floats = np.add.reduceat(weights[:, order], np.flatnonzero(np.diff(ties[order], prepend=-1)), axis=1)
     return summed
 
 
-def _above(weights: Floats, ties: NDArray[np.int64]) -> Floats:
-    """What each case stands above, less what it stands below: its rank, but for scale and origin."""
+def _rank_score(weights: Floats, ties: Ints) -> Floats:
+    """The weight below each case minus the weight above it: its rank, except for scale and origin."""
     own = _tied(weights, ties)
     below = np.cumsum(own, axis=1) - own
     ranks: Floats = (2 * below + own - own.sum(axis=1, keepdims=True))[:, ties]
     return ranks
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
-    ratio: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
-    return ratio
+def ratio(above: Floats, below: Floats) -> Floats:
+    """`above` / `below` by element; NaN where `below` is not positive."""
+    result: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
+    return result
 
 
 DECISIONS: Mapping[str, str] = {

@@ -1,30 +1,26 @@
-"""Which trials nothing beats: over quality, latency, cost and size of the indexes, by differences that are more than noise."""
+"""The Pareto front of trials over quality, latency, cost and index size, by significant differences only."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from rag.core.arrays import Flags, Floats, Ints
 from rag.evaluation.statistics.paired import ALPHA
 from rag.evaluation.statistics.resampling import by_cluster, effective
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-
 SAME = 1e-12
-"""Means that are closer count as equal: sums differ in their last bits."""
+"""Means that are closer than this count as equal: sums differ in their last bits."""
 AT_ONCE = 100
-"""Trials that are compared with all others at once: the figures of all pairs of 5,000 trials take 2 GB."""
+"""Trials that are compared with all others at once: arrays over all pairs of 5,000 trials take 2 GB."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A trial: `quality` per question, higher is better; `seconds` of questions that were timed, the same in all trials.
+    """A trial: `quality` per question, higher is better; `seconds` of the timed questions, the same in all trials.
 
-    `latency` is the figure that people read, `cost` in US dollars, `size` in bytes; NaN for what was not measured.
+    `latency` is the reported figure, `cost` is in US dollars, `size` in bytes; NaN for what was not measured.
     """
 
     trial_id: str
@@ -36,23 +32,23 @@ class Candidate:
 
 
 def front(candidates: Sequence[Candidate], cluster: Ints) -> set[str]:
-    """The trials that no other dominates; there is always one if there are any."""
-    return {found.trial_id for found in candidates} - dominated(candidates, cluster).keys()
+    """The trials that no other trial dominates: at least one, unless there are no candidates."""
+    return {candidate.trial_id for candidate in candidates} - dominated(candidates, cluster).keys()
 
 
 def dominated(candidates: Sequence[Candidate], cluster: Ints) -> dict[str, str]:
-    """Trials that another one dominates, with the best of those by quality.
+    """Dominated trials, each with the best by quality of the trials that dominate it.
 
-    A dominates B when A is nowhere worse by what was found, and somewhere better: in cost or size by any amount, in quality or
-    latency significantly. Quality is tested by the paired, cluster-robust t of `differences` over the questions that all trials
-    have a value for, latency by the same of log seconds, a ratio of latencies; Holm's correction covers every pair that these
-    tests have to decide. What only one of two was measured by makes them incomparable.
+    A dominates B if A is nowhere worse by its point estimates, and better somewhere: in cost or size by any amount, in quality
+    or latency significantly. Quality is tested by the paired, cluster-robust t of `differences` over the questions for which
+    all trials have a value, latency by the same test of log seconds, a ratio of latencies; Holm's correction covers every pair
+    that these tests decide. Two trials are incomparable if only one of them has a figure.
     """
     if len(candidates) < 2:
         return {}
-    quality = _Pairs(np.stack([found.quality for found in candidates], axis=1), cluster)
-    latency = _Pairs(_log_seconds(candidates), np.arange(_timed(candidates)))
-    scales = [np.array([getattr(found, name) for found in candidates]) for name in ("latency", "cost", "size")]
+    quality = _Pairs(np.stack([candidate.quality for candidate in candidates], axis=1), cluster)
+    latency = _Pairs(*_log_seconds([candidate.seconds for candidate in candidates]))
+    scales = [np.array([getattr(candidate, name) for candidate in candidates]) for name in ("latency", "cost", "size")]
     nowhere_worse = np.empty((len(candidates), len(candidates)), np.bool_)
     exact = np.empty_like(nowhere_worse)
     for rows in _pieces(len(candidates)):
@@ -61,11 +57,12 @@ def dominated(candidates: Sequence[Candidate], cluster: Ints) -> dict[str, str]:
         exact[rows] = nowhere_worse[rows] & np.logical_or.reduce([scale[rows, None] < scale for scale in scales[1:]])
     np.fill_diagonal(nowhere_worse, False)
     open_pairs = nowhere_worse & ~exact & ~exact.any(axis=0)
-    found = exact | _found(open_pairs, quality, latency)
-    means = np.array([float(np.nanmean(one.quality)) if (one.quality == one.quality).any() else -np.inf for one in candidates])
+    dominates = exact | _significant(open_pairs, quality, latency)
+    qualities = [candidate.quality for candidate in candidates]
+    means = np.array([-np.inf if np.isnan(values).all() else float(np.nanmean(values)) for values in qualities])
     order = np.argsort(-means, kind="stable")
-    best = order[found[order].argmax(axis=0)]
-    beaten = np.flatnonzero(found.any(axis=0)).tolist()
+    best = order[dominates[order].argmax(axis=0)]
+    beaten = np.flatnonzero(dominates.any(axis=0)).tolist()
     return {candidates[trial].trial_id: candidates[int(best[trial])].trial_id for trial in beaten}
 
 
@@ -74,41 +71,41 @@ def _pieces(trials: int) -> Iterator[slice]:
 
 
 def differences(values: Floats, cluster: Ints) -> tuple[Floats, Floats]:
-    """Mean of every trial minus that of every other, and two-sided p-values: each of shape (trials, trials).
+    """The mean of every trial minus that of every other, and two-sided p-values, each of shape (trials, trials).
 
-    `values` has shape (questions, trials). Errors are CR1 of Liang and Zeger (1986), read off one Gram matrix of residuals
-    summed by cluster: the variance of a difference is K_ii + K_jj - 2 K_ij. Student's t has as many degrees of freedom as
-    `rag.evaluation.statistics.resampling.effective` counts clusters, less one; a p-value is never below that of all signs being
-    the same. A trial without any value differs from nothing: NaN.
+    `values` has shape (questions, trials). Errors are CR1 of Liang and Zeger (1986), from one Gram matrix of residuals summed
+    by cluster: the variance of a difference is K_ii + K_jj - 2 K_ij. Student's t has one degree of freedom less than the
+    clusters of `rag.evaluation.statistics.resampling.effective`; a p-value is at least that of equal signs in all clusters. NaN
+    for a trial without values.
     """
     pairs, every = _Pairs(values, cluster), slice(None)
     return pairs.means(every), pairs.p_values(every)
 
 
 class _Pairs:
-    """Differences of trials as in `differences`, of some of them (rows) from all."""
+    """The differences of `differences`, computed for some trials (rows) against all."""
 
     def __init__(self, values: Floats, cluster: Ints) -> None:
         known = ~np.isnan(values).all(axis=0)
-        asked = ~np.isnan(values[:, known]).any(axis=1)
-        kept, names = values[asked][:, known], np.unique(cluster[asked], return_inverse=True)[1]
+        complete = ~np.isnan(values[:, known]).any(axis=1)
+        kept, names = values[complete][:, known], np.unique(cluster[complete], return_inverse=True)[1]
         self._n, groups = len(kept), int(names.max(initial=-1)) + 1
-        self._found = np.full(values.shape[1], np.nan)
+        self._means = np.full(values.shape[1], np.nan)
         self._residuals = np.full((groups, values.shape[1]), np.nan)
         counts = by_cluster(np.ones((self._n, 1)), names, groups)
         self._equal = float(effective(counts)[0])
         if self._n:
-            self._found[known] = kept.mean(axis=0)
-            self._residuals[:, known] = by_cluster(kept, names, groups) - counts * self._found[known]
+            self._means[known] = kept.mean(axis=0)
+            self._residuals[:, known] = by_cluster(kept, names, groups) - counts * self._means[known]
         self._squares = (self._residuals**2).sum(axis=0)
 
     def means(self, rows: slice) -> Floats:
-        """Means of the differences, NaN for a trial without any value."""
-        means: Floats = self._found[rows, None] - self._found
+        """Means of the differences, NaN for a trial without values."""
+        means: Floats = self._means[rows, None] - self._means
         return means
 
     def p_values(self, rows: slice) -> Floats:
-        """Two-sided p-values of the differences, NaN where there are fewer than two clusters."""
+        """Two-sided p-values of the differences, NaN with fewer than two clusters."""
         mean, groups = self.means(rows), len(self._residuals)
         if groups < 2:
             return np.full(mean.shape, np.nan)
@@ -123,49 +120,45 @@ class _Pairs:
 
 
 def _at_most(some: Floats, values: Floats) -> Flags:
-    """Whether the value of a row is at most that of a column; unknown in both is equal, unknown in one is not comparable."""
+    """True where the value of a row is at most that of a column; two NaN are equal, one NaN is not comparable."""
     at_most: Flags = (some[:, None] <= values) | (np.isnan(some)[:, None] & np.isnan(values))
     return at_most
 
 
-def _timed(candidates: Sequence[Candidate]) -> int:
-    return max(len(found.seconds) for found in candidates)
+def _log_seconds(seconds: Sequence[Floats]) -> tuple[Floats, Ints]:
+    """Shape (timed questions, trials), NaN for trials with fewer timed questions than others; each question is a cluster."""
+    most = max(map(len, seconds))
+    logs = np.full((most, len(seconds)), np.nan)
+    for column, values in enumerate(seconds):
+        if len(values) == most:
+            logs[:, column] = np.log(np.maximum(values, 1e-9))
+    return logs, np.arange(most)
 
 
-def _log_seconds(candidates: Sequence[Candidate]) -> Floats:
-    """Shape (questions timed, trials); NaN for trials that were timed on fewer questions, or not at all."""
-    most = _timed(candidates)
-    logs = np.full((most, len(candidates)), np.nan)
-    for column, found in enumerate(candidates):
-        if len(found.seconds) == most:
-            logs[:, column] = np.log(np.maximum(found.seconds, 1e-9))
-    return logs
+def _significant(open_pairs: Flags, quality: _Pairs, latency: _Pairs) -> Flags:
+    """Pairs that differ in quality or latency, corrected for all pairs of both tests."""
+    tests = [_tested(open_pairs, quality, 1.0), _tested(open_pairs, latency, -1.0)]
+    decided = holm(np.concatenate([p for _, p in tests])) <= ALPHA
+    significant = np.zeros_like(open_pairs)
+    for flags, p in tests:
+        significant[flags] |= decided[: len(p)]
+        decided = decided[len(p) :]
+    return significant
 
 
-def _found(open_pairs: Flags, quality: _Pairs, latency: _Pairs) -> Flags:
-    """Pairs that one of the tests decides, corrected for all pairs that both were asked about."""
-    asked = [_asked(open_pairs, quality, 1.0), _asked(open_pairs, latency, -1.0)]
-    decided = holm(np.concatenate([p for _, p in asked])) <= ALPHA
-    found = np.zeros_like(open_pairs)
-    for flags, _ in asked:
-        found[flags] |= decided[: flags.sum()]
-        decided = decided[flags.sum() :]
-    return found
-
-
-def _asked(open_pairs: Flags, pairs: _Pairs, sign: float) -> tuple[Flags, Floats]:
-    """The open pairs whose means differ in a direction, and the p-values of these."""
-    asked, values = np.zeros_like(open_pairs), []
+def _tested(open_pairs: Flags, pairs: _Pairs, sign: float) -> tuple[Flags, Floats]:
+    """The open pairs whose means differ in the direction `sign`, and their p-values."""
+    tested, values = np.zeros_like(open_pairs), [np.empty(0)]
     for rows in _pieces(len(open_pairs)):
         if open_pairs[rows].any():
             p = pairs.p_values(rows)
-            asked[rows] = open_pairs[rows] & (sign * pairs.means(rows) > SAME) & ~np.isnan(p)
-            values.append(p[asked[rows]])
-    return asked, np.concatenate(values) if values else np.empty(0)
+            tested[rows] = open_pairs[rows] & (sign * pairs.means(rows) > SAME) & ~np.isnan(p)
+            values.append(p[tested[rows]])
+    return tested, np.concatenate(values)
 
 
 def holm(p: Floats) -> Floats:
-    """Adjusted p-values, none of them NaN (Holm, Scandinavian Journal of Statistics 6, 1979)."""
+    """Adjusted p-values (Holm, Scandinavian Journal of Statistics 6, 1979); `p` has no NaN."""
     order = np.argsort(p, kind="stable")
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
@@ -173,23 +166,15 @@ def holm(p: Floats) -> Floats:
 
 
 def not_slower(seconds: Sequence[Floats], fastest: int) -> list[int]:
-    """The trials that are not shown to be slower than one of them, by the ratio of latencies; each is tested by itself.
+    """The trials that are not significantly slower than the trial `fastest`, by the ratio of latencies.
 
-    To call a trial slower that is not costs nothing but a mean that cannot be told from others: so nothing is corrected.
+    Not corrected for several tests: a trial wrongly called slower is merely not preferred.
     """
-    ratio, p = _against(seconds, fastest)
-    return np.flatnonzero(~((ratio > 0) & (p <= ALPHA))).tolist()
+    ratio, p = differences(*_log_seconds(seconds))
+    return np.flatnonzero(~((ratio[:, fastest] > 0) & (p[:, fastest] <= ALPHA))).tolist()
 
 
 def faster(seconds: Sequence[Floats], than: int) -> list[int]:
-    """The trials that are shown to be faster than one of them, by the ratio of latencies; each is tested by itself."""
-    ratio, p = _against(seconds, than)
-    return np.flatnonzero((ratio < 0) & (p <= ALPHA)).tolist()
-
-
-def _against(seconds: Sequence[Floats], one: int) -> tuple[Floats, Floats]:
-    """Mean log ratios of latencies to those of one trial, and p-values."""
-    none = np.empty(0)
-    candidates = [Candidate(str(row), none, found, 0.0, 0.0, 0.0) for row, found in enumerate(seconds)]
-    ratio, p = differences(_log_seconds(candidates), np.arange(_timed(candidates)))
-    return ratio[:, one], p[:, one]
+    """The trials that are significantly faster than the trial `than`, by the ratio of latencies; not corrected."""
+    ratio, p = differences(*_log_seconds(seconds))
+    return np.flatnonzero((ratio[:, than] < 0) & (p[:, than] <= ALPHA)).tolist()

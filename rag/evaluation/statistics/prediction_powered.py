@@ -1,43 +1,43 @@
-"""Prediction-powered means: what people would say of texts that only a judge has read, given some that both have read.
+"""Prediction-powered means: an estimate of people's mean for texts that only a judge has read, from texts that both have read.
 
-Angelopoulos et al., "Prediction-Powered Inference", Science 382, 2023: the judge's mean, moved by how far the judge is from
-people on the labelled texts; the interval carries the error of both. The judge's mean counts in full (lambda = 1 of the later
-PPI++), because a smaller share would pull the answers of one system towards the labels of another. It holds as far as the judge
-errs on the texts as it does on the labelled ones.
+Angelopoulos et al., "Prediction-Powered Inference", Science 382, 2023: the judge's mean, corrected by the judge's mean error on
+the labelled texts; the interval includes the errors of both. The judge's mean counts in full (lambda = 1 of the later PPI++),
+because a smaller weight would pull the answers of one system towards the labels of another. Valid if the judge errs on the
+texts as on the labelled ones.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from rag.core.arrays import Floats
 from rag.evaluation.statistics.agreement import TAIL, Estimate
 from rag.evaluation.statistics.resampling import by_cluster, effective, standard_error
 from rag.evaluation.statistics.summary import interval
 
-Floats = NDArray[np.float64]
 Clusters = Sequence[str] | None
 
 
-def powered_mean(said: Floats, known: Floats, people: Floats, texts: Clusters = None, labels: Clusters = None) -> Estimate:
-    """People's mean of the texts of which a judge says `said`, in [0, 1], with its 95 % interval.
+def powered_mean(scores: Floats, known: Floats, people: Floats, texts: Clusters = None, labels: Clusters = None) -> Estimate:
+    """People's mean for texts that a judge gives these `scores`, in [0, 1], with its 95 % interval.
 
-    Of the labelled texts the judge says `known` and people `people`. `texts` and `labels` name the clusters of the two, None
-    for texts that are independent. With clusters the judge's mean has the interval of `rag.evaluation.statistics.summary`, the
-    judge's error that of Student's t; the distances of their ends add up as squares (Zou and Donner, Statistics in Medicine 27,
-    2008). So the interval is never narrower than that of the judge's mean. With fewer than two clusters of either it is NaN.
+    On the labelled texts, `known` are the judge's scores and `people` the labels. `texts` and `labels` name the clusters of the
+    two sets, None for independent texts. With clusters, the judge's mean has the interval of
+    `rag.evaluation.statistics.summary`, the judge's error that of Student's t; the distances of their ends add up as squares
+    (Zou and Donner, Statistics in Medicine 27, 2008). The interval is at least as wide as that of the judge's mean, and NaN if
+    either set has fewer than two clusters.
     """
     moved = people - known
-    value = float(said.mean() + moved.mean())
-    (below, above), (error, _) = _reaches(said, texts, in_span=True), _reaches(moved, labels)
+    value = float(scores.mean() + moved.mean())
+    (below, above), (error, _) = _reaches(scores, texts, in_span=True), _reaches(moved, labels)
     ends = value - np.hypot(below, error), value + np.hypot(above, error), value
     low, high, value = (float(np.clip(end, 0.0, 1.0)) for end in ends)
     return Estimate(value, low, high)
 
 
 def _reaches(values: Floats, clusters: Clusters, in_span: bool = False) -> tuple[float, float]:
-    """How far the 95 % interval of a mean reaches below and above it."""
+    """The distances from a mean to the two ends of its 95 % interval."""
     if clusters is None:
         reach = float(ndtri(1 - TAIL) * values.std() / np.sqrt(len(values)))
         return reach, reach

@@ -1,32 +1,28 @@
 """Sums by cluster → standard errors, p-values by sign flips, and the level at which several intervals hold together.
 
-Arrays have shape (clusters, columns): `sums` of differences, `counts` of the questions that they are sums of. Pure arithmetic.
+Arrays have shape (clusters, columns): `sums` of differences, `counts` of the questions in these sums. Pure arithmetic.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
+from rag.core.arrays import Floats, Ints
 from rag.core.records import Example
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DRAWS = 10_000
 EXACT = 13
-"""Clusters up to which all sign flips are counted; above, they are drawn."""
+"""Up to so many clusters all sign flips are counted; for more they are drawn."""
 AT_ONCE = 1_000
-"""Draws that are multiplied out at once."""
+"""Draws that are computed at once."""
 TINY = 1e-9
-"""Sums of differences that are closer than this share of all of them count as equal."""
+"""Sums that differ by less than this share of the sum of all absolute differences count as equal."""
 
 
 def cluster_numbers(examples: Sequence[Example]) -> Ints:
-    """The number of each question's cluster, from 0; a question without a cluster is one of its own."""
-    # Marked, so that no question falls together with a cluster called like it.
+    """The number of each question's cluster, from 0; a question without a cluster is its own cluster."""
+    # The prefix keeps the id of a question apart from a cluster of the same name.
     names = [example.cluster or f"\0{example.query.query_id}" for example in examples]
     return np.unique(np.array(names, np.str_), return_inverse=True)[1].astype(np.int64)
 
@@ -39,25 +35,25 @@ def by_cluster(values: Floats, cluster: Ints, groups: int) -> Floats:
 
 
 def standard_error(sums: Floats, counts: Floats) -> Floats:
-    """Standard errors of means from leaving out one cluster at a time; NaN with fewer than two clusters.
+    """Standard errors of means by the jackknife over clusters; NaN with fewer than two clusters.
 
-    CR3: with few clusters of unequal size it is right where the usual CR1 is too small (MacKinnon, Nielsen and Webb, Journal
-    of Applied Econometrics 38, 2023). With clusters of equal size the two are the same, with questions alone sd / sqrt(n).
+    CR3: correct for few clusters of unequal size, where the usual CR1 is too small (MacKinnon, Nielsen and Webb, Journal of
+    Applied Econometrics 38, 2023). The two agree for clusters of equal size; without clusters it is sd / sqrt(n).
     """
     total, n, clusters = sums.sum(axis=0), counts.sum(axis=0), (counts > 0).sum(axis=0)
     known = clusters > 1
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = np.where(counts > 0, (total - sums) / (n - counts) - total / n, 0.0)
         error = np.sqrt((apart**2).sum(axis=0) * (clusters - 1) / clusters)
-    # The last bits of a sum are no variance.
+    # Rounding errors of a sum are not variance.
     return np.where(known, np.where(error > TINY * np.abs(sums).sum(axis=0) / np.maximum(n, 1), error, 0.0), np.nan)
 
 
 def effective(counts: Floats) -> Floats:
-    """How many clusters of equal size would tell as much as those of a column, whose sizes differ: (Σ n)² / Σ n², at least 2.
+    """The number of clusters of equal size that is as informative as the clusters of a column: (Σ n)² / Σ n², at least 2.
 
-    Kish (Survey Sampling, 1965). One large cluster among small ones leaves few degrees of freedom, however many there are
-    (Carter, Schnepel and Steigerwald, Review of Economics and Statistics 99, 2017).
+    Kish (Survey Sampling, 1965). One large cluster among many small ones leaves few degrees of freedom (Carter, Schnepel and
+    Steigerwald, Review of Economics and Statistics 99, 2017).
     """
     squares = np.maximum((counts**2).sum(axis=0), 1)
     equal: Floats = np.maximum(counts.sum(axis=0) ** 2 / squares, 2.0)
@@ -70,19 +66,19 @@ def signs(groups: int, draws: int, seed: int) -> Iterator[Floats]:
     number = 2**groups if groups <= EXACT else draws
     for first in range(0, number, AT_ONCE):
         rows = np.arange(first, min(first + AT_ONCE, number))
-        flipped: NDArray[Any] = (
-            rows[:, None] >> np.arange(groups) & 1 if groups <= EXACT else random.integers(0, 2, (len(rows), groups), np.int8)
-        )
-        yield 1.0 - 2.0 * flipped
+        if groups <= EXACT:
+            yield 1.0 - 2.0 * (rows[:, None] >> np.arange(groups) & 1).astype(np.float64)
+        else:
+            yield 1.0 - 2.0 * random.integers(0, 2, (len(rows), groups), np.int8).astype(np.float64)
 
 
 def sign_flip(sums: Floats, draws: int = DRAWS, seed: int = 0) -> tuple[Floats, Floats]:
-    """Two-sided p-values of the hypothesis that clusters are as likely to differ one way as the other: alone, and adjusted.
+    """Two-sided p-values for the hypothesis that the difference of a cluster is symmetric about 0: by column, and adjusted.
 
-    The adjusted ones are those of the step-down max-t procedure (Westfall and Young, Resampling-Based Multiple Testing, 1993):
-    a column is compared with the largest of all columns that are no clearer than it, under the same flips of whole clusters. A
-    column counts in units of its own root of Σ sums², which flips leave as it is. Drawn p-values count what was observed as
-    one of the draws, so that they are never 0.
+    Adjusted by the step-down max-t procedure (Westfall and Young, Resampling-Based Multiple Testing, 1993): each column is
+    compared with the maximum over all columns that are no more significant, under the same flips of whole clusters. Columns
+    are scaled by the root of Σ sums², which flips do not change. Drawn p-values count the observation as one of the draws, so
+    they are never 0.
     """
     clusters = sums[(sums != 0).any(axis=1)]
     scale = np.sqrt((clusters**2).sum(axis=0))
@@ -103,13 +99,13 @@ def sign_flip(sums: Floats, draws: int = DRAWS, seed: int = 0) -> tuple[Floats, 
 
 
 def joint_level(sums: Floats, counts: Floats, alpha: float, seed: int = 0) -> float:
-    """The level of each of several intervals at which all of them hold together in 1 - `alpha` of tries.
+    """The level of a single interval at which the intervals of all columns hold together in 1 - `alpha` of tries.
 
-    The largest |t| of all columns is drawn with normal multipliers of the clusters' residuals, which keep the correlation of
-    columns (Chernozhukov, Chetverikov and Kato, Annals of Statistics 41, 2013). Columns without variance do not count.
+    The largest |t| of all columns is simulated with normal multipliers of the clusters' residuals, which keep the correlation
+    of columns (Chernozhukov, Chetverikov and Kato, Annals of Statistics 41, 2013). Columns without variance do not count.
     """
-    held = (counts > 0).any(axis=1)
-    sums, counts = sums[held], counts[held]
+    used = (counts > 0).any(axis=1)
+    sums, counts = sums[used], counts[used]
     residuals = sums - counts * (sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1))
     scale = np.sqrt((residuals**2).sum(axis=0))
     varying = scale > TINY * np.abs(sums).sum(axis=0)
@@ -122,7 +118,7 @@ def joint_level(sums: Floats, counts: Floats, alpha: float, seed: int = 0) -> fl
 
 
 def expanded(tail: Floats, groups: Floats | int) -> Floats:
-    """The share of bootstrap draws to leave out at an end so that few clusters give an interval that is wide enough.
+    """The share of bootstrap draws below each end of an interval, corrected for few clusters.
 
     Hesterberg (The American Statistician 69, 2015, section 5.3).
     """

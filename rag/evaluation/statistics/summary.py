@@ -1,48 +1,29 @@
-"""Scores of questions → means with intervals that know which questions belong together."""
+"""Scores per question → means with cluster-robust intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from rag.core.arrays import Floats, Ints
+from rag.core.numbers import jsonable
 from rag.core.records import Example
+from rag.evaluation.scores import Scores
 from rag.evaluation.statistics.resampling import by_cluster, cluster_numbers, effective, standard_error
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CONFIDENCE = 0.95
 TINY = 1e-12
-
-
-class Table(Protocol):
-    """What is summarised: `rag.evaluation.scoring.Scores`."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        ...
-
-    @property
-    def values(self) -> Floats:
-        """Shape (questions, columns), NaN where a column does not apply."""
-        ...
-
-    @property
-    def failed(self) -> NDArray[np.bool_]:
-        """Shape (questions,)."""
-        ...
 
 
 @dataclass(frozen=True)
 class Summary:
     """Means over the questions that a column applies to; every array has one entry per column.
 
-    `n` counts these questions, `clusters` the clusters that they come from; [low, high] is the 95 % `interval` of the mean.
-    `kind_mean` and `kind_n` have one row per entry of `kinds`. NaN stands for what cannot be known.
+    `n` counts these questions, `clusters` their clusters; [low, high] is the 95 % `interval` of the mean. `kind_mean` and
+    `kind_n` have one row per entry of `kinds`. NaN stands for what is unknown.
     """
 
     columns: tuple[str, ...]
@@ -59,25 +40,26 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """The summary as JSON values: by column, then by kind and column; None for NaN."""
-        rows = zip(*(_plain(part) for part in (self.mean, self.low, self.high, self.n, self.clusters)), strict=True)
-        names = ("mean", "low", "high", "n", "clusters")
+        figures = {name: jsonable(getattr(self, name)) for name in ("mean", "low", "high", "n", "clusters")}
+        kinds = zip(self.kinds, jsonable(self.kind_mean), jsonable(self.kind_n), strict=True)
         return {
             "questions": self.questions,
             "failed": self.failed,
-            "columns": {column: dict(zip(names, row, strict=True)) for column, row in zip(self.columns, rows, strict=True)},
-            "kinds": {kind: self._of_kind(row) for row, kind in enumerate(self.kinds)},
+            "columns": {
+                column: {name: values[place] for name, values in figures.items()} for place, column in enumerate(self.columns)
+            },
+            "kinds": {
+                kind: {column: {"mean": mean, "n": n} for column, mean, n in zip(self.columns, means, counts, strict=True)}
+                for kind, means, counts in kinds
+            },
         }
 
-    def _of_kind(self, row: int) -> dict[str, Any]:
-        cells = zip(self.columns, _plain(self.kind_mean[row]), _plain(self.kind_n[row]), strict=True)
-        return {column: {"mean": mean, "n": n} for column, mean, n in cells}
 
-
-def summarise(scores: Table, examples: Sequence[Example], span: tuple[float, float] = (0.0, 1.0)) -> Summary:
+def summarise(scores: Scores, examples: Sequence[Example], span: tuple[float, float] = (0.0, 1.0)) -> Summary:
     """Average every column, over all questions and within each kind, with an interval for the whole.
 
-    `span` is the least and the greatest value that a question can have. Intervals are those of `interval`. A question without
-    a cluster is one of its own. With one cluster the interval is (NaN, NaN).
+    `span` holds the least and the greatest possible value of a question. Intervals are those of `interval`. A question without
+    a cluster is its own cluster. With one cluster the interval is (NaN, NaN).
     """
     applies = ~np.isnan(scores.values)
     values = np.where(applies, scores.values, 0.0)
@@ -105,12 +87,12 @@ def summarise(scores: Table, examples: Sequence[Example], span: tuple[float, flo
 
 
 def interval(mean: Floats, error: Floats, equal: Floats, span: tuple[float, float] = (0.0, 1.0)) -> tuple[Floats, Floats]:
-    """The two ends of 95 % intervals of means of values in `span`; NaN where the error is.
+    """Both ends of 95 % intervals for means of values in `span`; NaN if the error is NaN.
 
-    Wilson's interval (JASA 22, 1927), which never leaves the span, with Student's t on `equal` - 1 degrees of freedom and as
-    many questions as would give the same `error` if values lay at the ends of the span only (Korn and Graubard, Survey
-    Methodology 24, 1998). `equal` counts clusters (`rag.evaluation.statistics.resampling.effective`). Where all values are the
-    same it stands for these questions: a hundred hits in a hundred clusters are [.962, 1].
+    Wilson's interval (JASA 22, 1927), which stays within the span, with Student's t on `equal` - 1 degrees of freedom, and as
+    n the number of questions that would give the same `error` if all values lay at the ends of the span (Korn and Graubard,
+    Survey Methodology 24, 1998). `equal` is a number of clusters (`rag.evaluation.statistics.resampling.effective`); it takes
+    the place of n if all values are equal: a hundred hits in a hundred clusters are [.962, 1].
     """
     width = span[1] - span[0]
     share = np.clip((mean - span[0]) / width, 0.0, 1.0)
@@ -123,7 +105,7 @@ def interval(mean: Floats, error: Floats, equal: Floats, span: tuple[float, floa
 
 
 def _sums(values: NDArray[Any], group: Ints) -> NDArray[Any]:
-    """Sums of rows by group; every group from 0 to the greatest has rows."""
+    """Sums of rows by group, in the order of the groups; no group may be empty."""
     if not len(values):
         return values
     order = np.argsort(group, kind="stable")
@@ -133,7 +115,3 @@ def _sums(values: NDArray[Any], group: Ints) -> NDArray[Any]:
 
 def _mean(total: Floats, n: Ints) -> Floats:
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)
-
-
-def _plain(values: NDArray[Any]) -> list[Any]:
-    return [None if value != value else value for value in values.tolist()]

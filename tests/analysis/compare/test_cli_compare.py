@@ -1,4 +1,4 @@
-"""`rag compare` as a person or a script uses it, on trials that a real sweep wrote down."""
+"""`rag compare` on the stored trials of a real sweep."""
 
 import contextlib
 import json
@@ -23,12 +23,14 @@ from rag.execution.sweep import sweep, trial_scores
 from rag.execution.sweep.reopen import stored_trial
 
 AXES = '  chunker: ["chunker=fixed chunker.size=40", chunker=whole]\n  k: k=1,3'
+WHOLE = "  chunker: chunker=whole\n  k: k=1"
+"""One trial, with the config of `whole · k 1`."""
 METRICS = ', "metrics=[recall@k,ndcg@10,hit@1,exact_match]"'
 
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a golden set, and beside it one that the sweep of four trials ran in."""
+    """A folder with a golden set, and a folder in which a sweep of four trials ran."""
     folder = tmp_path_factory.mktemp("once")
     write_golden(folder / "golden")
     (folder / "here").mkdir()
@@ -82,20 +84,20 @@ def edit(golden: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
 
 
-# What it says
+# Output
 
 
 def test_two_trials_as_json(rag: Verb, ids: dict[str, str]) -> None:
     said = rag("compare", ids["fixed-40 · k 1"], ids["whole · k 1"][:6], "--json")
     assert (said.code, said.err) == (0, "")
-    told = said.json
-    assert told["base"] == {"trial": ids["fixed-40 · k 1"], "name": "fixed-40 · k 1"}
-    assert told["candidates"] == [{"trial": ids["whole · k 1"], "name": "whole · k 1"}]
-    assert (told["added"], told["removed"], told["changed"]) == ([], [], [])
-    overall = [row for row in told["rows"] if not row["slice"]]
-    # exact_match has no value, for nothing was generated; what is looked at by slice stands first.
+    report = said.json
+    assert report["base"] == {"trial": ids["fixed-40 · k 1"], "name": "fixed-40 · k 1"}
+    assert report["candidates"] == [{"trial": ids["whole · k 1"], "name": "whole · k 1"}]
+    assert (report["added"], report["removed"], report["changed"]) == ([], [], [])
+    overall = [row for row in report["rows"] if not row["slice"]]
+    # exact_match has no value without a generator; the column that is compared by slice comes first.
     assert [row["column"] for row in overall] == ["ndcg@10", "recall@k", "hit@1"]
-    assert {row["slice"] for row in told["rows"] if row["column"] == "ndcg@10"} == {"", "kind=factoid", "kind=multi_hop"}
+    assert {row["slice"] for row in report["rows"] if row["column"] == "ndcg@10"} == {"", "kind=factoid", "kind=multi_hop"}
     board = json.loads(Path("reports/study/leaderboard.json").read_text("utf-8"))["trials"]
     means = {trial["trial"]: trial["metrics"]["recall@k"]["mean"] for trial in board}
     row = overall[1]
@@ -104,25 +106,23 @@ def test_two_trials_as_json(rag: Verb, ids: dict[str, str]) -> None:
     assert row["candidate_mean"] == pytest.approx(means[row["candidate_id"]])
     assert row["difference"] == pytest.approx(row["candidate_mean"] - row["base_mean"])
     assert row["wins"] + row["ties"] + row["losses"] == 5
-    one = next(row for row in told["rows"] if row["slice"] == "kind=multi_hop")
-    assert (one["n"], one["p_adjusted"], one["detectable"]) == (1, None, None)
-    assert told["family"] == 4
+    single = next(row for row in report["rows"] if row["slice"] == "kind=multi_hop")
+    assert (single["n"], single["p_adjusted"], single["detectable"]) == (1, None, None)
+    assert report["family"] == 4
 
 
-def test_help_tells_every_field_of_the_json() -> None:
+def test_help_lists_every_field_of_the_json() -> None:
     words = set(re.findall(r"\w+", str(verdicts.compare.__doc__)))
     assert {*Comparison.__dataclass_fields__, *Table.__dataclass_fields__, "base", "candidates", "significant"} <= words
 
 
-def test_nothing_runs(rag: Verb, ids: dict[str, str]) -> None:
-    before = {path: path.stat().st_mtime_ns for path in Path(".rag/store").rglob("*") if path.is_file()}
-    assert rag("compare", *ids.values()).code == 0
-    assert before == {path: path.stat().st_mtime_ns for path in Path(".rag/store").rglob("*") if path.is_file()}
+def test_nothing_runs_and_the_same_comparison_gives_the_same_bytes(rag: Verb, ids: dict[str, str]) -> None:
+    def stored() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in Path(".rag/store").rglob("*") if path.is_file()}
 
-
-def test_same_comparison_same_bytes(rag: Verb, ids: dict[str, str]) -> None:
-    first, second = (rag("compare", *ids.values(), "--by", "kind,doc", "--json").out for _ in range(2))
-    assert first == second
+    before = stored()
+    first, second = (rag("compare", *ids.values(), "--by", "kind,doc", "--json") for _ in range(2))
+    assert (first.code, first.out, before) == (0, second.out, stored())
 
 
 def test_the_tables_of_several_candidates(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,23 +179,18 @@ def test_a_baseline_is_compared_like_a_trial(rag: Verb, ids: dict[str, str]) -> 
         assert (told["base"], told["candidates"], told["family"]) == (direct["base"], direct["candidates"], direct["family"])
         for row, same in zip(told["rows"], direct["rows"], strict=True):
             assert row["difference"] == pytest.approx(same["difference"], abs=1e-5)
-            assert (row["slice"], row["n"], row["clusters"], row["wins"]) == (
-                same["slice"],
-                same["n"],
-                same["clusters"],
-                same["wins"],
-            )
-    still = rag("compare", kept, one, "--json").json
-    assert {row["difference"] for row in still["rows"]} == {0}
+            assert [row[name] for name in ("slice", "n", "wins")] == [same[name] for name in ("slice", "n", "wins")]
+    same_trial = rag("compare", kept, one, "--json").json
+    assert {row["difference"] for row in same_trial["rows"]} == {0}
 
 
-def test_baselines_of_public_data_find_it_where_it_lies(
+def test_baselines_of_public_data_find_it_in_another_folder(
     rag: Verb, here: Path, golden: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A trial is the same wherever its data lie, and is found in whatever was written down last.
+    # The id of a trial does not depend on the folder of its data.
     shutil.rmtree("reports/study")
     monkeypatch.setenv("RAG_DATA", str(golden.parent))
-    ids = sweep_in_place("public", fixed=', "dataset.path=${data}/golden"')
+    ids = sweep_in_place("public", "  k: k=1,3", ', "dataset.path=${data}/golden", chunker=whole')
     kept = [baseline_of(trial, Path(f"kept/{trial}.json")) for trial in ids.values()]
     assert "${data}/golden" in Path(kept[0]).read_text("utf-8")
     shutil.move(golden, here / "moved" / "golden")
@@ -211,71 +206,68 @@ def test_a_baseline_of_older_questions_is_bridged(rag: Verb, ids: dict[str, str]
         lines[1]["id"] = "q2b"
 
     edit(golden, change)
-    newer = sweep_in_place("newer")
-    refused = rag("compare", kept, newer["whole · k 1"])
+    (newer,) = sweep_in_place("newer", WHOLE).values()
+    refused = rag("compare", kept, newer)
     assert refused.code == 2
     assert "golden differs" in refused.err
     assert "--bridge questions" in refused.err
-    told = rag("compare", kept, newer["whole · k 1"], "--bridge", "questions", "--json").json
-    assert (told["added"], told["removed"], told["changed"]) == (["q2b"], ["q2"], ["q1"])
-    assert told["rows"][0]["n"] == 3
-    said = rag("compare", kept, newer["whole · k 1"], "--bridge", "questions").out
+    report = rag("compare", kept, newer, "--bridge", "questions", "--json").json
+    assert (report["added"], report["removed"], report["changed"]) == (["q2b"], ["q2"], ["q1"])
+    assert report["rows"][0]["n"] == 3
+    said = rag("compare", kept, newer, "--bridge", "questions").out
     for name, ids_ in (("only a candidate has", "q2b"), ("only the base has", "q2"), ("say something else", "q1")):
         assert f"Not compared: 1 question that {name}: {ids_}\n" in said
 
 
-def test_a_baseline_against_trials_that_asked_different_questions(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+def test_a_baseline_against_trials_with_different_questions(rag: Verb, ids: dict[str, str], golden: Path) -> None:
     kept = baseline_of(ids["fixed-40 · k 1"], Path("kept/study.json"))
     shutil.copytree(golden, "../golden2")
     edit(Path("../golden2"), lambda lines: lines[0].update(answers=["at seven"]))
-    newer = sweep_in_place("newer", fixed=", dataset.path=../golden2").values()
+    (two,) = sweep_in_place("newer", WHOLE, ", dataset.path=../golden2").values()
     one = ids["whole · k 1"]
-    for two in newer:
-        for candidates in ((one, two), (two, one)):
-            told = rag("compare", kept, *candidates, "--bridge", "questions", "--json").json
-            assert told["changed"] == ["q1"]
-            overall = {
-                row["candidate_id"]: row["n"] for row in told["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")
-            }
-            assert overall == {one: 5, two: 4}
+    for candidates in ((one, two), (two, one)):
+        report = rag("compare", kept, *candidates, "--bridge", "questions", "--json").json
+        assert report["changed"] == ["q1"]
+        whole = [row for row in report["rows"] if (row["column"], row["slice"]) == ("ndcg@10", "")]
+        assert {row["candidate_id"]: row["n"] for row in whole} == {one: 5, two: 4}
 
 
 def test_another_corpus_is_bridged(rag: Verb, ids: dict[str, str], golden: Path) -> None:
     kept = baseline_of(ids["whole · k 1"], Path("kept/study.json"))
     (golden / "documents" / "new.md").write_text("# New\n\nA third line to Holm.", "utf-8")
-    newer = sweep_in_place("newer")
-    refused = rag("compare", kept, newer["whole · k 1"])
+    (newer,) = sweep_in_place("newer", WHOLE).values()
+    refused = rag("compare", kept, newer)
     assert refused.code == 2
     assert "corpus differs" in refused.err
-    assert rag("compare", kept, newer["whole · k 1"], "--bridge", "corpus").code == 0
+    assert rag("compare", kept, newer, "--bridge", "corpus").code == 0
 
 
 def test_splits_and_coverage_differ(rag: Verb, ids: dict[str, str], golden: Path) -> None:
-    strict = sweep_in_place("strict", fixed=", coverage=0.9")
-    refused = rag("compare", ids["whole · k 1"], strict["whole · k 1"])
+    (strict,) = sweep_in_place("strict", WHOLE, ", coverage=0.9").values()
+    refused = rag("compare", ids["whole · k 1"], strict)
     assert (refused.code, "coverage differs" in refused.err) == (2, True)
-    assert rag("compare", ids["whole · k 1"], strict["whole · k 1"], "--bridge", "coverage").code == 0
-    study = Path("study.yaml").read_text("utf-8")
-    Path("half.yaml").write_text(study.replace("split: all", "split: tune"), "utf-8")
+    assert rag("compare", ids["whole · k 1"], strict, "--bridge", "coverage").code == 0
+    study = Path("strict.yaml").read_text("utf-8").replace("split: all", "split: tune").replace(", coverage=0.9", "")
+    Path("half.yaml").write_text(study, "utf-8")
     half = rag("sweep", "half.yaml", "--no-track", "--json").json["trials"][0]["trial"]
     refused = rag("compare", ids["whole · k 1"], half)
     assert refused.code == 2
-    assert "they were asked the splits 'all' and 'tune'" in refused.err
-    told = rag("compare", ids["whole · k 1"], half, "--bridge", "questions", "--json").json
-    assert told["removed"] == ["q2", "q4", "q6"]
+    assert "their splits are 'all' and 'tune'" in refused.err
+    report = rag("compare", ids["whole · k 1"], half, "--bridge", "questions", "--json").json
+    assert report["removed"] == ["q2", "q4", "q6"]
 
 
 def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
-    elsewhere = sweep_in_place("elsewhere", fixed=", store=other, index.bm25s.k1=0.4")
-    told = rag("compare", ids["whole · k 1"], elsewhere["whole · k 1"], "--json").json
-    assert told["candidates"][0]["trial"] == elsewhere["whole · k 1"]
+    (elsewhere,) = sweep_in_place("elsewhere", WHOLE, ", store=other, index.bm25s.k1=0.4").values()
+    report = rag("compare", ids["whole · k 1"], elsewhere, "--json").json
+    assert report["candidates"][0]["trial"] == elsewhere
 
 
 # Bad input
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "error"),
     [
         (("{one}",), "is all there is to compare"),
         (("{one}", "{one}"), "names the same as"),
@@ -288,14 +280,14 @@ def test_trials_of_two_stores(rag: Verb, ids: dict[str, str]) -> None:
         (("{one}", "{other}", "--by", "meta.titel"), "did you mean 'meta.title'"),
         (("{one}", "{other}", "--bridge", "question"), "did you mean 'questions'"),
         (("{one}", "nowhere.json"), "nowhere.json: there is no baseline yet"),
-        (("{one}", "study.yaml"), "study.yaml: is no baseline"),
+        (("{one}", "study.yaml"), "study.yaml: is not a valid baseline"),
     ],
 )
-def test_what_cannot_be_asked(rag: Verb, ids: dict[str, str], arguments: tuple[str, ...], says: str) -> None:
+def test_invalid_arguments(rag: Verb, ids: dict[str, str], arguments: tuple[str, ...], error: str) -> None:
     named = {"one": ids["fixed-40 · k 1"], "other": ids["whole · k 1"]}
     said = rag("compare", *(argument.format(**named) for argument in arguments))
     assert (said.code, said.out) == (2, "")
-    assert says in said.err
+    assert error in said.err
     assert "\n  → " in said.err
     assert "Traceback" not in said.err
 
@@ -311,21 +303,18 @@ def test_a_prefix_that_names_several_trials(rag: Verb, ids: dict[str, str], monk
     assert "write more of it: aa0, aa1, aa2, aa3" in said.err
 
 
-def test_documents_that_changed_since(rag: Verb, ids: dict[str, str], golden: Path) -> None:
+def test_documents_that_changed_or_are_gone(rag: Verb, ids: dict[str, str], golden: Path) -> None:
     (golden / "documents" / "bus.md").write_text("# Bus\n\nA ticket costs four crowns.", "utf-8")
     said = rag("compare", *list(ids.values())[:2])
     assert said.code == 2
     assert "its documents or its questions changed since it ran" in said.err
     assert "run its sweep again" in said.err
-
-
-def test_a_golden_set_that_is_gone(rag: Verb, ids: dict[str, str], golden: Path) -> None:
     shutil.rmtree(golden)
     said = rag("compare", *list(ids.values())[:2])
     assert (said.code, "Traceback" in said.err) == (2, False)
 
 
-def test_a_config_from_before_a_key_was_one(rag: Verb, ids: dict[str, str]) -> None:
+def test_a_config_that_lacks_a_new_key(rag: Verb, ids: dict[str, str]) -> None:
     path = Path("reports/study/trials.json")
     trials = json.loads(path.read_text("utf-8"))
     for trial in trials:
@@ -349,7 +338,7 @@ def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.Monkey
     from rag.components.chunkers.fixed import FixedChunker
 
     def broken(*_: Any) -> Any:
-        raise RuntimeError("no scissors")
+        raise RuntimeError("broken")
 
     shutil.rmtree(".rag/store")
     with monkeypatch.context() as patch:
@@ -361,7 +350,7 @@ def test_a_trial_that_failed(rag: Verb, golden: Path, monkeypatch: pytest.Monkey
     assert "rag sweep study" in said.err
 
 
-def test_scores_that_are_not_there_for_every_question(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_that_are_missing_for_one_question(rag: Verb, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     whole = trial_scores.read_scores
 
     def holed(*given: Any) -> Any:

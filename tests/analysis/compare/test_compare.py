@@ -1,4 +1,4 @@
-"""Comparisons: what is compared with what, what is refused, and that the whole family is counted."""
+"""Comparisons: figures, families, and results that are refused."""
 
 import json
 import math
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rag.analysis.compare import Comparison, Table, common_columns, comparable, compare
+from rag.analysis.compare import Comparison, Table, comparable, compare
+from rag.analysis.compare.comparability import common_columns
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document, Evidence, Example, Query
 from rag.evaluation.data import slices
@@ -72,7 +73,7 @@ def test_a_comparison_by_hand() -> None:
     assert row.low < row.difference < row.high
 
 
-def test_a_p_value_is_that_of_a_permutation_test() -> None:
+def test_the_p_value_is_that_of_a_permutation_test() -> None:
     golden = questions(12)
     random = np.random.default_rng(3)
     base, other = random.random(12), random.random(12)
@@ -96,9 +97,7 @@ def test_questions_of_a_cluster_count_together() -> None:
     assert whole.difference == apart.difference
     assert whole.high - whole.low > 1.5 * (apart.high - apart.low)
     assert whole.detectable > 1.5 * apart.detectable
-
-
-def test_questions_without_a_cluster_are_clusters_of_their_own() -> None:
+    # Questions without a cluster are clusters of their own.
     golden = replace(FOUR, examples=tuple(replace(e, cluster="" if row else "q1") for row, e in enumerate(FOUR.examples)))
     base, other = (
         replace(each, questions={e.query.query_id: question_digest(e) for e in golden.examples}) for each in (BASE, OTHER)
@@ -120,7 +119,7 @@ def test_the_order_of_rows_and_the_family() -> None:
     assert only.family == 4
 
 
-def test_p_values_and_intervals_know_all_that_was_looked_at() -> None:
+def test_p_values_and_intervals_are_corrected_for_the_family() -> None:
     golden = questions(60)
     random = np.random.default_rng(5)
     base = random.random(60) / 2
@@ -129,12 +128,12 @@ def test_p_values_and_intervals_know_all_that_was_looked_at() -> None:
     candidate = result(golden, other, column[1], name="other")
     alone = compare(result(golden, *column), [candidate], golden, ["ndcg@10"], ()).rows[0]
     table = compare(result(golden, *column), [candidate], golden, COLUMNS, slices.slices_along(golden))
-    beside = table.rows[0]
+    corrected = table.rows[0]
     assert table.family == 6
     assert alone.p_adjusted == alone.p
-    assert beside.p_adjusted > alone.p_adjusted
-    assert beside.corrected_low < alone.corrected_low
-    assert beside.detectable > alone.detectable
+    assert corrected.p_adjusted > alone.p_adjusted
+    assert corrected.corrected_low < alone.corrected_low
+    assert corrected.detectable > alone.detectable
     smallest = min(table.rows, key=lambda row: row.p)
     assert smallest.p < smallest.p_adjusted < 6 * smallest.p
 
@@ -170,7 +169,7 @@ def test_slices_are_drawn_towards_all_questions() -> None:
         assert row.shrunk != row.difference
 
 
-def test_slices_are_drawn_in_beside_those_of_their_own_dimension_and_trial() -> None:
+def test_slices_are_shrunk_with_those_of_their_own_dimension_and_trial() -> None:
     golden = questions(40, kinds=("a", "b", "c", "c"))
     golden = replace(golden, examples=tuple(replace(e, tags=(f"t{row % 3}",)) for row, e in enumerate(golden.examples)))
     random = np.random.default_rng(11)
@@ -188,26 +187,20 @@ def test_slices_are_drawn_in_beside_those_of_their_own_dimension_and_trial() -> 
     assert found == pytest.approx([row.shrunk for rows in apart for row in rows])
 
 
-def test_intervals_stay_where_differences_can_lie() -> None:
-    golden = questions(3)
-    wide = compare(result(golden, [0, 1, 0]), [result(golden, [1, 0, 1], name="o")], golden, ["ndcg@10"], ()).rows[0]
-    assert -1 <= wide.corrected_low <= wide.corrected_high <= 1
-
-
 def test_a_trial_against_a_copy_of_itself() -> None:
     noise = 4e-7 * np.array([1, -1, 1, 1])
     copy = replace(result(FOUR, np.array([0.5] * 4) + noise), trial_id="id-copy", name="copy")
     (row,) = compare(BASE, [copy], FOUR, ["ndcg@10"], ()).rows
     assert (row.difference, row.wins, row.ties, row.losses, row.p) == (0.0, 0, 4, 0, 1.0)
     assert not row.significant
-    told = row.to_json()
-    assert (told["needed"], told["detectable"]) == (None, None)
+    content = row.to_json()
+    assert (content["needed"], content["detectable"]) == (None, None)
 
 
-# Slices that can tell nothing
+# Untested slices
 
 
-def test_a_slice_of_one_question_is_shown_and_not_tested() -> None:
+def test_a_slice_of_one_question_is_listed_and_not_tested() -> None:
     golden = questions(5, kinds=("a", "a", "a", "a", "b"))
     base, other = result(golden, [0.5] * 5), result(golden, [0.6, 0.4, 0.7, 0.5, 1.0], name="other")
     table = compare(base, [other], golden, ["ndcg@10"], slices.slices_along(golden))
@@ -216,15 +209,11 @@ def test_a_slice_of_one_question_is_shown_and_not_tested() -> None:
     assert not row.tested
     assert not row.significant
     assert table.family == 2
-    told = row.to_json()
-    assert {told[name] for name in ("low", "high", "corrected_low", "p", "p_adjusted", "effect", "detectable", "needed")} == {
-        None
-    }
+    content = row.to_json()
+    unknown = ("low", "high", "corrected_low", "p", "p_adjusted", "effect", "detectable", "needed")
+    assert {content[name] for name in unknown} == {None}
     assert row.shrunk < row.difference
     json.dumps(table.to_json(), allow_nan=False)
-
-
-def test_a_single_cluster_tells_nothing() -> None:
     golden = questions(4, per_cluster=4)
     table = compare(result(golden, [0, 0, 0, 0]), [result(golden, [1, 1, 1, 1], name="o")], golden, ["ndcg@10"], ())
     assert table.family == 0
@@ -239,7 +228,7 @@ def test_a_slice_that_a_column_does_not_apply_to_is_left_out() -> None:
     assert table.rows[0].n == 2
 
 
-# What does not measure the same thing
+# Results that are not comparable
 
 
 MATRIX = [
@@ -268,15 +257,15 @@ def test_every_fingerprint_is_refused_unless_bridged(fingerprint: str, bridge: s
 
 
 @pytest.mark.parametrize("fingerprint", ["golden", "corpus", "coverage"])
-def test_what_only_one_of_them_tells_differs(fingerprint: str) -> None:
-    silent = {name: said for name, said in FINGERPRINTS.items() if name != fingerprint}
+def test_a_missing_fingerprint_differs(fingerprint: str) -> None:
+    silent = {name: digest for name, digest in FINGERPRINTS.items() if name != fingerprint}
     with pytest.raises(ConfigError, match=f"{fingerprint} differs"):
         comparable(replace(BASE, fingerprints=silent), OTHER)
     with pytest.raises(ConfigError, match=f"{fingerprint} differs"):
         comparable(BASE, replace(OTHER, fingerprints=silent))
 
 
-def test_a_metric_counts_where_both_measured_it_and_it_is_looked_at() -> None:
+def test_only_metrics_of_both_sides_and_of_compared_columns_count() -> None:
     other = replace(OTHER, fingerprints=FINGERPRINTS | {"metric recall": "else", "metric iou": "i", "judge faithfulness": "j"})
     comparable(BASE, other, columns=["ndcg@10"])
     with pytest.raises(ConfigError, match="metric recall differs"):
@@ -285,22 +274,19 @@ def test_a_metric_counts_where_both_measured_it_and_it_is_looked_at() -> None:
         comparable(BASE, other, columns=["ndcg@10", "recall@5"])
 
 
-def test_all_that_differs_is_told_at_once() -> None:
+def test_all_differences_are_in_one_error() -> None:
     other = replace(
         OTHER, config={"split": "tune"}, fingerprints=FINGERPRINTS | {"golden": "x", "corpus": "y", "something": "new"}
     )
     with pytest.raises(ConfigError, match="corpus, golden, something differ from") as caught:
         comparable(BASE, other)
-    assert "splits 'all' and 'tune'" in caught.value.what
+    assert "their splits are 'all' and 'tune'" in caught.value.what
     assert caught.value.remedy == "they cannot be compared"
     two = replace(other, fingerprints=FINGERPRINTS | {"golden": "x", "corpus": "y"})
     with pytest.raises(ConfigError, match="--bridge corpus --bridge questions"):
         comparable(BASE, two)
     with pytest.raises(ConfigError, match="golden differs"):
         comparable(BASE, two, ["corpus"])
-
-
-def test_an_unknown_bridge() -> None:
     with pytest.raises(ConfigError, match="did you mean 'questions'"):
         comparable(BASE, OTHER, ["question"])
 
@@ -308,14 +294,14 @@ def test_an_unknown_bridge() -> None:
 # Questions
 
 
-def test_bridged_questions_are_matched_by_what_they_say() -> None:
+def test_bridged_questions_are_matched_by_content() -> None:
     golden = questions(8)
     changed = list(golden.examples)
     changed[2] = replace(changed[2], answers=("else",))
     changed[3] = replace(changed[3], query=Query("q3", "Something else?"))
     newer = Golden(golden.documents, (*reversed(changed[1:]), Example(Query("new", "New?"), (), cluster="c")))
     base = result(golden, np.linspace(0, 0.7, 8))
-    # q1 and q4 … q7 say the same; the candidate asks them in another order and scores .1 more in each.
+    # q1 and q4 … q7 are equal; the candidate has them in another order and scores .1 more in each.
     scores = [0.1 + int(e.query.query_id[1]) / 10 if e.query.query_id != "new" else 0.0 for e in newer.examples]
     other = replace(result(newer, scores, name="other"), fingerprints=FINGERPRINTS | {"golden": "newer"})
     with pytest.raises(ConfigError, match="golden differs"):
@@ -345,23 +331,20 @@ def test_several_candidates_over_several_golden_sets() -> None:
     assert table.removed == ("q4", "q5", "q0", "q1")
 
 
-def test_no_question_in_common() -> None:
+def test_no_common_question_and_a_changed_golden_set() -> None:
     elsewhere = replace(FOUR, examples=tuple(replace(e, query=Query(f"x{e.query.query_id}", "?")) for e in FOUR.examples))
     other = replace(result(elsewhere, [0.5] * 4, name="other"), fingerprints=FINGERPRINTS | {"golden": "x"})
     with pytest.raises(DataError, match="no question in common with trial id-base"):
         compare(BASE, [other], FOUR, ["ndcg@10"], (), ["questions"])
-
-
-def test_a_golden_set_that_says_something_else() -> None:
     changed = replace(FOUR, examples=(replace(FOUR.examples[0], tags=("new",)), *FOUR.examples[1:]))
-    with pytest.raises(DataError, match="something else of 1 of 4 questions"):
+    with pytest.raises(DataError, match="differs in 1 of 4 questions"):
         compare(BASE, [OTHER], changed, ["ndcg@10"], ())
 
 
 # Columns
 
 
-def test_a_column_that_one_of_them_lacks() -> None:
+def test_a_missing_column_and_a_column_without_values() -> None:
     narrow = result(FOUR, [0.5] * 4, name="narrow")
     with pytest.raises(ConfigError, match="was not measured by trial id-narrow") as caught:
         compare(BASE, [narrow], FOUR, ["recall@5"], ())
@@ -369,16 +352,13 @@ def test_a_column_that_one_of_them_lacks() -> None:
     with pytest.raises(ConfigError, match="did you mean 'ndcg@10'"):
         compare(BASE, [OTHER], FOUR, ["ndgc@10"], ())
     assert common_columns([BASE, narrow]) == ("ndcg@10",)
-
-
-def test_a_column_without_any_value() -> None:
     empty = result(FOUR, [0.5] * 4, [NAN] * 4, name="empty")
     with pytest.raises(DataError, match=r"has no value in trial id-empty \(empty\)\n.*needs a generator"):
         compare(BASE, [empty], FOUR, ["recall@5"], ())
     assert common_columns([BASE, empty]) == ("ndcg@10",)
 
 
-def test_scores_that_only_one_of_them_has() -> None:
+def test_scores_of_only_one_side() -> None:
     half = result(FOUR, [0.5, NAN, 0.5, NAN], name="half")
     full = result(FOUR, [0.5, 1, 0.5, 1], name="full")
     for base, other in ((full, half), (half, full)):
@@ -388,9 +368,9 @@ def test_scores_that_only_one_of_them_has() -> None:
         assert (row.n, row.base_mean, row.candidate_mean) == (2, 0.5, 0.5)
 
 
-def test_what_does_not_apply_to_one_answer_is_compared_over_the_others() -> None:
-    named = [result(FOUR, values, name=name) for values, name in (([0.5, NAN, 0.5, NAN], "half"), ([1, 1, 1, 0], "full"))]
-    half, full = (replace(one, scores=replace(one.scores, columns=("faithfulness",))) for one in named)
+def test_columns_of_answers_are_compared_over_common_questions() -> None:
+    results = [result(FOUR, values, name=name) for values, name in (([0.5, NAN, 0.5, NAN], "half"), ([1, 1, 1, 0], "full"))]
+    half, full = (replace(each, scores=replace(each.scores, columns=("faithfulness",))) for each in results)
     for base, other, gained in ((full, half, -0.5), (half, full, 0.5)):
         row = compare(base, [other], FOUR, ["faithfulness"], ()).rows[0]
         assert (row.n, row.difference) == (2, gained)
@@ -399,16 +379,16 @@ def test_what_does_not_apply_to_one_answer_is_compared_over_the_others() -> None
 # JSON
 
 
-def test_json_has_every_field_and_nothing_that_json_lacks() -> None:
+def test_json_has_every_field() -> None:
     table = compare(BASE, [OTHER], FOUR, COLUMNS, slices.slices_along(FOUR))
-    told = json.loads(json.dumps(table.to_json(), allow_nan=False))
-    assert set(told) == {"family", "added", "removed", "changed", "rows"}
-    assert set(told["rows"][0]) == {*Comparison.__dataclass_fields__, "significant"}
-    assert (told["added"], told["removed"], told["changed"]) == ([], [], [])
-    assert told["rows"][0]["significant"] is False
+    content = json.loads(json.dumps(table.to_json(), allow_nan=False))
+    assert set(content) == {"family", "added", "removed", "changed", "rows"}
+    assert set(content["rows"][0]) == {*Comparison.__dataclass_fields__, "significant"}
+    assert (content["added"], content["removed"], content["changed"]) == ([], [], [])
+    assert content["rows"][0]["significant"] is False
 
 
-def test_intervals_stay_in_what_a_difference_can_be() -> None:
+def test_intervals_stay_within_the_span() -> None:
     golden = questions(4)
     base, other = np.array([0.0, 0.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0, 0.0])
     row = compare(result(golden, base, base), [result(golden, other, other, name="other")], golden, ["ndcg@10"], ()).rows[0]

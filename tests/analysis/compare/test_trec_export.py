@@ -9,7 +9,6 @@ from support.small_set import TEXTS
 
 from rag.analysis.compare.trec_export import write_trec
 from rag.config.experiment import load
-from rag.evaluation.data.trec import read_qrels, read_run
 from rag.execution.graph import plan
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
@@ -38,10 +37,12 @@ def test_trec_eval_reads_what_was_written_and_agrees(tmp_path: Path) -> None:
     done = sweep.run(made, store, {"mode": "inline"}, lambda key, outcome: None)
     qrels, *runs = write_trec(made, store, tmp_path / "trec")
     assert len(runs) == 2
-    gold = read_qrels(qrels)
+    with qrels.open(encoding="utf-8") as file:
+        gold = pytrec_eval.parse_qrel(file)
     for trial, path in zip(made.trials, runs, strict=True):
-        found = {query_id: dict(ranking) for query_id, ranking in read_run(path).items()}
-        measured = pytrec_eval.RelevanceEvaluator(gold, {"ndcg_cut_10", "recall_5", "map_cut_10"}).evaluate(found)
+        with path.open(encoding="utf-8") as file:
+            run = pytrec_eval.parse_run(file)
+        measured = pytrec_eval.RelevanceEvaluator(gold, {"ndcg_cut_10", "recall_5", "map_cut_10"}).evaluate(run)
         row = next(row for row in done.board.rows if row.trial_id == trial.trial_id)
         for ours, theirs in (("ndcg@10", "ndcg_cut_10"), ("recall@5", "recall_5"), ("map@10", "map_cut_10")):
             assert abs(row.value(ours) - np.mean([scores[theirs] for scores in measured.values()])) < 1e-9

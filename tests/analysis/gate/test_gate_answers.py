@@ -1,4 +1,4 @@
-"""A prompt that was made worse fails the gate: answers are gated like rankings."""
+"""A worse prompt fails the gate: answers are gated like rankings."""
 
 import re
 from collections.abc import Iterator
@@ -20,19 +20,19 @@ WORSE = "prompt.instruction='Answer from what you know. Be brief.'"
 
 
 def obedient(message: str) -> str:
-    """What a model says that cites when it is told to: the sentence nearest to the question, and its number."""
+    """The sentence nearest to the question, with its number if the prompt asks for citations."""
     sources = re.findall(r"^\[(\d+)\] (.*(?:\n\n?(?!\[|Question:).*)*)", message, re.MULTILINE)
     question = set(re.findall(r"\w+", message.rsplit("Question:", 1)[-1].lower()))
-    said = [(number, part) for number, text in sources for part in re.split(r"(?<=\.)\s+", text) if part]
-    if not said:
+    candidates = [(number, part) for number, text in sources for part in re.split(r"(?<=\.)\s+", text) if part]
+    if not candidates:
         return "I don't know."
-    number, best = max(said, key=lambda one: len(question & set(re.findall(r"\w+", one[1].lower()))))
+    number, best = max(candidates, key=lambda pair: len(question & set(re.findall(r"\w+", pair[1].lower()))))
     return f"{best} [{number}]" if "number of its source" in message else best
 
 
 @pytest.fixture
 def model() -> Iterator[Script]:
-    """A model that does what its prompt says, whichever message says it."""
+    """A model that follows its prompt."""
     with serving(lambda exchange: answer(lambda _: obedient(whole(exchange.asked)))(exchange)) as script:
         yield script
 

@@ -1,4 +1,4 @@
-"""What a candidate is made of, and where its config differs from a baseline's; gates as they are read."""
+"""The candidate of a gate, its differences from the baseline, and the parsing of gates."""
 
 from pathlib import Path
 
@@ -14,11 +14,11 @@ from rag.execution.sweep.objective import Bound
 COLUMNS = ["recall@5", "ndcg@10"]
 
 
-def test_a_change_takes_the_place_of_what_has_its_key_or_lies_inside_its_choice() -> None:
+def test_a_change_replaces_overrides_of_its_key_and_inside_its_choice() -> None:
     held = ["chunker=fixed", "chunker.size=400", "index=[bm25s]", "index.bm25s.k1=0.9", "+metric.mine._target_=a.B", "k=5"]
     assert candidate.under(["chunker.size=40"], held) == [held[0], *held[2:]]
     assert candidate.under(["chunker=whole"], held) == held[2:]
-    # Several indexes may be chosen at once: what is set of one stays when another joins.
+    # Several indexes may be chosen at once: settings of one remain when another is added.
     assert candidate.under(["index=[bm25s,dense]"], held) == [*held[:2], *held[3:]]
     floored = ["selector=[score_floor,neighbours]", "selector.score_floor.floor=0.2"]
     assert candidate.under(["selector=[neighbours]"], floored) == floored[1:]
@@ -26,7 +26,7 @@ def test_a_change_takes_the_place_of_what_has_its_key_or_lies_inside_its_choice(
     assert candidate.under([], held) == held
 
 
-def test_configs_differ_by_key_and_by_class_where_a_component_is_another() -> None:
+def test_configs_differ_by_key_and_by_class_of_a_replaced_component() -> None:
     fixed, whole = {"_target_": "a.Fixed", "size": 400}, {"_target_": "a.Whole"}
     base = {"chunker": fixed, "k": 5, "index": {"a": {"_target_": "a.A"}, "b": {"_target_": "a.B"}}, "dataset": {"path": "x"}}
     assert candidate.changed(base, {**base, "dataset": {"path": "y"}}) == ()
@@ -43,15 +43,15 @@ def test_configs_differ_by_key_and_by_class_where_a_component_is_another() -> No
     assert candidate.changed({"selector": {}}, chosen) == (("selector.a", None, "a.A"), ("selector.b", None, "a.B"))
 
 
-def test_an_experiment_without_a_gate_has_a_usual_one() -> None:
+def test_the_default_gate() -> None:
     failed = Bound.parse("failed == 0")
     assert spec.parse({}, "maximize recall@5", COLUMNS) == Gate((Margin("recall@5", "", 0.02),), (failed,), "holdout", "warn")
-    # What only a clock measures is compared by the clock of a gate; its margin is that of the usual metric.
+    # A gate compares latencies itself; the margin is for the usual metric.
     assert spec.parse({}, "minimize latency_p95_ms", COLUMNS).margins == (Margin("ndcg@10", "", 0.02),)
     assert spec.parse({"metrics": {"recall@5": 0}}, "", COLUMNS).bounds == (failed,)
 
 
-def test_a_gate_is_read_in_the_order_in_which_it_is_written() -> None:
+def test_a_gate_keeps_the_order_of_its_settings() -> None:
     raw = {
         "split": "all",
         "metrics": {"ndcg@10": 0.03, "recall@5": {"margin": 0.05, "slices": {"kind": 0.1, "kind=table": 0.2}}},
@@ -61,9 +61,6 @@ def test_a_gate_is_read_in_the_order_in_which_it_is_written() -> None:
     assert gate.margins == (*margins, Margin("recall@5", "kind=table", 0.2))
     assert [bound.text for bound in gate.bounds] == ["failed == 0", "latency_p95_ratio <= 1.3"]
     assert (gate.split, gate.inconclusive, gate.columns) == ("all", "fail", ("ndcg@10", "recall@5"))
-
-
-def test_slices_alone_will_do() -> None:
     gate = spec.parse({"metrics": {"recall@5": {"slices": {"kind": 0.1}}}}, "", COLUMNS)
     assert gate.margins == (Margin("recall@5", "kind", 0.1),)
     with pytest.raises(ConfigError, match="has no margin"):

@@ -1,4 +1,4 @@
-"""Ratios of latencies: two pipelines in turns, an interval, and a store that remembers."""
+"""Ratios of latencies: two pipelines in turns, an interval, and stored timings."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ BOUND = Bound.parse("latency_p95_ratio <= 1.3")
 
 
 class Hours:
-    """A clock that goes on when a pipeline says so."""
+    """A clock that pipelines advance."""
 
     now = 0.0
 
@@ -29,22 +29,22 @@ class Hours:
 
 
 class Slow:
-    """A pipeline that takes its time, ten times as much when it is asked something new, and notes when it was asked."""
+    """A pipeline with a fixed latency, ten times as long for a new question, that logs its calls."""
 
     def __init__(self, name: str, seconds: float, log: list[str], hours: Hours) -> None:
         self.name, self.seconds, self.log, self.hours = name, seconds, log, hours
 
     def answer(self, query: Query) -> None:
-        said = f"{self.name} {query.query_id}"
-        self.hours.now += self.seconds if said in self.log else 10 * self.seconds
-        self.log.append(said)
+        call = f"{self.name} {query.query_id}"
+        self.hours.now += self.seconds if call in self.log else 10 * self.seconds
+        self.log.append(call)
 
 
 @pytest.fixture
 def hours(monkeypatch: pytest.MonkeyPatch) -> Hours:
-    found = Hours()
-    monkeypatch.setattr(latency, "time", found)
-    return found
+    clock = Hours()
+    monkeypatch.setattr(latency, "time", clock)
+    return clock
 
 
 def test_both_are_asked_in_turns_and_timed_warm(hours: Hours) -> None:
@@ -55,14 +55,11 @@ def test_both_are_asked_in_turns_and_timed_warm(hours: Hours) -> None:
     turns = latency.ROUNDS + 1
     assert log[: 2 * turns] == ["base q0", "candidate q0"] * turns
     assert log[2 * turns : 4 * turns] == ["candidate q1", "base q1"] * turns
+    pipelines = Slow("base", latency.BUDGET, [], hours), Slow("candidate", latency.BUDGET, [], hours)
+    assert len(latency.timed(*pipelines, EXAMPLES)) == latency.LEAST, "slow pipelines are asked fewer questions"
 
 
-def test_slow_pipelines_are_asked_fewer_questions(hours: Hours) -> None:
-    pipelines: Any = Slow("base", latency.BUDGET, [], hours), Slow("candidate", latency.BUDGET, [], hours)
-    assert len(latency.timed(*pipelines, EXAMPLES)) == latency.LEAST
-
-
-def test_a_ratio_has_an_interval_that_knows_the_spread() -> None:
+def test_the_interval_of_a_ratio_depends_on_the_spread() -> None:
     chance = np.random.default_rng(0)
     steady = np.column_stack([np.full(64, 0.01), np.full(64, 0.02)])
     assert latency.ratio_of_p95(steady) == Ratio(2.0, 2.0, 2.0, 64)
@@ -77,16 +74,15 @@ def test_a_ratio_has_an_interval_that_knows_the_spread() -> None:
     ("ratio", "verdict"),
     [(Ratio(1.1, 1.0, 1.3, 64), PASS), (Ratio(1.5, 1.31, 1.9, 64), FAIL), (Ratio(1.2, 1.0, 1.5, 64), INCONCLUSIVE)],
 )
-def test_a_bound_is_broken_only_when_all_of_the_interval_is_beyond_it(ratio: Ratio, verdict: str) -> None:
-    found = clocked(BOUND, ratio)
-    assert found.verdict == verdict
+def test_a_bound_is_broken_only_if_the_whole_interval_breaks_it(ratio: Ratio, verdict: str) -> None:
+    assert clocked(BOUND, ratio).verdict == verdict
 
 
 def gate_of(bound: str) -> None:
     write_gated(Path("study.yaml"), Path("../golden"), gate=f'gate: {{metrics: {{}}, bounds: ["latency_p95_ratio {bound}"]}}\n')
 
 
-def test_the_ratio_is_measured_once_and_then_remembered(rag: Verb) -> None:
+def test_the_ratio_is_measured_once_and_then_stored(rag: Verb) -> None:
     gate_of("<= 1000")
     first, second = (rag("gate", "study.yaml", "chunker.size=300", "--json") for _ in range(2))
     assert (first.code, first.out) == (0, second.out)
@@ -102,12 +98,12 @@ def test_the_same_pipeline_is_not_timed(rag: Verb) -> None:
     gate_of("<= 0.001")
     said = rag("gate", "study.yaml", "--json")
     assert (said.code, said.json["bounds"][0]["why"]) == (0, "not measured: the pipelines are the same")
-    # Another metric is another score, and no other pipeline.
+    # Another metric changes the scores, not the pipeline.
     again = rag("gate", "study.yaml", "metrics=[ndcg@10,recall@5,mrr@10]", "--json")
     assert (again.code, again.json["bounds"][0]["why"]) == (0, "not measured: the pipelines are the same")
 
 
-def test_a_baseline_that_can_be_built_no_more_leaves_the_bound_open(rag: Verb) -> None:
+def test_a_baseline_that_cannot_be_built_leaves_the_bound_open(rag: Verb) -> None:
     gate_of("<= 1.3")
     kept = Path("reports/baselines/study.json")
     forge(kept, lambda content: content["config"]["chunker"].update({"_target_": "rag.components.chunkers.gone.GoneChunker"}))

@@ -34,8 +34,8 @@ NAN = math.nan
     ],
 )
 def test_the_three_verdicts(interval: tuple[float, float, float], margin: float, verdict: str, why: str) -> None:
-    found = verdict_of(interval, margin, 100, 100, trusted=True)
-    assert (found.verdict, found.why) == (verdict, why)
+    finding = verdict_of(interval, margin, 100, 100, trusted=True)
+    assert (finding.verdict, finding.why) == (verdict, why)
 
 
 @given(st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5), st.floats(0, 0.9), st.integers(1, 500), st.booleans())
@@ -53,14 +53,14 @@ def test_every_interval_has_one_verdict(d: float, down: float, up: float, margin
     assert (found.needed is None) or (found.verdict == INCONCLUSIVE and found.needed > 0)
 
 
-def test_what_would_settle_it_is_the_nearer_of_the_two_ways() -> None:
-    # Half-width .04 at 100 questions. To be a loss of .01: 16 times as many. To lie within .03: .02 must be left: 4 times.
+def test_the_needed_number_is_that_of_the_nearer_verdict() -> None:
+    # Half-width .04 at 100 questions. FAIL needs .01: 16 times as many. PASS within .03 needs .02: 4 times.
     assert needed_for((-0.01, -0.05, 0.03), 0.03, 100) == 400
-    # A loss of .025 is nearer than the rest of the margin.
+    # FAIL is nearer with a loss of .025.
     assert needed_for((-0.025, -0.065, 0.015), 0.03, 100) == math.ceil(100 * (0.04 / 0.025) ** 2)
-    # What is no loss can only pass.
+    # A gain can only pass.
     assert needed_for((0.01, -0.05, 0.07), 0.03, 100) == math.ceil(100 * (0.06 / 0.04) ** 2)
-    # The wider side counts, and one question more is the least.
+    # The wider side counts, and the least is one question more.
     assert needed_for((-0.03, -0.04, 0.0), 0.035, 100) == 101
     assert needed_for((0.0, -0.04, 0.04), 0.0, 100) is None
     assert needed_for((-0.01, NAN, NAN), 0.03, 1) is None
@@ -69,7 +69,7 @@ def test_what_would_settle_it_is_the_nearer_of_the_two_ways() -> None:
 def test_too_few_clusters_cannot_pass_but_can_fail() -> None:
     open_row = verdict_of((0.0, -0.02, 0.02), 0.03, 12, 6, trusted=False)
     assert (open_row.verdict, open_row.needed) == (INCONCLUSIVE, 20)
-    # What never varied does not say how many questions would settle it.
+    # Without variation the number is unknown.
     assert verdict_of((0.0, 0.0, 0.0), 0.03, 12, 6, trusted=False).needed is None
     assert open_row.why == "too few questions: 12 questions in 6 clusters, and 10 clusters are the least"
     assert verdict_of((-0.5, -0.6, -0.4), 0.03, 12, 6, trusted=False).verdict == FAIL
@@ -117,18 +117,18 @@ def test_a_row_reads_as_the_family_says() -> None:
         assert (row.n, row.clusters) == (expected.n[number], expected.clusters[number])
 
 
-def test_a_slice_without_an_interval_costs_the_others_nothing() -> None:
+def test_a_slice_without_an_interval_does_not_affect_others() -> None:
     made, chance = golden(60), np.random.default_rng(4)
     base, candidate = chance.uniform(0, 1, (2, 60))
     alone = decide(pair_of(made, base, candidate), [Margin("m", "", 0.03)])
     examples = (*made.examples[:-1], Example(Query("q59", "Number 59?"), kind="single", cluster="c59"))
     with_one = Golden(made.documents, examples)
-    beside = decide(pair_of(with_one, base, candidate), [Margin("m", "", 0.03), Margin("m", "kind=single", 0.03)])
-    assert (beside[0].low, beside[0].high) == (alone[0].low, alone[0].high)
-    assert (beside[1].n, beside[1].low, beside[1].verdict) == (1, None, INCONCLUSIVE)
+    both = decide(pair_of(with_one, base, candidate), [Margin("m", "", 0.03), Margin("m", "kind=single", 0.03)])
+    assert (both[0].low, both[0].high) == (alone[0].low, alone[0].high)
+    assert (both[1].n, both[1].low, both[1].verdict) == (1, None, INCONCLUSIVE)
 
 
-def test_a_column_in_which_nothing_moved_passes_in_its_small_slices_too() -> None:
+def test_an_unchanged_column_passes_in_small_slices_too() -> None:
     made = golden(30)
     scores = np.linspace(0, 1, 30)
     tags = Golden(
@@ -142,25 +142,17 @@ def test_a_column_in_which_nothing_moved_passes_in_its_small_slices_too() -> Non
     assert few == {"kind=big": PASS, "kind=even": INCONCLUSIVE, "kind=odd": INCONCLUSIVE}
 
 
-def test_what_cannot_have_changed_passes_whatever_its_size() -> None:
-    made = golden(2)
-    assert decide(pair_of(made, [0.1, 0.2], [0.1, 0.2]), [Margin("m", "", 0.0)], same=True)[0].verdict == PASS
-
-
-def test_digits_that_no_baseline_keeps_are_no_difference() -> None:
-    made = golden(40)
-    base = np.full(40, round(1 / 3, 6))
-    (row,) = decide(pair_of(made, base, np.full(40, 1 / 3)), [Margin("m", "", 0.0)])
-    assert (row.verdict, row.difference) == (PASS, 0.0)
-
-
-def test_a_column_without_values_is_open() -> None:
-    made = golden(20)
-    (row,) = decide(pair_of(made, np.full(20, NAN), np.full(20, NAN)), [Margin("m", "", 0.0)])
+def test_equal_rounded_missing_and_advisory_scores() -> None:
+    assert decide(pair_of(golden(2), [0.1, 0.2], [0.1, 0.2]), [Margin("m", "", 0.0)], same=True)[0].verdict == PASS
+    (row,) = decide(pair_of(golden(40), np.full(40, round(1 / 3, 6)), np.full(40, 1 / 3)), [Margin("m", "", 0.0)])
+    assert (row.verdict, row.difference) == (PASS, 0.0), "digits that a baseline does not store do not count"
+    (row,) = decide(pair_of(golden(20), np.full(20, NAN), np.full(20, NAN)), [Margin("m", "", 0.0)])
     assert (row.verdict, row.why, row.base) == (INCONCLUSIVE, "no question has a value", None)
+    (row,) = decide(pair_of(golden(40), np.ones(40), np.zeros(40)), [Margin("m", "", 0.03)], advisory=["m"])
+    assert (row.verdict, row.shown, row.advisory) == (FAIL, "WARN", True)
 
 
-def test_questions_are_matched_by_what_they_say() -> None:
+def test_questions_are_matched_by_content() -> None:
     made = golden(20)
     changed = Golden(made.documents, (Example(Query("q0", "Another?"), cluster="c0"), *made.examples[1:]))
     pair = paired(result(made, m=np.zeros(20)), result(changed, m=np.ones(20)), changed, ["m"])
@@ -169,13 +161,7 @@ def test_questions_are_matched_by_what_they_say() -> None:
         paired(result(made, m=np.zeros(20)), result(golden(0, 1), m=np.zeros(0)), golden(0, 1), ["m"])
 
 
-def test_an_advisory_row_says_warn_and_keeps_its_verdict() -> None:
-    made = golden(40)
-    (row,) = decide(pair_of(made, np.ones(40), np.zeros(40)), [Margin("m", "", 0.03)], advisory=["m"])
-    assert (row.verdict, row.shown, row.advisory) == (FAIL, "WARN", True)
-
-
-def test_an_answer_column_is_held_against_what_both_answered() -> None:
+def test_a_column_of_answers_compares_questions_that_both_answered() -> None:
     base, now = np.full(20, 0.5), np.full(20, 0.5)
     base[3], now[4:7] = np.nan, np.nan
     pair = pair_of(golden(20), base, now)

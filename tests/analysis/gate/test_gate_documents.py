@@ -1,4 +1,4 @@
-"""Documents of a verdict: whatever a text holds, it stays text."""
+"""Files of a gate report: all texts are escaped."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ HOSTILE = "</code><script>alert(1)</script> | @everyone [x](http://evil) `a` $b$
 
 
 def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", **given: Any) -> GateReport:
-    """A verdict whose every text is the same."""
+    """A report in which all texts are the same."""
     trial = SimpleNamespace(name=text, config={"k": text})
     planned = SimpleNamespace(trial_id="ab", trial=trial, golden=SimpleNamespace(examples=[None] * 3))
     result = SimpleNamespace(trial_id="cd", name=text, config={"k": 1})
@@ -35,7 +35,7 @@ def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", *
     )  # type: ignore[arg-type]
 
 
-def test_markdown_holds_no_markup_of_others() -> None:
+def test_markdown_escapes_markup_in_texts() -> None:
     text = markdown_of(told())
     lines = text.splitlines()
     assert lines[0].startswith("<!-- assay-gate ")
@@ -48,7 +48,7 @@ def test_markdown_holds_no_markup_of_others() -> None:
     assert {line.count("|") for line in tables} == {10, 5}
 
 
-def test_the_verdict_stands_before_the_table_and_the_questions() -> None:
+def test_the_verdict_comes_before_the_table_and_the_questions() -> None:
     text = markdown_of(told(text="plain"))
     places = [text.index(part) for part in ("## FAIL: gate of", "| **FAIL** |", "| **INCONCLUSIVE** |", "### Questions that")]
     assert places == sorted(places)
@@ -66,9 +66,6 @@ def test_junit_is_xml_with_one_case_per_row() -> None:
     assert cases[1].find("skipped").get("message").endswith("open; 1,200 questions would settle it")
     assert len(cases[2]) == 0
     assert cases[3].find("skipped").get("message").startswith("WARN")
-
-
-def test_junit_counts_what_cannot_be_told_as_the_gate_does() -> None:
     assert ElementTree.fromstring(junit_of(told(inconclusive="fail"))).get("failures") == "2"
 
 
@@ -80,20 +77,14 @@ def test_a_candidate_that_did_not_run_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     ("value", "signed", "text"),
-    [
-        (None, False, "–"),
-        (0.0, False, "0.000"),
-        (0.5, False, "0.500"),
-        (0.0, True, "+0.000"),
-        (-0.25, True, "-0.250"),
-    ],
+    [(None, False, "–"), (0.0, False, "0.000"), (0.5, False, "0.500"), (0.0, True, "+0.000"), (-0.25, True, "-0.250")],
 )
 def test_figures(value: float | None, signed: bool, text: str) -> None:
     assert figure(value, signed) == text
     assert (counted(2.0), counted(0.5), counted(None)) == ("2", "0.500", "–")
 
 
-def test_long_texts_are_cut_and_empty_ones_leave_no_mark() -> None:
+def test_long_texts_are_cut_and_empty_ones_are_left_out() -> None:
     assert len(code("word " * 200)) < 200
     assert code("") == ""
     assert marker("a b--><x>") == "<!-- assay-gate a-b----x- -->"

@@ -1,4 +1,4 @@
-"""A metric of a judge may fail a build only with a current calibration card; without one it warns."""
+"""A metric of a judge may fail a build only with a current calibration card; otherwise it warns."""
 
 import importlib
 import sys
@@ -18,7 +18,7 @@ import numpy as np
 
 
 class Opinion:
-    """What a judge thinks of a ranking: that its first passage should be long."""
+    """Rates a ranking by the length of its first passage."""
 
     judge = True
 
@@ -29,7 +29,7 @@ class Opinion:
 
 @pytest.fixture(autouse=True)
 def _sage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plugin that brings the judge, as if it were installed."""
+    """A plugin with the judge, as if it were installed."""
     (tmp_path / "plugin" / "sage").mkdir(parents=True)
     (tmp_path / "plugin" / "sage" / "__init__.py").write_text("", "utf-8")
     (tmp_path / "plugin" / "sage" / "opinion.py").write_text(OPINION, "utf-8")

@@ -1,4 +1,4 @@
-"""A gate computes a sample of questions, whatever keys say: code that changed under a key is found."""
+"""A gate computes a sample of questions, so it detects code that changed without its key."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from support.command_line import Said, Verb
 
 from rag.analysis.gate import measure, sample
 from rag.config.experiment import load
-from rag.execution.graph import stage_functions
+from rag.execution.graph import executors, stage_functions
 from rag.execution.graph.executors import Outcome
 from rag.execution.store.store import Entry
 
@@ -23,7 +23,7 @@ def gate(rag: Verb, *arguments: str) -> Said:
 
 
 def shifted(rankings: Any) -> Entry:
-    """Rankings as a mistake stores them: the keys, which hash files, know nothing of it."""
+    """Wrong rankings: the keys, which hash files, do not change."""
     return Entry({"positions": np.maximum(rankings.positions - 1, -1), "scores": rankings.scores})
 
 
@@ -56,7 +56,7 @@ def test_code_in_which_every_search_fails_does_not_pass(rag: Verb, empty: str, m
         assert "Traceback" in said.err
 
 
-def test_stored_scores_of_a_candidate_that_its_code_no_longer_gives(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_scores_of_a_candidate_that_differ_from_its_code(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gate(rag, "index.bm25s.k1=1.3").code == 0
     monkeypatch.setattr(stage_functions, "entry_of_rankings", shifted)
     said = gate(rag, "index.bm25s.k1=1.3")
@@ -65,7 +65,7 @@ def test_stored_scores_of_a_candidate_that_its_code_no_longer_gives(rag: Verb, m
     assert "use another store: store=<folder>" in said.err
 
 
-def test_what_ran_just_now_is_not_computed_twice(rag: Verb, empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_that_ran_in_this_process_are_not_computed_again(rag: Verb, empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample, "_scores", lambda *given: pytest.fail("computed again"))
     assert gate(rag, "index.bm25s.k1=1.3", empty).json["verdict"] == "PASS"
 
@@ -88,19 +88,19 @@ def test_no_stage_is_read_or_written(rag: Verb, here: Path, empty: str) -> None:
     assert not (here / "empty").exists()
 
 
-def test_a_budget_that_is_spent_is_no_loss(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spent_budget_is_not_a_failure(rag: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
     class Stopped:
         def run(self, plan: Any, store: Any, listen: Any) -> dict[str, Outcome]:
             key = plan.trials[0].ends.score
             return {key: Outcome(key, "stopped", error="budget.usd: 2 are spent\n  → raise it")}
 
-    monkeypatch.setattr(measure, "executor_of", lambda settings: Stopped())
+    monkeypatch.setattr(executors, "executor_of", lambda settings: Stopped())
     said = gate(rag, "index.bm25s.k1=1.3")
     assert (said.code, said.out) == (4, "")
     assert "budget.usd: 2 are spent" in said.err
 
 
-def test_no_server_embeds_a_corpus_for_a_check(rag: Verb) -> None:
+def test_no_corpus_is_embedded_by_a_server_for_the_sample(rag: Verb) -> None:
     remote = ("index=[dense]", "embedder=openai", "embedder.model=m", "embedder.base_url=http://127.0.0.1:9/v1")
     ready = measure.prepare(load("study.yaml"), remote, Path("reports/baselines/study.json")).candidate
     said, error = sample.computed(SimpleNamespace(candidate=ready, same=True))  # type: ignore[arg-type]

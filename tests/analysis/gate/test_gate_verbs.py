@@ -1,4 +1,4 @@
-"""A baseline and a gate as a person uses them: sweep, baseline, change, verdict."""
+"""A baseline and a gate on the command line: sweep, baseline, change, verdict."""
 
 import json
 import shutil
@@ -58,13 +58,14 @@ def test_a_harmful_change_fails_and_names_slice_questions_and_stage(rag: Verb) -
     assert said.json["candidate"]["name"] == "chunker.size=40"
 
 
-def test_a_gate_on_the_holdout_is_a_look_at_it(rag: Verb, here: Path) -> None:
-    before = len(list((here / ".rag/store/looks").rglob("*/*/*")))
-    for _ in range(2):
-        gate(rag, "chunker.size=500")
-        assert len(list((here / ".rag/store/looks").rglob("*/*/*"))) == before + 1
-    gate(rag, "chunker.size=450")
-    assert len(list((here / ".rag/store/looks").rglob("*/*/*"))) == before + 2
+def test_a_gate_on_the_holdout_is_logged_as_a_look(rag: Verb, here: Path) -> None:
+    def looks() -> int:
+        return len(list((here / ".rag/store/looks").rglob("*/*/*")))
+
+    before = looks()
+    for size, more in ((500, 1), (500, 1), (450, 2)):
+        gate(rag, f"chunker.size={size}")
+        assert looks() == before + more
 
 
 def test_a_harmless_change_passes(rag: Verb) -> None:
@@ -89,14 +90,14 @@ def test_too_few_questions_are_inconclusive(rag: Verb, here: Path, tmp_path: Pat
     assert (said.code, said.json["verdict"]) == (3, "INCONCLUSIVE")
     rows = {(row["column"], row["slice"]): row for row in said.json["rows"]}
     assert rows["ndcg@10", ""]["why"].startswith("too few questions: 10 questions in 5 clusters")
-    # No score changed: what never varied does not say how many questions would settle it.
+    # No score changed, so the needed number of questions is unknown.
     assert {(row["difference"], row["low"], row["needed"]) for row in rows.values()} == {(0.0, None, None)}
     assert "would settle" not in said.json["sentence"]
 
 
 @pytest.mark.parametrize(("meant", "code"), [("warn", 3), ("fail", 1), ("pass", 0)])
-def test_what_a_gate_is_that_cannot_tell_is_a_setting(rag: Verb, here: Path, meant: str, code: int) -> None:
-    # Other chunks end elsewhere: some questions win, some lose. With a margin of nothing that settles nothing.
+def test_the_exit_code_of_an_open_verdict_is_a_setting(rag: Verb, here: Path, meant: str, code: int) -> None:
+    # With other chunks some questions win and some lose, which a margin of 0 leaves open.
     write_gated(here / "study.yaml", Path("../golden"), gate=f"gate:\n  metrics: {{ndcg@10: 0.0}}\n  inconclusive: {meant}\n")
     said = gate(rag, "chunker.size=580")
     assert (said.json["verdict"], said.code) == ("INCONCLUSIVE", code)
@@ -113,28 +114,28 @@ def test_a_broken_bound_fails(rag: Verb, here: Path) -> None:
     assert (said.code, said.json["sentence"]) == (1, "recall@5 >= 0.5: broken.")
 
 
-def test_a_change_may_take_the_place_of_what_an_axis_chose(rag: Verb) -> None:
+def test_a_change_may_replace_the_choice_of_an_axis(rag: Verb) -> None:
     said = gate(rag, "chunker=whole")
     assert said.code in (0, 1, 3)
     fixed, whole = "rag.components.chunkers.fixed.FixedChunker", "rag.components.chunkers.whole.WholeChunker"
     assert said.json["changed"] == [{"key": "chunker", "baseline": fixed, "candidate": whole}]
 
 
-# What is written
+# Files
 
 
-def test_files_stand_in_the_report_unless_told(rag: Verb, here: Path) -> None:
+def test_files_are_in_the_report_folder_or_elsewhere(rag: Verb, here: Path) -> None:
     assert rag("gate", "study.yaml", "chunker.size=40", "--markdown", "comment.md").code == 1
     folder = Path("reports/study/gate")
     assert json.loads((folder / "gate.json").read_text("utf-8"))["verdict"] == "FAIL"
     suite = ElementTree.parse(folder / "junit.xml").getroot()
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("5", "3", "0") or suite.get("failures")
+    assert int(suite.get("failures", 0)) > 0
     assert Path("comment.md").read_text("utf-8").startswith("<!-- assay-gate study -->\n\n## FAIL: gate of")
     assert not (folder / "gate.md").exists()
 
 
-def test_the_terminal_says_the_verdict_first(rag: Verb) -> None:
-    said = rag("gate", "study.yaml", "chunker.size=40")
-    assert said.out.startswith("FAIL")
-    assert "cut apart by the chunker" in said.out
-    assert "kind=long" in said.out
+def test_the_terminal_shows_the_verdict_first(rag: Verb) -> None:
+    text = rag("gate", "study.yaml", "chunker.size=40").out
+    assert text.startswith("FAIL")
+    assert "cut apart by the chunker" in text
+    assert "kind=long" in text

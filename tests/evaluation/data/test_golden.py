@@ -17,7 +17,7 @@ PAY = Example(Query("q2", "When?"), (Evidence(("b.md",)),), split="holdout", clu
 
 
 class Given:
-    """A loader and a reader of questions that give what they were given."""
+    """A loader and a reader of questions with fixed values."""
 
     def __init__(self, *values: Any) -> None:
         self.values = values
@@ -40,7 +40,7 @@ def test_documents_are_sorted_and_questions_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("documents", "examples", "said"),
+    ("documents", "examples", "error"),
     [
         ((), (LEAVE,), "the corpus is empty"),
         ((A, B), (), "there is no question"),
@@ -55,8 +55,8 @@ def test_documents_are_sorted_and_questions_keep_their_order() -> None:
         ((A, B), (replace(LEAVE, evidence=(Evidence((Span("a.md", 3, 3),)),)),), "3 to 3 lies outside"),
     ],
 )
-def test_what_does_not_fit_is_refused(documents: tuple[Document, ...], examples: tuple[Example, ...], said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_invalid_sets_are_refused(documents: tuple[Document, ...], examples: tuple[Example, ...], error: str) -> None:
+    with pytest.raises(DataError, match=error):
         golden(*examples, documents=documents)
 
 
@@ -67,9 +67,6 @@ def test_named_splits_are_kept() -> None:
     assert loaded.split("tune").examples == (LEAVE,)
     assert loaded.split("holdout").split("holdout").examples == (PAY,)
     assert loaded.split("tune").documents == loaded.documents
-
-
-def test_an_unknown_or_empty_split_lists_what_there_is() -> None:
     with pytest.raises(DataError, match=r"did you mean 'holdout'.*holdout \(1 questions\), tune \(1 questions\)"):
         golden(LEAVE, PAY).split("holdut")
     with pytest.raises(DataError, match="no question is in 'holdout'"):
@@ -85,21 +82,18 @@ def test_questions_without_splits_are_dealt_by_cluster() -> None:
     assert not {example.cluster for example in tune} & {example.cluster for example in holdout}
     assert len(tune) + len(holdout) == 600
     assert 240 < len(tune) < 360
-    # The hash is part of the promise: a published split must never move.
+    # The hash must not change: published splits must stay.
     assert [dealt_split(name) for name in ("leave", "pay", "1", "Süß")] == ["holdout", "holdout", "holdout", "tune"]
-
-
-def test_a_question_without_a_cluster_is_one_of_its_own() -> None:
     loaded = golden(*(Example(Query(f"q{n}", "t")) for n in range(100)))
-    assert [(one.cluster, one.split) for one in loaded.examples] == [(f"q{n}", dealt_split(f"q{n}")) for n in range(100)]
+    assert [(each.cluster, each.split) for each in loaded.examples] == [(f"q{n}", dealt_split(f"q{n}")) for n in range(100)]
 
 
 @pytest.mark.parametrize(("questions", "clusters"), [(28, 28), (99, 99), (200, 19)])
-def test_few_questions_without_splits_are_all_tuned_on(questions: int, clusters: int) -> None:
+def test_few_questions_without_splits_are_all_tune(questions: int, clusters: int) -> None:
     loaded = golden(*(Example(Query(f"q{n}", "t"), cluster=f"c{n % clusters}") for n in range(questions)))
     assert len(loaded.split("tune").examples) == questions
     assert f"The {questions} questions name no split" in loaded.dealing
-    with pytest.raises(DataError, match=r"(?s)too few to keep some back.*split=all, in a gate split: all"):
+    with pytest.raises(DataError, match=r"(?s)too few for a holdout.*split=all, in a gate split: all"):
         loaded.split("holdout")
 
 
@@ -125,7 +119,7 @@ def test_every_part_of_a_document_is_in_the_corpus_digest(document: Document) ->
 
 
 @pytest.mark.parametrize(
-    ("example", "asks_otherwise"),
+    ("example", "query_differs"),
     [
         (replace(LEAVE, query=Query("q1", "How long now?")), True),
         (replace(LEAVE, query=Query("q1", "How long?", (Turn("user", "Hi"),))), True),
@@ -141,10 +135,10 @@ def test_every_part_of_a_document_is_in_the_corpus_digest(document: Document) ->
         (replace(LEAVE, judged=frozenset({"a.md"})), False),
     ],
 )
-def test_every_part_of_a_question_is_in_the_golden_digest(example: Example, asks_otherwise: bool) -> None:
+def test_every_part_of_a_question_is_in_the_golden_digest(example: Example, query_differs: bool) -> None:
     before, after = Golden((A, B), (LEAVE, PAY)), Golden((A, B), (example, PAY))
     assert before.golden_digest != after.golden_digest
-    assert (before.queries_digest != after.queries_digest) == asks_otherwise
+    assert (before.queries_digest != after.queries_digest) == query_differs
     assert before.corpus_digest == after.corpus_digest
 
 
@@ -155,14 +149,14 @@ def test_the_order_of_questions_is_in_the_digests() -> None:
 
 
 @given(st.lists(st.text(string.ascii_letters + " \u2028ß"), min_size=2, max_size=2, unique=True))
-def test_names_and_texts_do_not_run_into_each_other(texts: list[str]) -> None:
+def test_names_and_texts_are_separated_in_digests(texts: list[str]) -> None:
     one, other = texts
     first = Golden((Document(one, other),), (PAY,))
     assert first.corpus_digest != Golden((Document(other, one),), (PAY,)).corpus_digest
     assert first.corpus_digest != Golden((Document(one + other, ""),), (PAY,)).corpus_digest or not other
 
 
-def test_judged_documents_have_no_order() -> None:
+def test_the_order_of_judged_documents_does_not_matter() -> None:
     names = [f"d{n}" for n in range(50)]
     one = Golden((A,), (replace(PAY, judged=frozenset(names)),))
     other = Golden((A,), (replace(PAY, judged=frozenset(reversed(names))),))

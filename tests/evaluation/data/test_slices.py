@@ -1,4 +1,4 @@
-"""Slices: which questions they hold, what they are called, and how far a small one is believed."""
+"""Slices: members, names, and shrinkage of small slices."""
 
 from dataclasses import replace
 
@@ -17,12 +17,12 @@ DOCUMENTS = (
     Document("b.md", "bus", {"section": "pay", "year": 2025}),
     Document("c.md", "harbour"),
 )
-SAID = (Turn("user", "And before?"), Turn("assistant", "At seven."))
+HISTORY = (Turn("user", "And before?"), Turn("assistant", "At seven."))
 EXAMPLES = (
     Example(Query("q1", "When?"), (Evidence(("a.md",)),), kind="factoid", tags=("sea", "time"), split="tune"),
     Example(Query("q2", " ".join(["word"] * 9)), (Evidence((Span("b.md", 0, 3), "a.md")),), kind="table", split="tune"),
     Example(
-        Query("q3", " ".join(["word"] * 16), SAID), (Evidence(("a.md",)), Evidence(("b.md",))), kind="table", split="holdout"
+        Query("q3", " ".join(["word"] * 16), HISTORY), (Evidence(("a.md",)), Evidence(("b.md",))), kind="table", split="holdout"
     ),
     Example(Query("q4", " ".join(["word"] * 33)), (), tags=("sea",), split="holdout"),
     Example(Query("q5", " ".join(["word"] * 17)), (Evidence(("c.md",)),), split="holdout"),
@@ -38,17 +38,13 @@ def held(*dimensions: str) -> dict[str, list[str]]:
     }
 
 
-# What a slice holds
-
-
-def test_kind_is_the_dimension_unless_told() -> None:
-    assert [part.name for part in slices.slices_along(GOLDEN)] == ["kind=factoid", "kind=table"]
-    assert held("kind") == {"kind=factoid": ["q1"], "kind=table": ["q2", "q3"]}
+# Members
 
 
 @pytest.mark.parametrize(
     ("dimension", "expected"),
     [
+        ("kind", {"kind=factoid": ["q1"], "kind=table": ["q2", "q3"]}),
         ("tag", {"tag=sea": ["q1", "q4"], "tag=time": ["q1"]}),
         ("doc", {"doc=a.md": ["q1", "q2", "q3"], "doc=b.md": ["q2", "q3"], "doc=c.md": ["q5"]}),
         ("words", {"words=1-8": ["q1"], "words=9-16": ["q2", "q3"], "words=17-32": ["q5"], "words=33+": ["q4"]}),
@@ -66,17 +62,13 @@ def test_every_dimension(dimension: str, expected: dict[str, list[str]]) -> None
     assert {part.dimension for part in slices.slices_along(GOLDEN, [dimension])} == {dimension}
 
 
-def test_dimensions_stand_in_their_order_and_once() -> None:
+def test_several_dimensions_and_missing_labels() -> None:
+    assert [part.name for part in slices.slices_along(GOLDEN)] == ["kind=factoid", "kind=table"], "the default"
     names = [part.name for part in slices.slices_along(GOLDEN, ("turns", "kind", "turns"))]
     assert names == ["turns=1", "turns=2+", "kind=factoid", "kind=table"]
 
-
-def test_what_nobody_says_is_no_slice() -> None:
     silent = replace(GOLDEN, examples=tuple(replace(e, kind="", tags=(), split="") for e in EXAMPLES))
     assert slices.slices_along(silent, ("kind", "tag", "split")) == ()
-
-
-def test_a_question_without_words_is_short() -> None:
     odd = replace(GOLDEN, examples=(Example(Query("q", "???")),))
     assert [part.name for part in slices.slices_along(odd, ["words"])] == ["words=1-8"]
 
@@ -110,12 +102,12 @@ def test_named() -> None:
     ("asked", "remedy"),
     [("kind=tabel", "did you mean 'kind=table'"), ("table", "write dimension=value"), ("knd=table", "'kind'")],
 )
-def test_a_slice_that_is_not_there(asked: str, remedy: str) -> None:
+def test_an_unknown_slice(asked: str, remedy: str) -> None:
     with pytest.raises(ConfigError, match=remedy):
         slices.find_slice(GOLDEN, asked)
 
 
-# How far it is believed
+# Shrinkage
 
 
 def drawn(means: list[float], errors: list[float], n: list[int], overall: float) -> list[float]:
@@ -127,8 +119,8 @@ def test_two_slices_as_dersimonian_and_laird_have_it() -> None:
     assert drawn([0.2, -0.2], [0.1, 0.1], [10, 10], 0.0) == pytest.approx([0.175, -0.175])
 
 
-def test_slices_share_what_they_know_of_one_question() -> None:
-    # A question has the variance (4 · 5 · .2² + 19 · 20 · .05²) / 23 = 1.75 / 23, in place of .2 and .05 of each slice's own.
+def test_slices_share_one_variance_of_questions() -> None:
+    # The variance of a question is (4 · 5 · .2² + 19 · 20 · .05²) / 23 = 1.75 / 23, from both slices.
     one, other = 1.75 / 23 / 5, 1.75 / 23 / 20
     weight = 1 / one + 1 / other
     between = (0.5**2 / one + 0.1**2 / other - 1) / (weight - (1 / one**2 + 1 / other**2) / weight)
@@ -136,29 +128,23 @@ def test_slices_share_what_they_know_of_one_question() -> None:
     assert drawn([0.5, -0.1], [0.2, 0.05], [5, 20], 0.0) == pytest.approx(expected)
 
 
-def test_one_slice_is_compared_with_the_whole() -> None:
-    # (.2² / .01 - 1) / 100 = .03, so that three quarters of its distance stay
+def test_one_slice_equal_slices_and_small_slices() -> None:
+    # (.2² / .01 - 1) / 100 = .03, so three quarters of its distance remain
     assert drawn([0.5], [0.1], [10], 0.3) == pytest.approx([0.45])
+    assert drawn([0.05, -0.05, 0.02], [0.1, 0.1, 0.1], [10, 10, 10], 0.01) == pytest.approx([0.01] * 3), "chance alone"
+    # Two questions that agree have no error of their own; the errors of the others are used.
+    values = drawn([0.9, 0.0, -0.3], [0.0, 0.05, 0.05], [2, 50, 50], 0.0)
+    assert 0 < values[0] < 0.9
+    assert abs(values[2] + 0.3) < 0.05
 
 
-def test_slices_that_differ_no_more_than_chance_are_like_the_whole() -> None:
-    assert drawn([0.05, -0.05, 0.02], [0.1, 0.1, 0.1], [10, 10, 10], 0.01) == pytest.approx([0.01] * 3)
-
-
-def test_errors_of_few_questions_are_not_believed_alone() -> None:
-    # Two questions that happen to agree have no error of their own; that of the others speaks for them.
-    found = drawn([0.9, 0.0, -0.3], [0.0, 0.05, 0.05], [2, 50, 50], 0.0)
-    assert 0 < found[0] < 0.9
-    assert abs(found[2] + 0.3) < 0.05
-
-
-def test_what_cannot_be_told() -> None:
+def test_unknown_errors_and_means() -> None:
     nan = float("nan")
-    assert drawn([0.5, -0.5], [nan, nan], [1, 1], 0.1) == [0.1, 0.1], "no slice says how far questions scatter"
+    assert drawn([0.5, -0.5], [nan, nan], [1, 1], 0.1) == [0.1, 0.1], "no slice has a variance of questions"
     assert drawn([0.5, -0.5], [0.0, 0.0], [3, 3], 0.1) == [0.5, -0.5], "questions do not scatter"
-    found = drawn([0.3, nan], [0.01, nan], [9, 0], 0.1)
-    assert found[0] == pytest.approx(0.3, abs=0.01)
-    assert np.isnan(found[1])
+    values = drawn([0.3, nan], [0.01, nan], [9, 0], 0.1)
+    assert values[0] == pytest.approx(0.3, abs=0.01)
+    assert np.isnan(values[1])
     assert drawn([], [], [], 0.1) == []
 
 
@@ -170,30 +156,30 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.floats(-1, 1))
-def test_a_slice_is_drawn_towards_the_whole_and_never_past_it(rows: list[tuple[float, float, int]], overall: float) -> None:
+def test_a_slice_moves_towards_the_whole_and_never_past_it(rows: list[tuple[float, float, int]], overall: float) -> None:
     means, errors, n = (list(part) for part in zip(*rows, strict=True))
-    for mean, found in zip(means, drawn(means, errors, n, overall), strict=True):
-        assert min(mean, overall) - 1e-9 <= found <= max(mean, overall) + 1e-9
+    for mean, values in zip(means, drawn(means, errors, n, overall), strict=True):
+        assert min(mean, overall) - 1e-9 <= values <= max(mean, overall) + 1e-9
 
 
 @given(ROWS, st.floats(-1, 1))
-def test_a_large_slice_is_believed(rows: list[tuple[float, float, int]], overall: float) -> None:
+def test_a_large_slice_does_not_move(rows: list[tuple[float, float, int]], overall: float) -> None:
     means = [row[0] for row in rows]
     assert drawn(means, [1e-7] * len(rows), [10**6] * len(rows), overall) == pytest.approx(means, abs=1e-5)
 
 
 @given(ROWS, st.floats(-1, 1))
-def test_of_two_slices_alike_the_smaller_one_moves_more(rows: list[tuple[float, float, int]], overall: float) -> None:
+def test_of_two_equal_slices_the_smaller_one_moves_more(rows: list[tuple[float, float, int]], overall: float) -> None:
     (mean, error, n), *others = rows
     twins = [(mean, error, n), (mean, error, 2 * n), *others]
-    found = drawn(*(list(part) for part in zip(*twins, strict=True)), overall)
-    assert abs(found[0] - overall) <= abs(found[1] - overall) + 1e-9
+    values = drawn(*(list(part) for part in zip(*twins, strict=True)), overall)
+    assert abs(values[0] - overall) <= abs(values[1] - overall) + 1e-9
 
 
-def test_drawing_in_comes_closer_to_the_truth_than_both_that_it_lies_between() -> None:
+def test_shrinkage_is_closer_to_the_truth_than_the_slice_and_the_whole() -> None:
     random = np.random.default_rng(0)
     missed = np.zeros(3)
-    for _ in range(300):
+    for _ in range(150):
         n = random.integers(2, 40, 8)
         truth = 0.05 * random.standard_normal(8)
         seen = [mean + 0.3 * random.standard_normal(size) for mean, size in zip(truth, n, strict=True)]

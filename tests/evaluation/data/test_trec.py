@@ -1,4 +1,6 @@
-from itertools import pairwise
+"""TREC files as trec_eval reads them: order, form and refused input."""
+
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.core.errors import DataError
-from rag.evaluation.data.trec import read_qrels, read_run, write_qrels, write_run
+from rag.evaluation.data.trec import write_qrels, write_run
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\f\v\0"), min_size=1, max_size=8)
 SCORES = st.floats(width=32, min_value=-(2.0**99), max_value=2.0**99, allow_subnormal=False)
@@ -17,17 +19,26 @@ RANKINGS = st.dictionaries(NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max
 IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 
 
+def fields(path: Path) -> list[list[str]]:
+    """The fields of each line; ids may contain blanks other than ASCII white space."""
+    return [line.split(" ") for line in path.read_bytes().decode("utf-8").split("\n")[:-1]]
+
+
+def read_run(path: Path) -> dict[str, list[tuple[str, float]]]:
+    """Rankings in the order of the file, which must be that of trec_eval: scores as 32-bit floats fall strictly."""
+    lines = [(query_id, (doc_id, float(score))) for query_id, _, doc_id, _, score, _ in fields(path)]
+    rankings = {query_id: [hit for _, hit in hits] for query_id, hits in groupby(lines, lambda line: line[0])}
+    for hits in rankings.values():
+        assert all(np.float32(one[1]) > np.float32(other[1]) for one, other in pairwise(hits))
+    return rankings
+
+
 @IN_ONE_FOLDER
 @given(rankings=RANKINGS)
 def test_a_run_keeps_its_order_whatever_the_scores(tmp_path: Path, rankings: dict[str, list[tuple[str, float]]]) -> None:
     write_run(tmp_path / "run.txt", rankings)
-    read = read_run(tmp_path / "run.txt")
-    assert {q: [doc_id for doc_id, _ in hits] for q, hits in read.items()} == {
-        q: [d for d, _ in h] for q, h in rankings.items()
-    }
-    for hits in read.values():
-        singles = [np.float32(score) for _, score in hits]
-        assert all(one > other for one, other in pairwise(singles))
+    order = {query_id: [doc_id for doc_id, _ in hits] for query_id, hits in rankings.items()}
+    assert {query_id: [doc_id for doc_id, _ in hits] for query_id, hits in read_run(tmp_path / "run.txt").items()} == order
 
 
 @IN_ONE_FOLDER
@@ -70,14 +81,8 @@ def test_trec_eval_keeps_our_order(tmp_path: Path, scores: tuple[float, ...]) ->
         assert evaluator.evaluate(pytrec_eval.parse_run(run))["q"]["recip_rank"] == pytest.approx(1 / 3)
 
 
-def test_a_foreign_run_is_ordered_as_trec_eval_does(tmp_path: Path) -> None:
-    run = "q\tQ0\ta\t1\t1.0\tx\nq Q0  b 2 1.0000000001 x\r\n\nq Q0 é 9 1e0 x\nq Q0 c 3 5 x\n"
-    (tmp_path / "run.txt").write_bytes(run.encode())
-    assert [doc_id for doc_id, _ in read_run(tmp_path / "run.txt")["q"]] == ["c", "é", "b", "a"]
-
-
 @pytest.mark.parametrize(
-    ("ranking", "said"),
+    ("ranking", "error"),
     [
         ([("a b", 1.0)], "white space"),
         ([("", 1.0)], "is empty"),
@@ -90,10 +95,10 @@ def test_a_foreign_run_is_ordered_as_trec_eval_does(tmp_path: Path) -> None:
         ([("a", float(np.finfo(np.float32).min)), ("b", 1.0)], "'b' scores 1.0"),
     ],
 )
-def test_what_no_run_can_hold_is_refused_and_the_old_file_stays(tmp_path: Path, ranking: Any, said: str) -> None:
+def test_what_no_run_can_hold_is_refused_and_the_old_file_stays(tmp_path: Path, ranking: Any, error: str) -> None:
     file = tmp_path / "run.txt"
     file.write_text("old", encoding="utf-8")
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=error):
         write_run(file, {"fine": [("d", 1.0)], "q": ranking})
     assert file.read_text(encoding="utf-8") == "old"
 
@@ -111,36 +116,10 @@ def test_query_ids_and_tags_are_checked_too(tmp_path: Path) -> None:
 @given(qrels=st.dictionaries(NAMES, st.dictionaries(NAMES, st.integers(-2, 9), min_size=1, max_size=8)))
 def test_judgements_come_back(tmp_path: Path, qrels: dict[str, dict[str, int]]) -> None:
     write_qrels(tmp_path / "qrels.txt", qrels)
-    assert read_qrels(tmp_path / "qrels.txt") == qrels
+    lines = [(query_id, doc_id, int(grade)) for query_id, _, doc_id, grade in fields(tmp_path / "qrels.txt")]
+    assert lines == [(query_id, doc_id, grade) for query_id, grades in qrels.items() for doc_id, grade in grades.items()]
 
 
 def test_the_form_of_judgements(tmp_path: Path) -> None:
     write_qrels(tmp_path / "qrels.txt", {"q": {"b": 2, "a": -1}})
     assert (tmp_path / "qrels.txt").read_bytes() == b"q 0 b 2\nq 0 a -1\n"
-
-
-@pytest.mark.parametrize(
-    ("reader", "line", "said"),
-    [
-        (read_run, b"q Q0 d 2 1.0", "has 5 fields, not 6"),
-        (read_run, b"q Q0 a b 2 1.0 x", "has 7 fields, not 6"),
-        (read_run, b"q Q0 d 2 high x", "the score is 'high'"),
-        (read_run, b"q Q0 d 2 nan x", "the score is 'nan'"),
-        (read_run, b"q Q0 d1 2 0.5 x", "'d1' is ranked twice"),
-        (read_run, b"q Q0 d\xff 2 0.5 x", "is not UTF-8"),
-        (read_qrels, b"q d 1", "has 3 fields, not 4"),
-        (read_qrels, b"q 0 d 1.5", "the grade is '1.5'"),
-        (read_qrels, b"q 0 d1 1", "'d1' is judged twice"),
-    ],
-)
-def test_malformed_lines_are_named(tmp_path: Path, reader: Any, line: bytes, said: str) -> None:
-    file = tmp_path / "file.txt"
-    file.write_bytes((b"q Q0 d1 1 1.0 x\n" if reader is read_run else b"q 0 d1 1\n") + line + b"\n")
-    with pytest.raises(DataError, match=said) as caught:
-        reader(file)
-    assert caught.value.where == f"{file}:2"
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        read_run(tmp_path / "run.txt")

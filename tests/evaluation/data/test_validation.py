@@ -46,17 +46,14 @@ def test_counts() -> None:
     assert not checked.dealing
 
 
-def test_the_same_question_is_found_whatever_its_case_and_signs() -> None:
+def test_the_same_words_are_twins_unless_the_history_differs() -> None:
     checked = check_dataset(golden(asked("q1", "How long is leave?"), asked("q2", "how long -- is LEAVE", "holdout")))
     assert checked.twins == (Twins("q1", "q2", 1.0, True),)
-
-
-def test_the_same_words_after_other_turns_are_another_question() -> None:
     after = (Turn("user", "And in winter?"),)
     assert check_dataset(golden(asked("q1", "How long?"), asked("q2", "How long?", history=after))).twins == ()
 
 
-def test_nine_words_of_ten_are_nearly_the_same() -> None:
+def test_nine_of_ten_words_make_twins() -> None:
     words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     near = check_dataset(golden(asked("q1", " ".join([*words, "ten"])), asked("q2", " ".join(words)))).twins
     assert near == (Twins("q1", "q2", 0.9, False),)
@@ -66,17 +63,17 @@ def test_nine_words_of_ten_are_nearly_the_same() -> None:
 @given(st.lists(st.text(alphabet="abcdefghijkl ", max_size=40), max_size=12))
 def test_twins_agree_with_comparing_every_pair(texts: list[str]) -> None:
     examples = [asked(f"q{number}", " ".join(text)) for number, text in enumerate(texts)]
-    found = {(twins.first, twins.second) for twins in check_dataset(golden(*examples)).twins}
+    pairs = {(twins.first, twins.second) for twins in check_dataset(golden(*examples)).twins}
     words = {example.query.query_id: set(WORD.findall(example.query.text)) for example in examples}
     expected = {
         (one, other)
         for one, other in combinations(words, 2)
         if words[one] | words[other] and len(words[one] & words[other]) >= 0.9 * len(words[one] | words[other])
     }
-    assert found == expected
+    assert pairs == expected
 
 
-def test_a_quote_that_stands_in_another_document_is_a_stray() -> None:
+def test_a_quote_in_another_document_is_a_stray() -> None:
     quote = Example(Query("q1", "How long?"), (Evidence((Span("a.md", 9, 16),)),), split="tune", cluster="q1")
     assert check_dataset(golden(quote)).strays == (Stray("q1", "a.md", "25 days", ("b.md",)),)
     known = Example(Query("q1", "How long?"), (Evidence((Span("a.md", 9, 16), "b.md")),), split="tune", cluster="q1")
@@ -95,11 +92,11 @@ def test_the_result_is_plain_json() -> None:
     assert plain["assumed_deviation"] == 0.15
 
 
-def test_too_few_clusters_for_any_test_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_few_clusters_give_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     size = SplitSize(questions=40, scored=40, clusters=5, smallest_difference=0.07)
     splits = {"tune": size, "holdout": replace(size, clusters=6)}
-    found = DatasetCheck(1, 0, 9, 80, 0, 80, 11, False, {}, splits, (), (), ())
-    terminal.dataset("small", found)
-    said = capsys.readouterr().out
-    assert "tune: with fewer than 6 clusters" in said
-    assert "holdout: with fewer" not in said
+    check = DatasetCheck(1, 0, 9, 80, 0, 80, 11, False, {}, splits, (), (), ())
+    terminal.dataset("small", check)
+    text = capsys.readouterr().out
+    assert "tune: with fewer than 6 clusters" in text
+    assert "holdout: with fewer" not in text

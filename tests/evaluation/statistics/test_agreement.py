@@ -13,23 +13,23 @@ ONES = np.ones((1, 30))
 both = st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.booleans()), min_size=30, max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(both)
 def test_figures_are_those_of_sklearn(drawn: list[tuple[float, bool]]) -> None:
     scores, labels = np.array([score for score, _ in drawn]), np.array([label for _, label in drawn])
     if labels.all() or not labels.any():
         assert np.isnan(Auc(scores, labels)(ONES)[0])
         return
-    said = scores >= 0.5
+    decided = scores >= 0.5
     assert Auc(scores, labels)(ONES)[0] == pytest.approx(roc_auc_score(labels, scores))
-    found = {name: Decisions(said, labels, name)(ONES)[0] for name in DECISIONS}
-    assert found["sensitivity"] == pytest.approx(recall_score(labels, said))
-    assert found["specificity"] == pytest.approx(recall_score(~labels, ~said))
-    assert found["accuracy"] == pytest.approx((said == labels).mean())
-    assert found["kappa"] == pytest.approx(cohen_kappa_score(labels, said))
+    estimate = {name: Decisions(decided, labels, name)(ONES)[0] for name in DECISIONS}
+    assert estimate["sensitivity"] == pytest.approx(recall_score(labels, decided))
+    assert estimate["specificity"] == pytest.approx(recall_score(~labels, ~decided))
+    assert estimate["accuracy"] == pytest.approx((decided == labels).mean())
+    assert estimate["kappa"] == pytest.approx(cohen_kappa_score(labels, decided))
 
 
-def test_weights_count_a_case_as_often_as_it_was_drawn() -> None:
+def test_weights_are_numbers_of_repetitions() -> None:
     random = np.random.default_rng(1)
     scores, labels, weights = random.random(30).round(1), random.random(30) < 0.4, random.integers(0, 3, (4, 30)).astype(float)
     for row, value in zip(weights, Auc(scores, labels)(weights), strict=True):
@@ -38,15 +38,15 @@ def test_weights_count_a_case_as_often_as_it_was_drawn() -> None:
 
 
 def test_intervals_of_a_proportion_are_those_of_the_textbook() -> None:
-    labels, said = np.ones(400, bool), np.arange(400) < 300
+    labels, decided = np.ones(400, bool), np.arange(400) < 300
     drawn = Resampled([str(number) for number in range(400)], 4000)
-    found = drawn.estimate(drawn.values(Decisions(said, labels, "sensitivity")))
+    estimate = drawn.estimate(drawn.values(Decisions(decided, labels, "sensitivity")))
     reach = 1.96 * np.sqrt(0.75 * 0.25 / 400)
-    assert (found.value, found.low, found.high) == pytest.approx((0.75, 0.75 - reach, 0.75 + reach), abs=0.006)
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.75, 0.75 - reach, 0.75 + reach), abs=0.006)
 
 
 @pytest.mark.parametrize("texts", [4, 20])
-def test_where_all_texts_are_right_the_interval_is_that_of_wilson(texts: int) -> None:
+def test_the_interval_of_a_perfect_result_is_wilsons(texts: int) -> None:
     labels = np.arange(2 * texts) < texts
     drawn = Resampled([str(number) for number in range(2 * texts)], 200)
     wilson = binomtest(texts, texts).proportion_ci(method="wilson").low
@@ -56,27 +56,27 @@ def test_where_all_texts_are_right_the_interval_is_that_of_wilson(texts: int) ->
         Decisions(labels, labels, "specificity"),
         Auc(labels * 1.0, labels),
     ):
-        found = drawn.measured(statistic)
-        assert (found.value, found.low, found.high) == pytest.approx((1, wilson, 1))
+        estimate = drawn.measured(statistic)
+        assert (estimate.value, estimate.low, estimate.high) == pytest.approx((1, wilson, 1))
     nothing = drawn.measured(Decisions(~labels, labels, "sensitivity"))
     assert (nothing.value, nothing.low, nothing.high) == pytest.approx((0, 0, 1 - wilson))
     all_right, agreed = (drawn.measured(Decisions(labels, labels, name)) for name in ("accuracy", "kappa"))
-    # Chance agrees with half of them: what is lost of accuracy counts twice.
+    # Chance agrees with half of the labels, so a loss of accuracy counts twice.
     assert agreed.low == pytest.approx(1 - 2 * (1 - all_right.low))
     in_pairs = Resampled([str(number // 2) for number in range(2 * texts)], 200)
     halved = binomtest(texts // 2, texts // 2).proportion_ci(method="wilson").low
     assert in_pairs.measured(Decisions(labels, labels, "sensitivity")).low == pytest.approx(halved)
 
 
-def test_a_judge_that_says_the_same_of_all_is_certain_to_know_nothing() -> None:
+def test_a_constant_judge_has_no_agreement_beyond_chance() -> None:
     labels = np.arange(20) < 10
     drawn = Resampled([str(number) for number in range(20)], 200)
     for statistic, value in ((Decisions(labels | True, labels, "kappa"), 0.0), (Auc(np.ones(20), labels), 0.5)):
-        found = drawn.measured(statistic)
-        assert (found.value, found.low, found.high) == (value, value, value)
+        estimate = drawn.measured(statistic)
+        assert (estimate.value, estimate.low, estimate.high) == (value, value, value)
 
 
-def test_few_clusters_cannot_be_sure() -> None:
+def test_few_clusters_limit_the_p_value() -> None:
     labels = np.arange(8) < 4
     good, bad = labels * 1.0, (~labels) * 1.0
     drawn = Resampled([str(number % 4) for number in range(8)], 1000)
@@ -89,8 +89,8 @@ def test_cases_of_one_cluster_are_drawn_together() -> None:
     widths = []
     for clusters in (np.arange(400), np.arange(400) // 10):
         drawn = Resampled([str(number) for number in clusters], 1000)
-        found = drawn.estimate(drawn.values(Auc(scores, labels)))
-        widths.append(found.high - found.low)
+        estimate = drawn.estimate(drawn.values(Auc(scores, labels)))
+        widths.append(estimate.high - estimate.low)
     assert 2 < widths[1] / widths[0] < 5
 
 
@@ -108,6 +108,6 @@ def test_differences_are_paired() -> None:
 def test_one_cluster_has_no_interval() -> None:
     labels = np.array([True, False])
     drawn = Resampled(["a", "a"], 100)
-    found = drawn.estimate(drawn.values(Auc(np.array([0.2, 0.1]), labels)))
-    assert found.value == 1.0
-    assert np.isnan([found.low, found.high]).all()
+    estimate = drawn.estimate(drawn.values(Auc(np.array([0.2, 0.1]), labels)))
+    assert estimate.value == 1.0
+    assert np.isnan([estimate.low, estimate.high]).all()

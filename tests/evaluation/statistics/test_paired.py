@@ -1,4 +1,4 @@
-"""Paired differences against other people's code, closed forms, and the error rates that are claimed."""
+"""Paired differences against scipy and statsmodels, closed forms, and the claimed error rates."""
 
 import itertools
 import time
@@ -23,7 +23,7 @@ COARSE = st.integers(-4, 4).map(lambda number: number / 4)
 
 def tables(most_rows: int = 40, most_columns: int = 4) -> st.SearchStrategy[Floats]:
     shape = st.tuples(st.integers(2, most_rows), st.integers(1, most_columns))
-    return shape.flatmap(lambda found: arrays(np.float64, found, elements=COARSE))
+    return shape.flatmap(lambda size: arrays(np.float64, size, elements=COARSE))
 
 
 def alone(differences: Floats) -> Family:
@@ -32,25 +32,25 @@ def alone(differences: Floats) -> Family:
 
 
 def clustered(random: np.random.Generator, sizes: Ints, columns: int, share: float = 0.5) -> tuple[Floats, Ints]:
-    """Differences without a mean, of which the questions of a cluster have a `share` of the variance in common."""
+    """Differences with mean 0; the questions of a cluster have a `share` of the variance in common."""
     cluster = np.repeat(np.arange(len(sizes)), sizes)
     common = random.normal(0, np.sqrt(share), (len(sizes), columns))
     return common[cluster] + random.normal(0, np.sqrt(1 - share), (len(cluster), columns)), cluster
 
 
-# Other people's code
+# Other libraries
 
 
 def flipped(sums: Floats, resamples: float = np.inf) -> float:
-    """The paired permutation test of scipy: swapping the two of a pair is changing the sign of their difference."""
+    """The p-value of scipy's paired permutation test: swapping a pair changes the sign of its difference."""
 
     def statistic(one: Floats, other: Floats, axis: int) -> Floats:
         return np.asarray((one - other).sum(axis=axis))
 
-    found = stats.permutation_test(
+    result = stats.permutation_test(
         (sums, np.zeros_like(sums)), statistic, permutation_type="samples", n_resamples=resamples, vectorized=True, rng=1
     )
-    return float(found.pvalue)
+    return float(result.pvalue)
 
 
 @given(arrays(np.float64, st.integers(2, 9), elements=COARSE))
@@ -60,11 +60,11 @@ def test_exact_sign_flips_are_scipys_paired_permutation_test(sums: Floats) -> No
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.4, 0.8])
-def test_drawn_sign_flips_are_scipys_within_what_drawing_leaves_open(shift: float) -> None:
+def test_drawn_sign_flips_are_scipys_within_sampling_error(shift: float) -> None:
     sums = np.random.default_rng(2).normal(shift, 1, 16)
     exact = flipped(sums)
-    found = resampling.sign_flip(sums[:, None], 20_000)[0][0]
-    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000) + 1 / 20_000)
+    result = resampling.sign_flip(sums[:, None], 20_000)[0][0]
+    assert result == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000) + 1 / 20_000)
     drawn = flipped(np.random.default_rng(3).normal(0.2, 1, 40), 9_999)
     many = resampling.sign_flip(np.random.default_rng(3).normal(0.2, 1, 40)[:, None], 20_000)[0][0]
     assert many == pytest.approx(drawn, abs=4 * np.sqrt(drawn * (1 - drawn) * (1 / 20_000 + 1 / 9_999)))
@@ -75,16 +75,16 @@ def test_intervals_are_students_t_over_means_of_clusters(sizes: Ints) -> None:
     differences, cluster = clustered(np.random.default_rng(4), sizes, 1)
     means = differences.reshape(len(sizes), -1).mean(axis=1)
     expected = stats.ttest_1samp(means, 0).confidence_interval(0.95)
-    found = family(differences, cluster, span=9.0)
-    np.testing.assert_allclose([found.low[0], found.high[0]], [expected.low, expected.high])
+    result = family(differences, cluster, span=9.0)
+    np.testing.assert_allclose([result.low[0], result.high[0]], [expected.low, expected.high])
 
 
 def test_adjusted_p_values_are_counted_by_hand() -> None:
-    # Six clusters: the first column is as far as all signs alike, 2 of 64 flips; beside it stands one that is never as far.
+    # Six clusters: the first column is reached by 2 of 64 flips, with all signs equal.
     sums = np.stack([np.ones(6), [1, -1, 1, -1, 1, -1], np.ones(6) * 3], axis=1)
     p, adjusted = resampling.sign_flip(sums)
     assert p.tolist() == [2 / 64, 1.0, 2 / 64]
-    # The second is 6 in 2 flips of its own, in other flips than the others: so 4 of 64 flips reach 6 somewhere.
+    # The second reaches 6 in 2 other flips: so 4 of 64 flips reach 6 in some column.
     assert adjusted.tolist() == [4 / 64, 1.0, 4 / 64]
 
 
@@ -102,7 +102,7 @@ def test_step_down_is_that_of_the_definition(sums: Floats) -> None:
     np.testing.assert_allclose(resampling.sign_flip(sums)[1], expected, atol=1e-12)
 
 
-def test_columns_that_are_alike_count_as_one_and_independent_ones_as_many() -> None:
+def test_equal_columns_count_as_one_and_independent_columns_as_many() -> None:
     random = np.random.default_rng(20)
     one = random.normal(0, 1, (80, 1))
     one += 0.3 - one.mean()
@@ -129,130 +129,105 @@ def test_holms_correction_is_that_of_statsmodels() -> None:
 def test_the_standard_error_is_that_of_leaving_out_a_cluster() -> None:
     differences, cluster = clustered(np.random.default_rng(5), np.arange(1, 11), 2)
     differences[:7, 1] = np.nan
-    found = family(differences, cluster)
+    result = family(differences, cluster)
     for column in range(2):
         values, names = differences[~np.isnan(differences[:, column]), column], cluster[~np.isnan(differences[:, column])]
         kept = [values[names != name].mean() for name in np.unique(names)]
         expected = np.sqrt(((np.array(kept) - values.mean()) ** 2).sum() * (len(kept) - 1) / len(kept))
-        assert found.error[column] == pytest.approx(expected)
-        assert found.clusters[column] == len(kept)
+        assert result.error[column] == pytest.approx(expected)
+        assert result.clusters[column] == len(kept)
 
 
 # By hand
 
 
-def test_leaving_out_one_of_two_unequal_clusters() -> None:
-    # Means of what is left: 1 and 5, around 2; sqrt((1 + 9) / 2).
-    found = resampling.standard_error(np.array([[3.0], [5.0]]), np.array([[3.0], [1.0]]))
-    assert found == pytest.approx(np.sqrt(5))
+def test_the_standard_error_of_two_unequal_clusters() -> None:
+    # Leaving out one of them gives the means 1 and 5, around 2; sqrt((1 + 9) / 2).
+    error = resampling.standard_error(np.array([[3.0], [5.0]]), np.array([[3.0], [1.0]]))
+    assert error == pytest.approx(np.sqrt(5))
 
 
 @pytest.mark.parametrize(("sums", "p"), [([1, 2, 4], 1 / 4), ([1, -2, 4], 3 / 4), ([1, 1, 1], 1 / 4), ([1, 1, 0], 1 / 2)])
 def test_sign_flips_of_three_clusters_are_counted_by_hand(sums: list[float], p: float) -> None:
-    # Of 1, 2, 4 with signs, +-7 alone is as far as 7; of 1, -2, 4 three of four pairs reach 3: 7, 5 and 3.
+    # Of ±1 ±2 ±4 only ±7 reaches 7; for 1, -2, 4 three of four pairs of flips reach 3: 7, 5 and 3.
     assert resampling.sign_flip(np.array(sums, np.float64)[:, None])[0][0] == p
 
 
-def test_sums_that_differ_in_their_last_bits_are_as_far() -> None:
+def test_sums_that_differ_in_their_last_bits_count_as_equal() -> None:
     tenths = np.array([0.1, 0.2, 0.3, -0.3, 0.1, 0.2, 0.7])
     p, _ = resampling.sign_flip(np.stack([tenths, np.round(tenths * 10)], axis=1))
     assert p[0] == p[1]
 
 
-def test_a_family_of_one_needs_no_correction() -> None:
-    found = alone(np.random.default_rng(6).normal(0.2, 1, (50, 1)))
-    assert found.size == 1
-    assert found.p_adjusted == found.p
-    assert (found.corrected_low, found.corrected_high) == (found.low, found.high)
+def test_counts_effect_and_mean() -> None:
+    result = alone(np.array([[0.5, np.nan], [-0.25, 0.5], [0.0, np.nan], [0.25, 0.5]]))
+    assert result.n.tolist() == [4, 2]
+    assert result.mean.tolist() == [0.125, 0.5]
+    assert (result.wins.tolist(), result.ties.tolist(), result.losses.tolist()) == ([2, 2], [1, 0], [1, 0])
+    assert result.effect[0] == pytest.approx(0.125 / np.std([0.5, -0.25, 0, 0.25], ddof=1))
+    assert np.isnan(result.effect[1])
 
 
-def test_counts_effect_and_mean_are_what_they_say() -> None:
-    found = alone(np.array([[0.5, np.nan], [-0.25, 0.5], [0.0, np.nan], [0.25, 0.5]]))
-    assert found.n.tolist() == [4, 2]
-    assert found.mean.tolist() == [0.125, 0.5]
-    assert (found.wins.tolist(), found.ties.tolist(), found.losses.tolist()) == ([2, 2], [1, 0], [1, 0])
-    assert found.effect[0] == pytest.approx(0.125 / np.std([0.5, -0.25, 0, 0.25], ddof=1))
-    assert np.isnan(found.effect[1])
-
-
-def test_a_column_that_applies_to_nothing_is_not_known_and_disturbs_nothing() -> None:
+def test_a_column_without_values_is_nan_and_does_not_affect_others() -> None:
     differences = np.random.default_rng(7).normal(0.3, 1, (30, 2))
-    found = family(np.insert(differences, 1, np.nan, axis=1), np.arange(30))
+    result = family(np.insert(differences, 1, np.nan, axis=1), np.arange(30))
     expected = family(differences, np.arange(30))
     for name in ("mean", "low", "high", "corrected_low", "p", "p_adjusted", "effect", "error", "detectable", "needed"):
-        column = getattr(found, name)
+        column = getattr(result, name)
         assert np.isnan(column[1]), name
         np.testing.assert_array_equal(column[[0, 2]], getattr(expected, name), err_msg=name)
-    assert found.n[1] == found.clusters[1] == found.wins[1] == found.ties[1] == found.losses[1] == 0
-    assert not found.significant[1]
+    assert result.n[1] == result.clusters[1] == result.wins[1] == result.ties[1] == result.losses[1] == 0
+    assert not result.significant[1]
 
 
-def test_one_cluster_says_nothing() -> None:
-    found = family(np.full((20, 1), 0.5), np.zeros(20, np.int64))
-    assert (found.mean, found.p, found.p_adjusted) == (0.5, 1.0, 1.0)
-    assert np.isnan([found.low, found.high, found.corrected_low, found.error, found.detectable]).all()
-    assert not found.significant[0]
-
-
-def test_no_difference_at_all() -> None:
-    found = alone(np.zeros((20, 2)))
-    for name, value in {
-        "mean": 0,
-        "low": 0,
-        "high": 0,
-        "p": 1,
-        "p_adjusted": 1,
-        "effect": 0,
-        "error": 0,
-        "needed": np.inf,
-    }.items():
-        assert getattr(found, name).tolist() == [value, value], name
-    assert found.ties.tolist() == [20, 20]
-
-
-@pytest.mark.parametrize("clusters", range(2, 9))
-def test_losses_that_are_all_alike_are_believed_from_six_clusters_on(clusters: int) -> None:
-    found = family(np.full((clusters * 3, 1), -0.5), np.repeat(np.arange(clusters), 3))
-    assert found.p[0] == 2.0 ** (1 - clusters)
-    assert found.significant[0] == (clusters >= 6)
-    for low, high in ((found.low, found.high), (found.corrected_low, found.corrected_high)):
-        assert low[0] == -0.5
-        assert high[0] == (-0.5 if clusters >= 6 else 0.0)
-
-
-def test_no_questions_and_no_columns() -> None:
+def test_one_cluster_one_column_no_difference_and_no_data() -> None:
+    result = family(np.full((20, 1), 0.5), np.zeros(20, np.int64))
+    assert (result.mean, result.p, result.p_adjusted) == (0.5, 1.0, 1.0)
+    assert np.isnan([result.low, result.high, result.corrected_low, result.error, result.detectable]).all()
+    assert not result.significant[0]
+    single = alone(np.random.default_rng(6).normal(0.2, 1, (50, 1)))
+    assert (single.size, single.p_adjusted) == (1, single.p)
+    assert (single.corrected_low, single.corrected_high) == (single.low, single.high)
+    equal = alone(np.zeros((20, 2)))
+    expected = {"mean": 0, "low": 0, "high": 0, "p": 1, "p_adjusted": 1, "effect": 0, "error": 0, "needed": np.inf, "ties": 20}
+    assert {name: getattr(equal, name).tolist() for name in expected} == {name: [at, at] for name, at in expected.items()}
     assert family(np.zeros((0, 2)), np.zeros(0, np.int64)).n.tolist() == [0, 0]
     assert family(np.zeros((5, 0)), np.arange(5)).size == 0
 
 
-def test_what_a_set_could_have_shown_is_found_in_four_of_five_tries() -> None:
+@pytest.mark.parametrize("clusters", range(2, 9))
+def test_equal_losses_are_significant_from_six_clusters_on(clusters: int) -> None:
+    result = family(np.full((clusters * 3, 1), -0.5), np.repeat(np.arange(clusters), 3))
+    assert result.p[0] == 2.0 ** (1 - clusters)
+    assert result.significant[0] == (clusters >= 6)
+    for low, high in ((result.low, result.high), (result.corrected_low, result.corrected_high)):
+        assert low[0] == -0.5
+        assert high[0] == (-0.5 if clusters >= 6 else 0.0)
+
+
+def test_a_detectable_difference_is_detected_in_four_of_five_tries() -> None:
     random, tries, n = np.random.default_rng(8), 1_000, 40
     noise = random.normal(0, 1, (n, tries))
-    found = alone(noise[:, :1])
-    assert found.detectable == pytest.approx((stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * found.error)
+    result = alone(noise[:, :1])
+    assert result.detectable == pytest.approx((stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * result.error)
     truly = (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) / np.sqrt(n)
     hits = (resampling.sign_flip(noise + truly, 2_000)[0] <= 0.05).mean()
     assert hits == pytest.approx(0.8, abs=4 * np.sqrt(0.16 / tries))
-
-
-def test_unequal_clusters_could_have_shown_less() -> None:
+    # Unequal clusters have fewer degrees of freedom.
     differences, cluster = clustered(np.random.default_rng(17), np.r_[30, np.full(9, 3)], 1)
     freedom = 57**2 / (30**2 + 9 * 3**2) - 1
-    found = family(differences, cluster)
-    assert found.detectable == pytest.approx((stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)) * found.error)
+    result = family(differences, cluster)
+    assert result.detectable == pytest.approx((stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)) * result.error)
 
 
-def test_drawn_p_values_are_never_0() -> None:
-    assert resampling.sign_flip(np.ones((40, 1)), 5_000)[0] == 1 / 5_001
-
-
-def test_what_is_clear_is_found_in_families_of_any_size() -> None:
+def test_a_clear_difference_is_found_in_families_of_any_size() -> None:
+    assert resampling.sign_flip(np.ones((40, 1)), 5_000)[0] == 1 / 5_001, "a drawn p-value is never 0"
     random = np.random.default_rng(19)
     clear = random.normal(1, 0.1, (40, 1))
     assert [bool(alone(np.concatenate([clear, random.normal(0, 1, (40, size))], axis=1)).significant[0]) for size in (0, 999)]
 
 
-def test_needed_grows_with_the_square_of_what_is_lacking() -> None:
+def test_the_needed_number_of_questions_grows_with_the_square() -> None:
     noise = np.random.default_rng(9).normal(0, 1, (50, 1))
     noise -= noise.mean()
     half = alone(noise).detectable / 2
@@ -260,7 +235,7 @@ def test_needed_grows_with_the_square_of_what_is_lacking() -> None:
     assert alone(noise).needed[0] > 1e9
 
 
-def test_one_large_cluster_counts_for_less_than_many() -> None:
+def test_the_effective_number_of_clusters() -> None:
     counts = np.array([[4.0, 100.0], [4.0, 1.0], [4.0, 1.0], [4.0, 1.0]])
     assert resampling.effective(counts).tolist() == [4.0, 2.0]
     assert resampling.effective(np.array([[6.0], [3.0], [3.0]]))[0] == pytest.approx(144 / 54)
@@ -271,7 +246,7 @@ def test_one_large_cluster_counts_for_less_than_many() -> None:
 
 @given(tables(), st.data())
 @settings(max_examples=40, deadline=None)
-def test_swapping_the_two_turns_everything_round(differences: Floats, data: st.DataObject) -> None:
+def test_swapping_the_sides_reverses_every_figure(differences: Floats, data: st.DataObject) -> None:
     cluster = drawn_clusters(data, len(differences))
     one, other = family(differences, cluster), family(-differences, cluster)
     np.testing.assert_array_equal(one.p_adjusted, other.p_adjusted)
@@ -307,17 +282,17 @@ def test_the_names_of_clusters_do_not_matter(differences: Floats, data: st.DataO
 
 @given(tables(), st.data())
 @settings(max_examples=40, deadline=None)
-def test_a_corrected_interval_contains_the_one_by_itself_and_never_contradicts(
+def test_a_corrected_interval_contains_the_single_one_and_agrees_with_its_p_value(
     differences: Floats, data: st.DataObject
 ) -> None:
-    found = family(differences, drawn_clusters(data, len(differences)))
-    known = ~np.isnan(found.low)
-    assert (found.corrected_low <= found.low)[known].all()
-    assert (found.corrected_high >= found.high)[known].all()
-    np.testing.assert_array_equal((found.corrected_low > 0) | (found.corrected_high < 0), found.significant & known)
-    np.testing.assert_array_equal((found.low > 0) | (found.high < 0), (found.p <= 0.05) & known)
-    assert (found.low <= found.mean + 1e-12)[known].all()
-    assert (found.high >= found.mean - 1e-12)[known].all()
+    result = family(differences, drawn_clusters(data, len(differences)))
+    known = ~np.isnan(result.low)
+    assert (result.corrected_low <= result.low)[known].all()
+    assert (result.corrected_high >= result.high)[known].all()
+    np.testing.assert_array_equal((result.corrected_low > 0) | (result.corrected_high < 0), result.significant & known)
+    np.testing.assert_array_equal((result.low > 0) | (result.high < 0), (result.p <= 0.05) & known)
+    assert (result.low <= result.mean + 1e-12)[known].all()
+    assert (result.high >= result.mean - 1e-12)[known].all()
 
 
 def drawn_clusters(data: st.DataObject, n: int) -> Ints:
@@ -327,14 +302,14 @@ def drawn_clusters(data: st.DataObject, n: int) -> Ints:
 
 @given(tables(), st.data())
 @settings(max_examples=30, deadline=None)
-def test_columns_that_join_a_family_make_no_p_value_smaller(differences: Floats, data: st.DataObject) -> None:
+def test_additional_columns_make_no_p_value_smaller(differences: Floats, data: st.DataObject) -> None:
     cluster = drawn_clusters(data, len(differences)) % 8
-    found, fewer = family(differences, cluster), family(differences[:, :1], cluster)
-    assert (found.p_adjusted >= found.p).all()
-    assert found.p_adjusted[0] >= fewer.p_adjusted[0]
+    result, fewer = family(differences, cluster), family(differences[:, :1], cluster)
+    assert (result.p_adjusted >= result.p).all()
+    assert result.p_adjusted[0] >= fewer.p_adjusted[0]
 
 
-def test_the_same_input_gives_the_same_output_and_another_seed_nearly_the_same() -> None:
+def test_the_same_seed_gives_equal_and_another_seed_similar_results() -> None:
     differences = np.random.default_rng(10).normal(0.1, 1, (60, 3))
     one, again, other = (family(differences, np.arange(60), span=9.0, seed=seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.corrected_low, again.corrected_low)
@@ -343,7 +318,7 @@ def test_the_same_input_gives_the_same_output_and_another_seed_nearly_the_same()
     np.testing.assert_allclose(one.corrected_low, other.corrected_low, atol=0.02)
 
 
-def test_other_columns_do_not_change_what_a_column_says_by_itself() -> None:
+def test_other_columns_do_not_change_the_single_interval() -> None:
     differences = np.random.default_rng(11).normal(0.1, 1, (60, 8))
     together, single = alone(differences), alone(differences[:, :1])
     assert (together.mean[0], together.p[0]) == (pytest.approx(single.mean[0]), pytest.approx(single.p[0], abs=0.02))
@@ -352,15 +327,15 @@ def test_other_columns_do_not_change_what_a_column_says_by_itself() -> None:
 
 # Error rates
 
-TRIES = 1_000
+TRIES = 500
 
 
 def at_most(rate: float, tries: int = TRIES) -> float:
-    """What a true rate may show in so many tries, once in a thousand."""
+    """The greatest share that a true rate gives in so many tries, exceeded once in a thousand."""
     return float(stats.binom.ppf(0.999, tries, rate) / tries)
 
 
-@pytest.mark.parametrize("clusters", [2, 3, 4, 5, 6, 7, 8, 10, 13, 20])
+@pytest.mark.parametrize("clusters", [2, 3, 5, 6, 7, 10, 13, 20])
 def test_few_clusters_raise_no_false_alarms(clusters: int) -> None:
     random = np.random.default_rng(clusters)
     for sizes in (np.full(clusters, 5), np.r_[25, np.full(clusters - 1, 3)]):
@@ -368,12 +343,12 @@ def test_few_clusters_raise_no_false_alarms(clusters: int) -> None:
         sums = resampling.by_cluster(differences, cluster, clusters)
         p, _ = resampling.sign_flip(sums, 2_000)
         assert (p <= 0.05).mean() <= at_most(0.05)
-        found = family(differences[:, :100], cluster)
-        assert ((found.low > 0) | (found.high < 0)).mean() <= at_most(0.05, 100)
+        result = family(differences[:, :100], cluster)
+        assert ((result.low > 0) | (result.high < 0)).mean() <= at_most(0.05, 100)
 
 
 def splits(random: np.random.Generator, shift: float = 0.0) -> tuple[Floats, Ints]:
-    """A family of 3 metrics, over all and in 3 kinds, of two trials that are equally good but for `shift`; 24 documents."""
+    """A family of 3 metrics, over all and in 3 kinds, of two trials that differ by `shift`; 24 documents."""
     cluster = np.repeat(np.arange(24), random.integers(1, 8, 24))
     common = random.normal(0, 0.1, (24, 3))[cluster] + random.normal(0, 0.1, (len(cluster), 1))
     metrics = np.clip(np.round(common + random.normal(0, 0.15, common.shape), 1), -1, 1) + shift
@@ -382,30 +357,30 @@ def splits(random: np.random.Generator, shift: float = 0.0) -> tuple[Floats, Int
     return np.concatenate(parts, axis=1), cluster
 
 
-def test_a_thousand_comparisons_of_equals_raise_false_alarms_as_often_as_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparisons_of_equal_trials_have_the_claimed_error_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resampling, "DRAWS", 2_000)
     random = np.random.default_rng(12)
     single_p, single_interval, any_of_family, careless = 0, 0, 0, 0
     for _ in range(TRIES):
         differences, cluster = splits(random)
-        found = family(differences, cluster)
-        single_p += int(found.p[0] <= 0.05)
-        single_interval += int(found.low[0] > 0 or found.high[0] < 0)
-        wrong = (found.corrected_low > 0) | (found.corrected_high < 0) | found.significant
+        result = family(differences, cluster)
+        single_p += int(result.p[0] <= 0.05)
+        single_interval += int(result.low[0] > 0 or result.high[0] < 0)
+        wrong = (result.corrected_low > 0) | (result.corrected_high < 0) | result.significant
         any_of_family += int(wrong.any())
         careless += int(abs(stats.ttest_1samp(differences[:, 0], 0).statistic) > 1.96)
     assert single_p / TRIES <= at_most(0.05)
     assert single_interval / TRIES <= at_most(0.05)
     assert any_of_family / TRIES <= at_most(0.05)
-    # The same data say how much it takes: whoever forgets about documents is fooled more than twice as often.
+    # A test that ignores clusters has more than twice the error rate on the same data.
     assert careless / TRIES > 0.1
     assert single_p / TRIES > 0.02
 
 
 def test_a_loss_of_five_points_is_found() -> None:
     random = np.random.default_rng(13)
-    found = [family(loss(random), np.arange(200)) for _ in range(40)]
-    hits = np.mean([bool(one.significant[0] and one.corrected_high[0] < 0) for one in found])
+    families = [family(loss(random), np.arange(200)) for _ in range(20)]
+    hits = np.mean([bool(each.significant[0] and each.corrected_high[0] < 0) for each in families])
     assert hits >= 0.9
 
 
@@ -417,11 +392,11 @@ def loss(random: np.random.Generator) -> Floats:
 def test_corrected_intervals_hold_all_together() -> None:
     random, truly = np.random.default_rng(14), np.linspace(0, 1, 10)
     rates = np.zeros(2)
-    for _ in range(200):
-        found = alone(random.normal(0, 0.5, (50, 10)) + truly)
-        missed = (found.corrected_low > truly) | (found.corrected_high < truly)
+    for _ in range(100):
+        result = alone(random.normal(0, 0.5, (50, 10)) + truly)
+        missed = (result.corrected_low > truly) | (result.corrected_high < truly)
         rates += missed[0], missed[1:].any()
-    assert rates.max() / 200 <= at_most(0.05, 200)
+    assert rates.max() / 100 <= at_most(0.05, 100)
 
 
 @pytest.mark.bench
@@ -433,16 +408,16 @@ def test_a_family_of_three_hundred_takes_less_than_a_second() -> None:
     assert time.process_time() - start < 1
 
 
-def test_holes_of_every_kind_at_once() -> None:
+def test_columns_with_different_gaps() -> None:
     differences = np.random.default_rng(16).normal(0, 1, (30, 6))
     for column, hole in enumerate(itertools.islice(itertools.cycle([0, 5, 29, 30]), 6)):
         differences[:hole, column] = np.nan
-    found = alone(differences)
-    assert found.n.tolist() == [30, 25, 1, 0, 30, 25]
-    assert np.isnan(found.low).tolist() == [False, False, True, True, False, False]
-    assert found.p[2] == 1.0
+    result = alone(differences)
+    assert result.n.tolist() == [30, 25, 1, 0, 30, 25]
+    assert np.isnan(result.low).tolist() == [False, False, True, True, False, False]
+    assert result.p[2] == 1.0
 
 
 def test_intervals_end_where_differences_do() -> None:
-    found = alone(np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [-1.0, 0.0]]))
-    assert (found.low[0], found.high[0], found.corrected_high[1]) == (-1.0, 1.0, 1.0)
+    result = alone(np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [-1.0, 0.0]]))
+    assert (result.low[0], result.high[0], result.corrected_high[1]) == (-1.0, 1.0, 1.0)

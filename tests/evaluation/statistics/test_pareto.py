@@ -1,4 +1,4 @@
-"""Dominance where it is more than noise."""
+"""Dominance by significant differences."""
 
 import math
 import time
@@ -43,13 +43,10 @@ def test_clusters_that_agree_within_count_once() -> None:
     np.testing.assert_allclose(p, doubled)
 
 
-def test_what_differs_by_a_constant_is_as_sure_as_there_are_clusters() -> None:
-    values = np.stack([np.zeros(6), np.full(6, 0.1)], axis=1)
-    assert differences(values, np.arange(6))[1][0, 1] == 2.0**-5
-    assert np.isnan(differences(values, np.zeros(6, np.int64))[1]).all()
-
-
-def test_questions_and_trials_without_values() -> None:
+def test_constant_differences_and_missing_values() -> None:
+    constant = np.stack([np.zeros(6), np.full(6, 0.1)], axis=1)
+    assert differences(constant, np.arange(6))[1][0, 1] == 2.0**-5
+    assert np.isnan(differences(constant, np.zeros(6, np.int64))[1]).all()
     values = EASY[:, None] + NOISE[:, :3]
     values[::2, 0] = np.nan
     values[:, 2] = np.nan
@@ -60,8 +57,8 @@ def test_questions_and_trials_without_values() -> None:
 
 
 def test_better_everywhere_dominates() -> None:
-    found = dominated([candidate("good", 0.2, 5.0), candidate("bad", 0.0, 20.0, noise=1)], ALONE)
-    assert found == {"bad": "good"}
+    result = dominated([candidate("good", 0.2, 5.0), candidate("bad", 0.0, 20.0, noise=1)], ALONE)
+    assert result == {"bad": "good"}
 
 
 def test_a_trade_off_leaves_both_on_the_front() -> None:
@@ -70,18 +67,15 @@ def test_a_trade_off_leaves_both_on_the_front() -> None:
     assert front([candidate("good", 0.2, size=9.0), candidate("small", 0.0, size=1.0, noise=1)], ALONE) == {"good", "small"}
 
 
-def test_noise_dominates_nobody() -> None:
+def test_noise_dominates_no_trial() -> None:
     nearly = [candidate("a", 0.005, 10.0), candidate("b", 0.0, 10.1, noise=1)]
     assert front(nearly, ALONE) == {"a", "b"}
-
-
-def test_many_looks_at_noise_dominate_nobody() -> None:
     random = np.random.default_rng(11)
     alike = [Candidate(str(row), EASY + random.normal(0, 0.1, N), np.empty(0), math.nan, math.nan, 1.0) for row in range(40)]
     assert len(front(alike, ALONE)) == 40
 
 
-def test_speed_alone_dominates_where_answers_are_the_same() -> None:
+def test_speed_decides_between_equal_answers() -> None:
     slow = candidate("slow", ms=30.0)
     fast = candidate("fast", ms=10.0)
     twin = Candidate("twin", slow.quality, fast.seconds, fast.latency, slow.cost, slow.size)
@@ -96,19 +90,16 @@ def test_bytes_and_dollars_count_exactly() -> None:
     cheap = Candidate("d", alike[0].quality, alike[0].seconds, alike[0].latency, 1.0, 100.0)
     assert dominated([dear, cheap], ALONE) == {"c": "d"}
     assert front([alike[0], dear], ALONE) == {"a", "c"}
-
-
-def test_twins_stay_together() -> None:
     twin = candidate("a")
     assert front([twin, Candidate("b", twin.quality, twin.seconds, twin.latency, twin.cost, twin.size)], ALONE) == {"a", "b"}
 
 
-def test_the_dominator_that_is_told_is_the_best() -> None:
+def test_the_reported_dominator_is_the_best() -> None:
     field = [candidate("best", 0.3), candidate("good", 0.2, noise=1), candidate("bad", -0.2, 30.0, noise=2)]
     assert dominated(field, ALONE)["bad"] == "best"
 
 
-def test_without_clocks_and_alone() -> None:
+def test_without_timings_and_with_one_trial() -> None:
     still = [Candidate(name, EASY + more, np.empty(0), math.nan, math.nan, 1.0) for name, more in (("a", 0.1), ("b", 0.0))]
     assert front(still, ALONE) == {"a"}
     assert front(still[:1], ALONE) == {"a"}
@@ -122,7 +113,7 @@ def test_without_any_quality_nothing_is_comparable() -> None:
     assert front([nothing, nothing], ALONE) == {"n"}
 
 
-def test_pairs_that_are_compared_a_piece_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_give_the_same_result_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(3)
     values = np.round(random.random((N, 1)) + random.normal(0, 0.3, (N, 7)) + random.normal(0, 0.3, 7), 1)
     values[:, 6], values[2, 5] = np.nan, np.nan
@@ -138,7 +129,7 @@ def test_pairs_that_are_compared_a_piece_at_a_time_give_the_same(monkeypatch: py
         assert dominated(field, ALONE) == whole
 
 
-def test_who_is_not_slower() -> None:
+def test_trials_that_are_not_slower() -> None:
     fast, same, slow = (candidate(name, ms=ms).seconds for name, ms in (("f", 10.0), ("s", 10.2), ("z", 20.0)))
     assert not_slower([slow, same, fast], 2) == [1, 2]
     assert not_slower([fast[:1], slow[:1]], 0) == [0, 1]

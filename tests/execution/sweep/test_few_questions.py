@@ -56,7 +56,7 @@ def test_one_cluster_is_given_no_verdict(rag: Verb, documents: int, change: Call
     kept = output(rag, 0, "baseline", "study.yaml")
     assert f"{counted.partition(' in')[0]} of all. The golden set has no holdout: the gate asks all questions" in kept
     result = output(rag, 3, "gate", "study.yaml", "chunker.size=40")
-    assert "INCONCLUSIVE Not to be told from these questions: ndcg@10." in result
+    assert "INCONCLUSIVE These questions cannot settle it: ndcg@10." in result
     assert f"too few questions: {counted}, and 10 clusters are the least." in result
     assert "would settle" not in result
     assert "First by its mean: wide" in output(rag, 0, "report", "study.yaml")

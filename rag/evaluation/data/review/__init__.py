@@ -1,1 +1,1 @@
-"""Ratings of answers → golden questions: drafts, decided one by one, in a file that can always be read."""
+"""Rated answers → golden questions: drafts that a person accepts, edits or drops."""

@@ -1,4 +1,4 @@
-"""Rated answers → golden questions: what each would say, and what has to be settled before it may stand in a set."""
+"""Draft golden questions from rated answers, with the problems that a reviewer must solve first."""
 
 import hashlib
 import re
@@ -9,27 +9,27 @@ from typing import Any
 from rag.components.loaders.quote_anchors import anchor, find_document
 from rag.components.loaders.rendered import occurrences
 from rag.core.errors import UserError
-from rag.core.records import Document, Example, Span, Turn
+from rag.core.records import Document, Example, Turn
 from rag.core.text.citations import cited_sentences, unmarked, without_markers
 from rag.core.text.sentences import blocks, is_heading, sentences
-from rag.evaluation.data.golden import Golden, dealt_split
+from rag.evaluation.data.golden import Golden, dealt_split, gold_spans
 
 WORD = re.compile(r"\w+")
-BAD = "it was rated as a bad answer: say what is right and where it stands, or drop it"
-BARE = "nothing that it cites stands in the documents of this set: quote the evidence, or drop it"
-GUESSED = "its gold is the model's own sentence and the nearest ones that it cites: it counts when you have confirmed it"
+BAD = "it was rated as a bad answer: write the right answer and its evidence, or drop it"
+BARE = "none of its citations is in the documents of this set: quote the evidence, or drop it"
+GUESSED = "its gold is the model's own sentence and the nearest sentences of its citations: it counts once you confirm it"
 UNCONFIRMED = "unconfirmed"
-"""The tag of a draft whose gold is a model's."""
+"""The tag of a draft whose gold comes from a model."""
 
 Row = dict[str, Any]
-"""A golden question as a line of questions.jsonl holds it."""
+"""A golden question as in a line of questions.jsonl."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A rated answer: `history` is what its question was answered after, `told` all that the server said of it.
+    """A rated answer: `history` are the turns before its question, `told` is the response of the server with the answer.
 
-    `rating` is 1 or -1, `at` seconds since 1970.
+    `rating` is 1 or -1, `at` is in seconds since 1970.
     """
 
     answer: str
@@ -43,9 +43,9 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The golden question that an opinion could become; it cannot be accepted as it is while something is `open`.
+    """The golden question that a rated answer could become; it can be accepted only after the `open` problems are solved.
 
-    `notes` are what a reviewer should know and may overrule. `known` says that it stands in the set already.
+    `notes` are hints that a reviewer may ignore. `known` is true if the question is already in the set.
     """
 
     opinion: Opinion
@@ -55,27 +55,26 @@ class Draft:
     known: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The draft, and the words that it comes from."""
-        said = {name: getattr(self.opinion, name) for name in ("answer", "owner", "rating", "comment", "at")}
-        return said | {"row": self.row, "open": list(self.open), "notes": list(self.notes), "known": self.known}
+        """The draft with its rating, as JSON values."""
+        rated = {name: getattr(self.opinion, name) for name in ("answer", "owner", "rating", "comment", "at")}
+        return rated | {"row": self.row, "open": list(self.open), "notes": list(self.notes), "known": self.known}
 
 
 def draft(opinion: Opinion, golden: Golden) -> Draft:
-    """What a rated answer says as a golden question over the documents of a set.
+    """Draft a golden question over the documents of a set from a rated answer.
 
-    A good answer brings itself as the reference, and of each passage that it cites the sentence that says most nearly the
-    same; a person has to confirm both. One that declined well is a question that the corpus cannot answer. A bad one brings
-    the question alone.
+    A good answer becomes the reference answer, and the most similar sentence of each passage that it cites becomes evidence; a
+    person must confirm both. A good abstention becomes an unanswerable question. Of a bad answer only the question is used.
     """
-    told, good = opinion.told, opinion.rating > 0
-    answered = good and not told["abstained"]
-    evidence, notes = _evidence(told, golden.documents) if answered else ([], [])
+    response, good = opinion.told, opinion.rating > 0
+    answered = good and not response["abstained"]
+    evidence, notes = _evidence(response, golden.documents) if answered else ([], [])
     kind = "unanswerable" if good and not answered else "follow_up" if opinion.history else "asked"
-    row: Row = {"id": f"asked-{_short(opinion.answer)}", "text": told["question"], "kind": kind}
+    row: Row = {"id": f"asked-{_short(opinion.answer)}", "text": response["question"], "kind": kind}
     row["tags"] = ["feedback", UNCONFIRMED] if answered else ["feedback"]
     row |= _placed(opinion, evidence, golden)
     row["history"] = [asdict(turn) for turn in opinion.history]
-    row["answers"] = [without_markers(told["answer"]).strip()] if answered else []
+    row["answers"] = [without_markers(response["answer"]).strip()] if answered else []
     row["evidence"] = evidence
     to_settle = [BAD] if not good else [BARE] if answered and not evidence else []
     notes += [*_alike(row, golden.examples), *([GUESSED] if answered else [])]
@@ -84,27 +83,27 @@ def draft(opinion: Opinion, golden: Golden) -> Draft:
 
 
 def confirmed(row: Mapping[str, Any]) -> Row:
-    """A draft that a person has accepted, as it is written into a set."""
+    """The row of an accepted draft, as it is written into the set: no longer tagged as unconfirmed."""
     tags = row.get("tags")
     return {**row, "tags": [tag for tag in tags if tag != UNCONFIRMED]} if isinstance(tags, list) else dict(row)
 
 
 def _short(secret: str) -> str:
-    """A name that does not give away the id it is made of: who knows that may use it."""
+    """A name made from a secret id, without revealing it: the id gives access to the answer."""
     return hashlib.sha256(secret.encode("ascii")).hexdigest()[:12]
 
 
-def _evidence(told: Mapping[str, Any], documents: Sequence[Document]) -> tuple[list[Row], list[str]]:
-    """One group for each sentence of an answer that cites something, what it cites as the alternatives; and what is amiss."""
+def _evidence(response: Mapping[str, Any], documents: Sequence[Document]) -> tuple[list[Row], list[str]]:
+    """One group per sentence with citations, the citations as its alternatives; and the citations that cannot be placed."""
     by_name = {document.doc_id: document for document in documents}
     groups: list[Row] = []
     notes: list[str] = []
-    plain = unmarked(told["answer"])
-    for sentence in cited_sentences(told["answer"]):
+    text, contexts = unmarked(response["answer"]), response["contexts"]
+    for sentence in cited_sentences(response["answer"]):
         places: list[Row] = []
-        for number in sentence.cites(len(told["contexts"])):
+        for number in sentence.cites(len(contexts)):
             try:
-                places.append(_place(plain[sentence.start : sentence.end], told["contexts"][number - 1], by_name))
+                places.append(_place(text[sentence.start : sentence.end], contexts[number - 1], by_name))
             except UserError as error:
                 notes.append(f"source {number}: {error.what}")
         group = {"grade": 1, "any": places}
@@ -114,7 +113,7 @@ def _evidence(told: Mapping[str, Any], documents: Sequence[Document]) -> tuple[l
 
 
 def _place(statement: str, context: Mapping[str, Any], documents: Mapping[str, Document]) -> Row:
-    """Where a passage says what a statement does; DataError where the document is gone or says something else by now."""
+    """The sentence of a passage that is nearest to a statement; DataError if its document is gone or has changed."""
     where = "evidence"
     document = find_document(context["doc_id"], documents, where)
     start, end = _nearest(statement, context["text"])
@@ -126,7 +125,7 @@ def _place(statement: str, context: Mapping[str, Any], documents: Mapping[str, D
 
 
 def _nearest(statement: str, text: str) -> tuple[int, int]:
-    """The sentence of a text that shares most words with a statement, as F1 counts it; the first of several."""
+    """The sentence of a text with the greatest F1 of words with a statement, the first of several: start and end."""
     wanted = _words(statement)
     pieces = [piece for block in blocks(text) if not is_heading(text, block[0]) for piece in sentences(text, block)]
     shared = [(2 * len(wanted & (words := _words(text[start:end]))) / (len(wanted) + len(words) or 1)) for start, end in pieces]
@@ -138,28 +137,23 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _placed(opinion: Opinion, evidence: Sequence[Row], golden: Golden) -> Row:
-    """Its cluster: that of a question with the same evidence, else that of its session; and a split where the set names any.
+    """The cluster: that of a question with the same evidence, else that of the session; and the split if the set has splits.
 
-    Two questions about one sentence in two splits would make the holdout look better than it is.
+    Two questions about one sentence in two splits would bias the holdout.
     """
-    given = [(place["doc"], place["quote"]) for group in evidence for place in group["any"]]
+    quotes = [(place["doc"], place["quote"]) for group in evidence for place in group["any"]]
     texts = {document.doc_id: document.text for document in golden.documents}
     for example in golden.examples:
-        for span in _spans(example):
+        for span in gold_spans(example):
             quote = texts[span.doc_id][span.start : span.end]
-            if any(span.doc_id == doc and (quote in other or other in quote) for doc, other in given):
+            if any(span.doc_id == doc and (quote in other or other in quote) for doc, other in quotes):
                 return {"cluster": example.cluster} | ({} if golden.dealt else {"split": example.split})
     cluster = f"asked-{_short(opinion.told.get('session') or opinion.answer)}"
     return {"cluster": cluster} | ({} if golden.dealt or not golden.examples else {"split": dealt_split(cluster)})
 
 
-def _spans(example: Example) -> Iterator[Span]:
-    for group in example.evidence:
-        yield from (place for place in group.alternatives if isinstance(place, Span))
-
-
 def _alike(row: Row, examples: Sequence[Example]) -> Iterator[str]:
-    """Questions of the set that ask the same in the same words."""
+    """Notes on the questions of the set with the same words and history."""
     history = tuple(Turn(**turn) for turn in row["history"])
     for example in examples:
         same = _words(example.query.text) == _words(row["text"]) and example.query.history == history

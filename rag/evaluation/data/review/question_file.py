@@ -1,4 +1,4 @@
-"""A golden set in the native format that is added to, and that can be read after every step."""
+"""Add questions to a golden set in the native format; the file stays valid after every step."""
 
 import json
 import os
@@ -15,33 +15,33 @@ from rag.core.records import Document
 from rag.core.roles import Loader
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
-from rag.evaluation.data.review.quote_fixes import Fixes, fixes
+from rag.evaluation.data.review.quote_fixes import Fixes, find_fixes
 
 
 @dataclass(frozen=True)
 class _Loaded:
-    """Documents that were loaded before."""
+    """A loader of documents that are loaded already."""
 
     documents: tuple[Document, ...]
 
     def load(self) -> Iterator[Document]:
-        """These."""
+        """The documents."""
         return iter(self.documents)
 
 
 class QuestionFile:
-    """The questions of a set, and the documents that they quote. A file that is not there yet is an empty set."""
+    """The questions of a set with the documents that they quote. A missing file is an empty set."""
 
     def __init__(self, loader: Loader, questions: NativeQuestions) -> None:
         self.path = questions.path / questions.questions
         self._documents = _Loaded(golden_sets.load_documents(loader))
 
     def golden(self) -> Golden:
-        """The set as it stands now; DataError for one that is broken."""
+        """The set as it is now; DataError if it is invalid."""
         return self._read(self.path) if self._text().strip() else Golden(self._documents.documents, ())
 
     def refusal(self, row: Any) -> UserError | None:
-        """Why a question cannot be added: None where it can."""
+        """The error with which `add` would refuse a question; None if it would not."""
         try:
             self._checked(row)
         except UserError as error:
@@ -49,65 +49,61 @@ class QuestionFile:
         return None
 
     def add(self, row: Any) -> None:
-        """Write one question more. DataError where that would break the set, or cannot be done; the file is then as before."""
+        """Add a question. DataError if the set would be invalid or the file cannot be written; the file is then unchanged."""
         with self._alone():
             while True:
                 before = self._text()
                 after = self._checked(row)
-                # Somebody may be writing in it with an editor.
+                # An editor may have changed the file meanwhile.
                 if self._text() == before:
                     break
             self._write(self.path, after)
 
     def fixes(self) -> Fixes:
-        """What can be written as the documents have it."""
-        return fixes(self._text(), {document.doc_id: document for document in self._documents.documents})
+        """The quotes that can be corrected to the words of their documents."""
+        return find_fixes(self._text(), {document.doc_id: document for document in self._documents.documents})
 
-    def write(self, made: Fixes) -> None:
-        """Write fixes; DataError where the file has changed since, or cannot be written: it then stays as it is."""
+    def write(self, fixes: Fixes) -> None:
+        """Write fixes; DataError if the file has changed since or cannot be written: it then stays unchanged."""
         with self._alone():
-            if self._text() != made.before:
+            if self._text() != fixes.before:
                 raise DataError(str(self.path), "was changed meanwhile", "run the command again")
-            self._write(self.path, made.after)
+            self._write(self.path, fixes.after)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let one review after the other write: each adds to what the last one left."""
+        """Lock the file, so that concurrent reviews write one after the other."""
         lock = self.path.with_name(f".{self.path.name}.lock")
-        with ExitStack() as held:
+        with ExitStack() as stack:
             try:
-                held.enter_context(locked(lock))
+                stack.enter_context(locked(lock))
             except OSError as error:
                 raise _unwritable(self.path, error) from error
             try:
                 yield
             finally:
                 with suppress(OSError):
-                    lock.unlink()  # Whoever waits for a lock that is gone makes a new one.
+                    lock.unlink()  # a process that waits for the lock makes a new one
 
     def _checked(self, row: Any) -> str:
-        """The file with one question more, which has been read as it would be."""
+        """The text of the file with the question added, after it was loaded as a test."""
         before = self._text()
         try:
             line = json.dumps(row, ensure_ascii=False, allow_nan=False)
             line.encode("utf-8")
         except ValueError as error:
-            raise DataError("question", f"cannot be written as JSON: {error}", "mend the text") from error
+            raise DataError("question", f"cannot be written as JSON: {error}", "fix the text") from error
         after = f"{before}{'' if not before or before.endswith(chr(10)) else chr(10)}{line}\n"
         trial = self.path.with_name(f".{self.path.name}.{os.getpid()}.review")
         try:
             self._write(trial, after)
             self._read(trial)
         except UserError as error:
-            raise together(self._told(one, str(trial)) for one in problems_of(error)) from error
+            raise together(_moved(problem, str(trial), str(self.path)) for problem in problems_of(error)) from error
         finally:
             with suppress(OSError):
                 trial.unlink(missing_ok=True)
         return after
-
-    def _told(self, error: UserError, trial: str) -> UserError:
-        """A problem of the trial file, as one of the file that it is to become."""
-        return DataError(error.where.replace(trial, str(self.path)), error.what.replace(trial, str(self.path)), error.remedy)
 
     def _text(self) -> str:
         try:
@@ -125,7 +121,10 @@ class QuestionFile:
             raise _unwritable(path, error) from error
 
 
+def _moved(error: UserError, old: str, new: str) -> UserError:
+    """The same problem with another path."""
+    return DataError(error.where.replace(old, new), error.what.replace(old, new), error.remedy)
+
+
 def _unwritable(path: Path, error: OSError) -> DataError:
-    return DataError(
-        str(path), f"cannot be written ({error.strerror or error})", "give a set in a folder that you may write to"
-    )
+    return DataError(str(path), f"cannot be written ({error.strerror or error})", "use a set in a folder with write permission")

@@ -1,4 +1,4 @@
-"""Quotes that show the same as the documents they are from, written as they stand there."""
+"""Correct quotes that differ from their documents in form only."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,28 +18,28 @@ STYLES: tuple[Mapping[str, Any], ...] = tuple(
     for ascii_only in (False, True)
     for separators in ((", ", ": "), (",", ":"))
 )
-"""How lines of JSON are usually written: a line that is changed keeps its own way."""
+"""Usual styles of JSON lines: a changed line keeps its style."""
 
 
 @dataclass(frozen=True)
 class Fixes:
-    """A file of questions before and after; `count` quotes are written otherwise."""
+    """The text of a file of questions before and after `count` quotes were corrected."""
 
     before: str
     after: str
     count: int
 
     def diff(self, name: str) -> str:
-        """A unified diff of the lines that change, empty if none."""
+        """A unified diff of the changed lines; empty if there are none."""
         before, after = self.before.split("\n"), self.after.split("\n")
         return "\n".join(unified_diff(before, after, name, name, n=0, lineterm=""))
 
 
-def fixes(text: str, documents: Mapping[str, Document]) -> Fixes:
-    """Quotes that differ in marks, curly quotes or white space, or that moved, as their documents have them.
+def find_fixes(text: str, documents: Mapping[str, Document]) -> Fixes:
+    """Correct quotes that differ from their document in markup, quotation marks or white space, or that moved.
 
-    A quote that is not in its document moves to the only other one that holds it, once. `start` and `end` are brought up to
-    date. Quotes that stand nowhere or in several places, and lines that are no JSON, stay as they are.
+    A quote that is not in its document is moved to the only other document that contains it, if it occurs once. `start` and
+    `end` are updated. Quotes with no or several places, and lines that are not JSON, stay unchanged.
     """
     lines, count = text.split("\n"), 0
     for number, line in enumerate(lines):
@@ -60,7 +60,7 @@ def fixes(text: str, documents: Mapping[str, Document]) -> Fixes:
 
 
 def _places(fields: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The places with a quote in a line of a file of questions, however broken its rest is."""
+    """The places with a quote in a line of a file of questions; other parts of the line may be invalid."""
     groups = fields.get("evidence")
     for group in groups if isinstance(groups, list) else ():
         places = group.get("any") if isinstance(group, dict) else None
@@ -72,11 +72,11 @@ def _places(fields: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _fixed(place: dict[str, Any], documents: Mapping[str, Document]) -> dict[str, Any]:
     name, quote = place["doc"], place["quote"]
     given = (place.get("start"), place.get("end"))
-    found = quote_places(documents[name].text, quote) if name in documents else []
-    if not found:
+    spans = quote_places(documents[name].text, quote) if name in documents else []
+    if not spans:
         elsewhere = list(places_in(documents, quote)) if quote.split() else []
-        name, found = elsewhere[0] if len(elsewhere) == 1 else (name, [])
-    chosen = [one for one in found if one == given] or found
+        name, spans = elsewhere[0] if len(elsewhere) == 1 else (name, [])
+    chosen = [span for span in spans if span == given] or spans
     if len(chosen) != 1:
         return place
     start, end = chosen[0]

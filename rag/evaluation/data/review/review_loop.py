@@ -1,4 +1,4 @@
-"""Ratings that become golden questions, one after the other: accepted, edited or dropped by a person."""
+"""Review ratings one by one: a person accepts, edits or drops the golden question that each would become."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -9,47 +9,47 @@ from rag.evaluation.data.review.question_file import QuestionFile
 
 
 class Review:
-    """The ratings that wait, as drafts by the id of their answer. `settle` takes ratings away that have been decided.
+    """The waiting ratings, as drafts by the id of their answer. `settle` removes ratings that have been decided.
 
-    One that stands in the set already, for a review that broke off between writing and settling, is settled at once.
+    A rating whose question is already in the set, from a review that was interrupted, is settled at once.
     """
 
     def __init__(self, file: QuestionFile, opinions: Iterable[Opinion], settle: Callable[[Sequence[str]], None]) -> None:
         self._file, self._settle = file, settle
         golden = file.golden()
         drafts = [draft(opinion, golden) for opinion in opinions]
-        if known := [one.opinion.answer for one in drafts if one.known]:
+        if known := [each.opinion.answer for each in drafts if each.known]:
             settle(known)
-        self.waiting: dict[str, Draft] = {one.opinion.answer: one for one in drafts if not one.known}
+        self.waiting: dict[str, Draft] = {each.opinion.answer: each for each in drafts if not each.known}
         self.accepted: list[str] = []
         self.dropped: list[str] = []
 
     def accept(self, answer: str, row: Row | None = None) -> None:
-        """Write the draft of a rating, or what it was edited to, into the set; DataError where that cannot be.
+        """Write the draft of a rating, or its edited row, into the set; DataError if it is refused.
 
-        What waits is drafted anew: it may now share its evidence with what was written.
+        The other ratings are drafted again: they may now share evidence with the new question.
         """
-        found = self._find(answer)
-        if row is None and found.open:
-            raise DataError(answer, found.open[0], "edit it: `e` when asked, or --edited with a line for it")
-        self._file.add(confirmed(found.row if row is None else row))
+        chosen = self._find(answer)
+        if row is None and chosen.open:
+            raise DataError(answer, chosen.open[0], "edit it: `e` when asked, or --edited with a line for it")
+        self._file.add(confirmed(chosen.row if row is None else row))
         self._done(answer, self.accepted)
         golden = self._file.golden()
-        self.waiting = {name: draft(one.opinion, golden) for name, one in self.waiting.items()}
+        self.waiting = {name: draft(each.opinion, golden) for name, each in self.waiting.items()}
 
     def refusal(self, row: Row) -> str | None:
-        """Why a question cannot stand in the set; None where it can."""
+        """Why the set would refuse a question; None if it would not."""
         error = self._file.refusal(row)
         return str(error) if error else None
 
     def drop(self, answer: str) -> None:
-        """Let go of a rating; DataError where there is none."""
+        """Drop a rating; DataError if it does not wait."""
         self._find(answer)
         self._done(answer, self.dropped)
 
     def edited(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Accept rows that belong to ratings by their `id`; DataError for one that belongs to none."""
-        answers = {one.row["id"]: answer for answer, one in self.waiting.items()}
+        """Accept edited rows, matched to ratings by `id`; DataError for a row without a rating."""
+        answers = {each.row["id"]: answer for answer, each in self.waiting.items()}
         for row in rows:
             name = row.get("id")
             if name not in answers:
@@ -57,8 +57,8 @@ class Review:
             self.accept(answers[name], dict(row))
 
     def to_json(self) -> dict[str, Any]:
-        """What was done, and what waits."""
-        waiting = [one.to_json() for one in self.waiting.values()]
+        """The decided ratings, and the drafts of the waiting ones."""
+        waiting = [each.to_json() for each in self.waiting.values()]
         return {"accepted": self.accepted, "dropped": self.dropped, "candidates": waiting}
 
     def _find(self, answer: str) -> Draft:

@@ -1,4 +1,4 @@
-"""Rated answers as drafts: what each brings along, and what has to be settled before it may stand in a set."""
+"""Drafts of golden questions from rated answers, and their open problems."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,15 +24,15 @@ def quotes(row: dict[str, Any]) -> list[list[tuple[str, str]]]:
     return [[(place["doc"], place["quote"]) for place in group["any"]] for group in row["evidence"]]
 
 
-def test_a_good_answer_brings_itself_and_the_sentence_that_it_cites(known: Golden) -> None:
-    found = draft(opinion(FERRY), known)
-    assert found.open == ()
-    assert (found.row["text"], found.row["answers"]) == ("When does the ferry go?", ["It leaves at seven."])
-    assert quotes(found.row) == [[("ferry.md", "The ferry to Holm leaves at seven.")]]
-    assert (found.row["kind"], found.row["tags"], found.row["history"]) == ("asked", ["feedback", "unconfirmed"], [])
+def test_a_good_answer_becomes_the_reference_and_its_citation_the_evidence(known: Golden) -> None:
+    drafted = draft(opinion(FERRY), known)
+    assert drafted.open == ()
+    assert (drafted.row["text"], drafted.row["answers"]) == ("When does the ferry go?", ["It leaves at seven."])
+    assert quotes(drafted.row) == [[("ferry.md", "The ferry to Holm leaves at seven.")]]
+    assert (drafted.row["kind"], drafted.row["tags"], drafted.row["history"]) == ("asked", ["feedback", "unconfirmed"], [])
 
 
-def test_sentences_are_groups_and_what_one_cites_are_its_alternatives(known: Golden) -> None:
+def test_sentences_become_groups_and_their_citations_alternatives(known: Golden) -> None:
     contexts = [context(1, "ferry.md"), context(2, "rules.txt"), context(3, "bus.md")]
     answer = told(
         "What about dogs, children and bicycles?", "Children travel free [2, 1]. Bicycles need a ticket [3].", contexts
@@ -42,29 +42,20 @@ def test_sentences_are_groups_and_what_one_cites_are_its_alternatives(known: Gol
         [("bus.md", "Bicycles need a ticket of their own.")],
     ]
 
-
-def test_places_that_are_cited_twice_are_one_group(known: Golden) -> None:
     answer = told("When?", "The ferry leaves at seven [1]. The ferry leaves at seven [1].", [context(1, "ferry.md")])
     assert len(draft(opinion(answer), known).row["evidence"]) == 1
 
 
-def test_a_bad_answer_brings_the_question_alone(known: Golden) -> None:
-    found = draft(opinion(BAD, -1), known)
-    assert found.open == (review.BAD,)
-    assert (found.row["answers"], found.row["evidence"]) == ([], [])
+def test_bad_answers_abstentions_and_answers_without_citations(known: Golden) -> None:
+    bad = draft(opinion(BAD, -1), known)
+    assert (bad.open, bad.row["answers"], bad.row["evidence"]) == ((review.BAD,), [], [])
+    declined = opinion(told("Who was the first captain?", "I don't know.", [context(1, "ferry.md")], abstained=True))
+    row = draft(declined, known).row
+    assert (row["kind"], row["answers"], row["evidence"], draft(declined, known).open) == ("unanswerable", [], [], ())
+    assert draft(opinion(told("When?", "At seven.", [context(1, "ferry.md")])), known).open == (review.BARE,)
 
 
-def test_one_that_declined_well_cannot_be_answered_by_the_corpus(known: Golden) -> None:
-    found = draft(opinion(told("Who was the first captain?", "I don't know.", [context(1, "ferry.md")], abstained=True)), known)
-    assert (found.row["kind"], found.row["answers"], found.row["evidence"], found.open) == ("unanswerable", [], [], ())
-
-
-def test_an_answer_that_cites_nothing_waits_for_its_evidence(known: Golden) -> None:
-    found = draft(opinion(told("When?", "At seven.", [context(1, "ferry.md")])), known)
-    assert found.open == (review.BARE,)
-
-
-def test_a_follow_up_brings_what_was_said_before(known: Golden) -> None:
+def test_a_follow_up_has_its_history(known: Golden) -> None:
     history = (Turn("user", "When does the bus leave?"), Turn("assistant", "At eight."))
     row = draft(opinion(FERRY, history=history), known).row
     assert row["kind"] == "follow_up"
@@ -75,19 +66,19 @@ def test_a_follow_up_brings_what_was_said_before(known: Golden) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "note"),
     [
         ({"doc_id": "gone.md"}, "the corpus has no document 'gone.md'"),
         ({"text": "The ferry leaves at five now."}, "is not in 'ferry.md'"),
     ],
 )
-def test_a_document_that_has_changed_is_noted(known: Golden, changed: dict[str, str], said: str) -> None:
-    found = draft(opinion(told("When?", "It leaves at seven [1].", [context(1, "ferry.md") | changed])), known)
-    assert found.open == (review.BARE,)
-    assert said in found.notes[0]
+def test_a_document_that_has_changed_is_noted(known: Golden, changed: dict[str, str], note: str) -> None:
+    drafted = draft(opinion(told("When?", "It leaves at seven [1].", [context(1, "ferry.md") | changed])), known)
+    assert drafted.open == (review.BARE,)
+    assert note in drafted.notes[0]
 
 
-def test_a_quote_that_stands_twice_is_placed_where_it_was_read(known: Golden) -> None:
+def test_a_quote_that_occurs_twice_keeps_its_place(known: Golden) -> None:
     twice = "The gate closes at noon. The gate closes at noon."
     golden = replace(known, documents=(*known.documents, Document("twice.md", twice)))
     read = {"number": 1, "doc_id": "twice.md", "start": 25, "end": 49, "text": twice[25:]}
@@ -112,7 +103,7 @@ def test_questions_of_one_session_are_one_cluster(known: Golden) -> None:
     assert len(set(alone)) == 3
 
 
-def test_ids_that_can_be_used_are_not_given_away(known: Golden) -> None:
+def test_secret_ids_are_not_revealed(known: Golden) -> None:
     answer = FERRY | {"session": "ses_" + "a" * 32}
     row = str(draft(opinion(answer), known).row)
     assert answer["id"] not in row
@@ -120,25 +111,26 @@ def test_ids_that_can_be_used_are_not_given_away(known: Golden) -> None:
     assert "a" * 32 not in row
 
 
-def test_a_set_without_splits_is_given_none(known: Golden) -> None:
+def test_a_set_without_splits_gets_none(known: Golden) -> None:
     assert "split" not in draft(opinion(BAD, -1), replace(known, dealt={"tune": 3})).row
     assert "split" not in draft(opinion(BAD, -1), Golden(known.documents, ())).row
 
 
-def test_a_question_that_was_asked_before_is_noted(known: Golden) -> None:
+def test_a_question_that_is_in_the_set_is_noted(known: Golden) -> None:
     same = told("when does the FERRY to Holm leave", "At seven [1].", [context(1, "ferry.md")])
     assert draft(opinion(same), known).notes == ("q1 asks the same", review.GUESSED)
     follow_up = opinion(same, history=(Turn("user", "Hello"), Turn("assistant", "Hello")))
     assert draft(follow_up, known).notes == (review.GUESSED,)
 
 
-def test_gold_of_a_model_is_told_until_a_person_confirms_it(known: Golden) -> None:
+def test_gold_of_a_model_is_tagged_until_a_person_confirms_it(known: Golden) -> None:
     good, bad, declined = (
-        draft(one, known) for one in (opinion(FERRY), opinion(BAD, -1), opinion(told("Why?", "I don't know.", abstained=True)))
+        draft(each, known)
+        for each in (opinion(FERRY), opinion(BAD, -1), opinion(told("Why?", "I don't know.", abstained=True)))
     )
     assert "the model's own sentence" in good.notes[-1]
     assert good.row["tags"] == ["feedback", "unconfirmed"]
-    for one in (bad, declined):
-        assert review.GUESSED not in one.notes
-        assert one.row["tags"] == ["feedback"]
+    for each in (bad, declined):
+        assert review.GUESSED not in each.notes
+        assert each.row["tags"] == ["feedback"]
     assert review.confirmed(good.row) == good.row | {"tags": ["feedback"]}

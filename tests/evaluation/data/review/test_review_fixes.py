@@ -1,4 +1,4 @@
-"""`rag dataset fix`: quotes that show the same are written as their documents have them, once a person accepts the diff."""
+"""`rag dataset fix`: quotes that differ in form are corrected once a person accepts the diff."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from rag.core.errors import DataError
 from rag.core.records import Document, Span
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.review.question_file import QuestionFile
-from rag.evaluation.data.review.quote_fixes import fixes
+from rag.evaluation.data.review.quote_fixes import find_fixes
 
 TEXTS = {"a.md": "Now: you may **carry** four days.\n\nTwice. Twice.", "b.md": "It\u2019s [free](x.md) for dogs."}
 DOCUMENTS = {name: Document(name, text) for name, text in TEXTS.items()}
@@ -38,20 +38,20 @@ def line(doc: str, quote: str, **offsets: int) -> dict[str, object]:
         ({"evidence": 3}, None),
     ],
 )
-def test_what_becomes_of_a_quote(given: dict[str, object], wanted: dict[str, object] | None) -> None:
+def test_corrections_of_quotes(given: dict[str, object], wanted: dict[str, object] | None) -> None:
     text = f"{json.dumps(given, ensure_ascii=False)}\n"
-    made = fixes(text, DOCUMENTS)
+    made = find_fixes(text, DOCUMENTS)
     assert (made.after, made.count) == (f"{json.dumps(wanted or given, ensure_ascii=False)}\n", int(wanted is not None))
     assert bool(made.diff("q")) == (wanted is not None)
 
 
 @pytest.mark.parametrize("style", [{}, {"ensure_ascii": False}, {"separators": (",", ":")}])
-def test_only_lines_that_change_are_written_and_in_their_own_style(style: dict[str, object]) -> None:
+def test_changed_lines_keep_their_style(style: dict[str, object]) -> None:
     def dumped(quote: str) -> str:
         return json.dumps(line("b.md", quote), **style)  # type: ignore[arg-type]
 
     kept = '\ufeff{ "id" :1 }\r\n\r\nno json\r\n'
-    made = fixes(kept + dumped("It's free for dogs.") + "\r\n", DOCUMENTS)
+    made = find_fixes(kept + dumped("It's free for dogs.") + "\r\n", DOCUMENTS)
     assert made.after == kept + dumped("It\u2019s [free](x.md) for dogs.") + "\r\n"
     assert made.diff("q").splitlines()[2] == "@@ -4 +4 @@"
 
@@ -67,7 +67,7 @@ FIX = ("dataset", "fix", "native", "dataset.path=../golden")
 
 
 @pytest.mark.parametrize(("typed", "written"), [("y\n", True), ("n\n", False), ("", False)])
-def test_a_diff_is_written_when_it_is_accepted(
+def test_a_diff_is_written_if_it_is_accepted(
     rag: Verb, golden: Path, monkeypatch: pytest.MonkeyPatch, typed: str, written: bool
 ) -> None:
     path = golden / "questions.jsonl"
@@ -80,20 +80,20 @@ def test_a_diff_is_written_when_it_is_accepted(
     assert (after == before.replace("costs four crowns", "costs *four*\\ncrowns"), after == before) == (written, not written)
 
 
-def test_a_fixed_set_has_the_same_gold_and_needs_no_more_fixes(rag: Verb, golden: Path) -> None:
+def test_a_fixed_set_has_the_same_gold_and_needs_no_further_fixes(rag: Verb, golden: Path) -> None:
     def load() -> golden_sets.Golden:
         return golden_sets.load(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
 
     before = load()
-    told = rag(*FIX, "--json").json
-    assert (told["quotes"], told["written"]) == (1, False)
-    assert rag(*FIX, "--yes", "--json").json == told | {"written": True}
+    report = rag(*FIX, "--json").json
+    assert (report["quotes"], report["written"]) == (1, False)
+    assert rag(*FIX, "--yes", "--json").json == report | {"written": True}
     assert load().golden_digest == before.golden_digest
     assert before.examples[1].evidence[0].alternatives == (Span("bus.md", 40, 69),)
     assert rag(*FIX).out == "no quotes written.\n"
 
 
-def test_what_a_person_must_decide_is_told(rag: Verb, golden: Path) -> None:
+def test_remaining_problems_are_reported(rag: Verb, golden: Path) -> None:
     path = golden / "questions.jsonl"
     path.write_text(path.read_text("utf-8").replace("Dogs travel free", "Cats travel free"), "utf-8")
     said = rag(*FIX, "--yes")
@@ -102,7 +102,7 @@ def test_what_a_person_must_decide_is_told(rag: Verb, golden: Path) -> None:
     assert said.err.startswith("../golden/questions.jsonl:3 evidence[0] any[0]: the quote 'Cats travel free' is not in")
 
 
-def test_a_file_that_changes_meanwhile_stays(rag: Verb, golden: Path) -> None:
+def test_a_file_that_changed_meanwhile_is_not_overwritten(rag: Verb, golden: Path) -> None:
     file = QuestionFile(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
     made = file.fixes()
     file.path.write_text(made.before + "\n", "utf-8")

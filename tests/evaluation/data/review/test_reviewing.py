@@ -1,4 +1,4 @@
-"""From ratings to a set: what is written can be read, what cannot be read is never written, nothing is asked twice."""
+"""From ratings to a golden set: the file stays valid, and no rating is decided twice."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import Verb, verb
 from support.ratings import BAD, FERRY, context, opinion, told
@@ -36,18 +36,15 @@ def ids(golden: Path) -> list[str]:
     return [example.query.query_id for example in loaded.examples]
 
 
-def test_a_question_is_added_behind_the_others(golden: Path) -> None:
+def test_a_question_is_added_at_the_end(golden: Path) -> None:
     before = (golden / "questions.jsonl").read_bytes()
     opened(golden).add(RIGHT)
     after = (golden / "questions.jsonl").read_bytes()
     assert after.startswith(before)
     assert after[len(before) :].count(b"\n") == 1
     assert ids(golden)[-1] == "new"
-
-
-def test_a_file_without_a_last_line_end_and_one_that_is_not_there(golden: Path) -> None:
     path = golden / "questions.jsonl"
-    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    path.write_bytes(before.rstrip(b"\n"))
     opened(golden).add(RIGHT)
     assert ids(golden)[-2:] == ["q6", "new"]
     path.unlink()
@@ -56,7 +53,7 @@ def test_a_file_without_a_last_line_end_and_one_that_is_not_there(golden: Path) 
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "error"),
     [
         (RIGHT | {"id": "q1"}, "is also at"),
         (RIGHT | {"split": ""}, "1 of 7 questions have no split"),
@@ -73,11 +70,11 @@ def test_a_file_without_a_last_line_end_and_one_that_is_not_there(golden: Path) 
         ([RIGHT], "not a JSON object"),
     ],
 )
-def test_what_would_break_a_set_is_refused_with_its_place(golden: Path, row: Any, said: str) -> None:
+def test_an_invalid_question_is_refused_with_its_place(golden: Path, row: Any, error: str) -> None:
     path = golden / "questions.jsonl"
     before = path.read_bytes()
     file = opened(golden)
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=error) as caught:
         file.add(row)
     assert str(file.refusal(row)) == str(caught.value)
     assert ".review" not in str(caught.value)
@@ -100,8 +97,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_golden(tmp_path_factory.mktemp("kept") / "golden")
 
 
+@settings(max_examples=40)
 @given(ROWS)
-def test_whatever_a_reviewer_writes_the_set_can_be_read(kept: Path, row: dict[str, Any]) -> None:
+def test_the_set_stays_valid_for_any_input(kept: Path, row: dict[str, Any]) -> None:
     path = kept / "questions.jsonl"
     before, number = path.read_bytes(), len(ids(kept))
     try:
@@ -113,7 +111,7 @@ def test_whatever_a_reviewer_writes_the_set_can_be_read(kept: Path, row: dict[st
         path.write_bytes(before)
 
 
-def test_somebody_who_writes_at_the_same_time_loses_nothing(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_concurrent_edit_is_kept(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, file = golden / "questions.jsonl", opened(golden)
     checked, times = QuestionFile._checked, iter(range(10))
 
@@ -128,7 +126,7 @@ def test_somebody_who_writes_at_the_same_time_loses_nothing(golden: Path, monkey
     assert ids(golden)[-2:] == ["other", "new"]
 
 
-def test_of_two_reviews_that_write_at_once_both_are_kept(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_concurrent_reviews_are_both_kept(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write, both = QuestionFile._write, threading.Barrier(2, timeout=1)
 
     def together(self: QuestionFile, path: Path, text: str) -> None:
@@ -145,7 +143,7 @@ def test_of_two_reviews_that_write_at_once_both_are_kept(golden: Path, monkeypat
 
 
 @pytest.mark.parametrize("broken", ["not JSON\n", '{"id": "q1", "text": "?"}\n' * 2, "\xff"])
-def test_a_set_that_is_broken_is_not_reviewed(golden: Path, broken: str) -> None:
+def test_an_invalid_set_is_refused(golden: Path, broken: str) -> None:
     (golden / "questions.jsonl").write_bytes(broken.encode("latin-1"))
     with pytest.raises(DataError):
         opened(golden).golden()
@@ -156,7 +154,7 @@ def review(golden: Path, *opinions: Opinion) -> tuple[Review, list[str]]:
     return Review(opened(golden), opinions, settled.extend), settled
 
 
-def test_a_rating_is_settled_when_it_is_written_and_not_before(golden: Path) -> None:
+def test_a_rating_is_settled_only_when_it_is_written(golden: Path) -> None:
     good, bad = opinion(FERRY), opinion(BAD, -1)
     going, settled = review(golden, good, bad)
     with pytest.raises(DataError, match="rated as a bad answer"):
@@ -172,7 +170,7 @@ def test_a_rating_is_settled_when_it_is_written_and_not_before(golden: Path) -> 
         going.drop(bad.answer)
 
 
-def test_what_was_written_before_a_crash_is_not_asked_again(golden: Path) -> None:
+def test_an_interrupted_review_continues_without_repetition(golden: Path) -> None:
     good = opinion(FERRY)
     review(golden, good)[0].accept(good.answer)
     going, settled = review(golden, good)
@@ -180,7 +178,7 @@ def test_what_was_written_before_a_crash_is_not_asked_again(golden: Path) -> Non
     assert len(ids(golden)) == 7
 
 
-def test_what_waits_is_drafted_after_what_was_written(golden: Path) -> None:
+def test_waiting_ratings_are_drafted_again(golden: Path) -> None:
     free = [context(1, "ferry.md", "Dogs travel free of charge.")]
     answers = [told(f"May my dog number {n} come?", "Dogs travel free of charge [1].", free) for n in range(2)]
     (golden / "questions.jsonl").unlink()
@@ -213,13 +211,13 @@ def asked(rag: Verb, golden: Path, kept_by_server: Opinions) -> Verb:
 
 
 def typing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lines: str) -> None:
-    """What comes through a pipe."""
+    """Standard input."""
     path = tmp_path / "typed"
     path.write_text(lines, "utf-8")
     monkeypatch.setattr(sys, "stdin", path.open(encoding="utf-8"))
 
 
-def test_candidates_are_told_as_json(asked: Verb, kept_by_server: Opinions) -> None:
+def test_candidates_as_json(asked: Verb, kept_by_server: Opinions) -> None:
     said = asked("--json")
     assert said.code == 0
     first, second = said.json["candidates"]
@@ -230,7 +228,7 @@ def test_candidates_are_told_as_json(asked: Verb, kept_by_server: Opinions) -> N
     assert len(kept_by_server.candidates()) == 2
 
 
-def test_candidates_are_taken_without_being_asked(asked: Verb, golden: Path, kept_by_server: Opinions, tmp_path: Path) -> None:
+def test_candidates_are_accepted_by_options(asked: Verb, golden: Path, kept_by_server: Opinions, tmp_path: Path) -> None:
     row = asked("--json").json["candidates"][1]["row"]
     lines = tmp_path / "edited.jsonl"
     lines.write_text(json.dumps(row | {"text": "Who may bring a mule?"}) + "\n", "utf-8")
@@ -241,7 +239,7 @@ def test_candidates_are_taken_without_being_asked(asked: Verb, golden: Path, kep
     assert len(ids(golden)) == 8
     written = (golden / "questions.jsonl").read_text("utf-8")
     assert "mule" in written
-    assert "unconfirmed" not in written, "who accepts it confirms it"
+    assert "unconfirmed" not in written, "accepting confirms"
 
 
 def test_a_person_goes_through_them(
@@ -251,13 +249,13 @@ def test_a_person_goes_through_them(
     said = asked()
     assert said.code == 0
     assert "rated as a bad answer" in said.err
-    # Nothing that somebody wrote steers the terminal or its colours.
+    # Comments cannot control the terminal or its colours.
     assert "Nobody [red]may[/red]. [31m" in said.out
     assert "\x1b[31m" not in said.out
     assert "1 written" in said.out
     assert "1 waiting" in said.out
     assert ids(golden)[-1].startswith("asked-")
-    assert [one.answer for one in kept_by_server.candidates()] == [BAD["id"]]
+    assert [each.answer for each in kept_by_server.candidates()] == [BAD["id"]]
 
 
 EDITOR = """
@@ -280,7 +278,7 @@ def test_one_is_edited_until_it_fits(
     typing(monkeypatch, tmp_path, "d\ne\na\n")
     said = asked()
     assert said.err.count("is not in 'ferry.md'") == 2
-    assert [one.answer for one in kept_by_server.candidates()] == [BAD["id"]]
+    assert [each.answer for each in kept_by_server.candidates()] == [BAD["id"]]
     script.write_text(EDITOR.replace("QUOTE", "'Dogs travel free'"), "utf-8")
     typing(monkeypatch, tmp_path, "e\na\n")
     assert "1 written" in asked().out
@@ -288,10 +286,10 @@ def test_one_is_edited_until_it_fits(
     assert len(ids(golden)) == 7
     written = (golden / "questions.jsonl").read_text("utf-8")
     assert "mule" in written
-    assert "unconfirmed" not in written, "who accepts it confirms it"
+    assert "unconfirmed" not in written, "accepting confirms"
 
 
-def test_an_editor_that_does_not_run_is_told(
+def test_an_editor_that_does_not_run_is_an_error(
     asked: Verb, kept_by_server: Opinions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor")
@@ -302,7 +300,7 @@ def test_an_editor_that_does_not_run_is_told(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         (["native", "dataset.path=GOLDEN", "--accept", "ans_0"], "no rating of 'ans_0' waits"),
         (["native", "dataset.path=GOLDEN", "--accept", BAD["id"]], "rated as a bad answer"),
@@ -314,14 +312,11 @@ def test_an_editor_that_does_not_run_is_told(
         (["native", "dataset.path=GOLDEN/documents"], "no such folder"),
     ],
 )
-def test_what_cannot_be_done_is_told(
-    rag: Verb, golden: Path, kept_by_server: Opinions, arguments: list[str], said: str
-) -> None:
+def test_bad_input(rag: Verb, golden: Path, kept_by_server: Opinions, arguments: list[str], error: str) -> None:
     before = (golden / "questions.jsonl").read_bytes()
     given = [word.replace("GOLDEN", str(golden)).replace("QUESTIONS", str(golden / "questions.jsonl")) for word in arguments]
-    told = rag("dataset", "review", *given)
-    assert told.code == 2
-    assert said in told.err
+    said = rag("dataset", "review", *given)
+    assert (said.code, error in said.err) == (2, True)
     assert (golden / "questions.jsonl").read_bytes() == before
     assert len(kept_by_server.candidates()) == 2
     assert not Path("elsewhere.db").exists()

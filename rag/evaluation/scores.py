@@ -1,0 +1,36 @@
+"""The table of scores: one row per question, one column per metric."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.core.arrays import Flags, Floats
+from rag.core.records import Arrays
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One row per question, one column per metric: `values` [questions, columns], NaN where a column does not apply.
+
+    `failed` marks questions that the trial could not answer: they score 0 in every column that applies to them.
+    """
+
+    query_ids: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: Floats
+    failed: Flags
+
+    def column(self, name: str) -> Floats:
+        """The scores of all questions in one column."""
+        return self.values[:, self.columns.index(name)]
+
+    def to_arrays(self) -> Arrays:
+        """The table as named arrays, for a store."""
+        names = {"query_ids": np.array(self.query_ids, dtype=np.str_), "columns": np.array(self.columns, dtype=np.str_)}
+        return {**names, "values": self.values, "failed": self.failed}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> "Scores":
+        """The table from the arrays of `to_arrays`."""
+        query_ids, columns = (tuple(str(name) for name in arrays[key]) for key in ("query_ids", "columns"))
+        return cls(query_ids, columns, np.asarray(arrays["values"], np.float64), np.asarray(arrays["failed"], np.bool_))
