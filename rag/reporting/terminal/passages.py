@@ -1,4 +1,4 @@
-"""Passages that were found, each with where it came from; gold is marked where it is known."""
+"""Retrieved passages with their provenance; known gold is marked."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,26 +10,26 @@ from rag.reporting.terminal.output import escape, out, visible
 
 EXCERPT = 400
 BEFORE = 80
-"""Characters that are shown before a mark which stands further behind."""
+"""Characters that are shown before the first mark if an excerpt does not begin at the text's start."""
 
 
 def passages(found: Sequence[Mapping[str, Any]]) -> None:
-    """Passages, each with where it came from: its rank and score in every index, after fusion, after reranking."""
+    """Print passages with their rank and score in every index, after fusion and after reranking."""
     for number, passage in enumerate(found):
-        beside = number > 0 and passage.get("rank") is not None and passage.get("rank") == found[number - 1].get("rank")
-        out.print(heading(passage, beside), soft_wrap=True)
+        neighbour = number > 0 and passage.get("rank") is not None and passage.get("rank") == found[number - 1].get("rank")
+        out.print(heading(passage, neighbour), soft_wrap=True)
         if passage["section"]:
             out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4), expand=False))
         out.print(Padding(excerpt(passage), (0, 4, 1, 4), expand=False))
 
 
-def heading(passage: Mapping[str, Any], beside: bool = False) -> str:
-    """Number, span and provenance of a passage in one line, and the evidence that stands in it.
+def heading(passage: Mapping[str, Any], neighbour: bool = False) -> str:
+    """Number, span and provenance of a passage in one line, and the evidence in it.
 
-    The number is that of a citation where something was answered, a dash for what the answer was not made from; else the rank.
-    A passage `beside` a hit is its neighbour.
+    With an answer the number is that of a citation, or a dash for a passage that was not read; without one it is the rank.
+    A `neighbour` of a hit has the rank of the hit.
     """
-    rank = f"beside {passage.get('rank')}" if beside else passage.get("rank")
+    rank = f"beside {passage.get('rank')}" if neighbour else passage.get("rank")
     number = passage["number"] or "–" if "number" in passage else rank
     steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
     groups = sorted({mark["group"] + 1 for mark in passage.get("gold", ())})
@@ -39,9 +39,9 @@ def heading(passage: Mapping[str, Any], beside: bool = False) -> str:
 
 
 def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:
-    """The text on one line, at most about `most` characters of it: from its beginning, or from shortly before its first mark.
+    """About `most` characters of the text on one line: from its beginning, or from shortly before its first mark.
 
-    Gold, and words that an answer cites, stand between » and «, so that they are seen without colours too.
+    Gold, and words that an answer cites, are put between » and «, which shows without colours too.
     """
     text, marks = passage["text"], _merged([*passage.get("gold", ()), *passage.get("quoted", ())])
     first = min((start for start, _ in marks), default=0)
@@ -58,7 +58,7 @@ def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:
 
 
 def _merged(marks: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
-    """Where something is marked, stretches that meet joined, in reading order."""
+    """Marked ranges in reading order; ranges that touch are joined."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted((mark["start"], mark["end"]) for mark in marks):
         if joined and start <= joined[-1][1]:

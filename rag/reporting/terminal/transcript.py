@@ -1,4 +1,4 @@
-"""A conversation as a file that people keep."""
+"""A conversation as a file."""
 
 import json
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from rag.pipeline.session import Session
 
 
 def save(session: Session, config: Mapping[str, Any], path: Path, replace: bool = False) -> None:
-    """Write a conversation: as JSON where the name ends so, else as Markdown.
+    """Write a conversation as JSON if the name ends in .json, else as Markdown.
 
-    DataError for a file that is there already, unless it is to be replaced, and where nothing can be written.
+    Raises DataError if the file exists and `replace` is false, or if it cannot be written.
     """
     if path.exists() and not replace:
         raise DataError(str(path), "is there already", f"give another name, or: /save! {path}")

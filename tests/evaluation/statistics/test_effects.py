@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from rich.console import Console
 
 from rag.evaluation.statistics import effects
 from rag.evaluation.statistics.effects import Effects, Interaction
-from rag.reporting import terminal
 
 Floats = NDArray[np.float64]
 Trials = list[tuple[Mapping[str, str], Floats]]
@@ -226,15 +224,3 @@ def test_three_hundred_trials_of_five_hundred_questions() -> None:
     found = effects.choice_effects(made, np.arange(500) // 4, axes)
     assert found.family == 12 + 15 + 5 + 5 + 25 + 3 + 3 + 15 + 1 + 5 + 5
     assert len(found.interactions) == effects.STRONGEST
-
-
-def test_the_table_tells_what_is_known_and_holds_back_what_is_not() -> None:
-    found = effects.choice_effects(trials(only_with_dense), ALONE, AXES)
-    console = Console(width=100, record=True)
-    console.print(terminal.effects(found))
-    text = console.export_text()
-    assert "reranker=maxsim" in text
-    assert "dense with reranker=maxsim" in text
-    assert "their sum" in text
-    assert "[" in text
-    assert len(text.splitlines()) <= 1 + len(found.effects) + 3

@@ -26,7 +26,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, sweep, trial_scores
 from rag.execution.sweep.ablations import RETRIEVED, Controlled, ControlResult
 from rag.execution.sweep.holdout import Conclusion
-from rag.reporting import terminal
+from rag.reporting.terminal.recommendation import controls
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=60")
 
@@ -112,7 +112,7 @@ def test_a_control_that_fails_says_so(prepare: Any, monkeypatch: pytest.MonkeyPa
     assert {row.name for row in failed} == {"gold_contexts"}
     assert failed[0].error == "ZeroDivisionError: division by zero"
     assert failed[0].mean != failed[0].mean
-    terminal.controls(found)
+    controls(found)
     said = capsys.readouterr()
     assert "failed" in said.out
     assert "gold: ZeroDivisionError" in said.err
@@ -152,7 +152,7 @@ def test_a_trial_that_could_not_be_judged_says_why() -> None:
 
 def test_what_people_see(capsys: Any) -> None:
     rows = (ControlResult(RETRIEVED, "f", 0.5, n=9), ControlResult("closed_book", "f", 0.25, -0.25, -0.5, -0.125, 0.01, 9))
-    terminal.controls(rows)
+    controls(rows)
     said = capsys.readouterr().out
     assert "none" in said
     assert "-.250 [-.500, -.125]" in said
@@ -216,7 +216,7 @@ def test_a_sweep_shows_the_controls_of_its_recommendation(
     recommended = next(row for row in said["trials"] if row["trial"] == said["winner"]["recommended"])
     assert found[RETRIEVED, "token_f1"]["mean"] == pytest.approx(recommended["metrics"]["token_f1"]["mean"])
     shown = rag("sweep", path, "--no-track").out
-    assert "what they owe to the contexts" in shown
+    assert "how much they depend on the contexts" in shown
     assert "another question's" in shown
     verdict = json.loads(Path("reports/told/verdict.json").read_text("utf-8"))
     assert verdict["controls"] == said["controls"]

@@ -35,7 +35,7 @@ from rag.reporting.terminal import output, store_contents
 from rag.reporting.terminal.answers import answered, sources
 from rag.reporting.terminal.health import _listed
 from rag.reporting.terminal.leaderboards import leaderboard
-from rag.reporting.terminal.output import LiteralHighlighter, Table, escape, out, visible
+from rag.reporting.terminal.output import LiteralConsole, Table, escape, out, visible
 
 PIECES = (
     *("10:100:1", ":smile:", "[bold]", "[/bold]", "[/]", "[link=file:///etc/passwd]x[/link]", "[@click=f()]", "[ ]", "[1, 2]"),
@@ -247,7 +247,7 @@ def test_one_module_makes_consoles_and_all_others_print_through_it() -> None:
     printing = {(path.name, name) for path in others for name in calls(path) if name in raw}
     assert printing == set()
     assert all(
-        type(console) in (LiteralHighlighter, output.Output)
+        type(console) in (LiteralConsole, output.Output)
         for console in vars(output).values()
         if isinstance(console, Console)
     )

@@ -5,7 +5,7 @@ from io import StringIO
 from rich.table import Table
 from rich.text import Text
 
-from rag.reporting.terminal.output import LiteralHighlighter, err, out
+from rag.reporting.terminal.output import LiteralConsole, err, out
 
 HOSTILE = "a\x1b]52;c;cm0=\x07b\x1b[2Jc\x9b31md\u202ee\r\x00\x7f"
 CODES = ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\x07", "\x00", "\x7f", "\r")
@@ -13,7 +13,7 @@ CODES = ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\x07", "\x00", "\x7f", "\r")
 
 def shown(*things: object, **settings: object) -> str:
     """What a terminal would be sent."""
-    console = LiteralHighlighter(file=StringIO(), force_terminal=True, color_system="standard", width=100, highlight=False)
+    console = LiteralConsole(file=StringIO(), force_terminal=True, color_system="standard", width=100, highlight=False)
     for thing in things:
         console.print(thing, **settings)  # type: ignore[arg-type]
     assert isinstance(console.file, StringIO)
@@ -33,5 +33,5 @@ def test_styles_and_every_writing_stay() -> None:
 
 
 def test_all_that_people_see_goes_through_it() -> None:
-    assert isinstance(out, LiteralHighlighter)
-    assert isinstance(err, LiteralHighlighter)
+    assert isinstance(out, LiteralConsole)
+    assert isinstance(err, LiteralConsole)
