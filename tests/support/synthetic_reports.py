@@ -16,7 +16,6 @@ from rag.reporting.html.view_model import (
     Factor,
     Gain,
     Heat,
-    Line,
     Listing,
     Material,
     Mean,
@@ -102,10 +101,10 @@ def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 1
         headroom_sentence="Your order of candidates leaves .09 on the table, your reader .06, your chunker .02.",
         controls=Listing(
             ("token_f1", "difference"),
-            (Line("closed book", (".112", "−.301")), Line("gold contexts", (".633", "+.220"))),
+            (("closed book", ".112", "−.301"), ("gold contexts", ".633", "+.220")),
             "The contexts are read: without them token_f1 falls by .301.",
         ),
-        audit=Listing(("recall against exact search", "lost by the index"), (Line("dense-hnsw", (".982", ".004")),)),
+        audit=Listing(("recall against exact search", "lost by the index"), (("dense-hnsw", ".982", ".004"),)),
         latency={row.trial_id: tuple(random.gamma(4, row.measured["latency_p50_ms"] / 4, 16).tolist()) for row in done},
         explorer=explorer(ids, questions, width, random),
     )

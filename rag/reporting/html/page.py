@@ -38,7 +38,7 @@ def render(material: Material, budget: int = BUDGET) -> str:
     packed = pack(material.explorer, budget) if material.explorer else None
     drawn = {name: draw(material) for name, draw in CHARTS.items()}
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             m=material,
@@ -71,14 +71,12 @@ def _shipped(name: str) -> str:
     return (resources.files("rag.reporting.html") / "templates" / name).read_text("utf-8")
 
 
-def _environment() -> jinja2.Environment:
+def environment(**settings: Any) -> jinja2.Environment:
+    """Jinja with the templates of reports and the filters for figures; `settings` go to Jinja."""
     loader = jinja2.FunctionLoader(_shipped)
-    options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
+    options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined} | settings
     made = jinja2.Environment(loader=loader, autoescape=True, **options)
-    made.filters |= {
-        name: getattr(number_format, name)
-        for name in ("number", "interval", "difference", "size", "seconds", "money", "mean", "amount")
-    }
+    made.filters |= {name: getattr(number_format, name) for name in number_format.__all__}
     made.filters["svg"] = lambda chart: Markup(chart.svg)  # noqa: S704 (built element by element from our own drawing)
     made.tests["chart"] = lambda value: isinstance(value, Chart)
     return made

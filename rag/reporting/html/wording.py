@@ -7,6 +7,22 @@ from rag.pipeline.unread_text import remark, share
 from rag.reporting.html.number_format import amount, costs, difference, interval, seconds
 from rag.reporting.html.view_model import Material, TrialRow
 
+MISSING = {
+    "leaderboard": "No trial has scores.",
+    "pareto": "Two trials with a measured latency are needed for this picture: set latency=16 and sweep again.",
+    "effects": "Effects of choices are known where an experiment has axes with several choices each.",
+    "heat": "The questions have no kinds, tags or lengths to slice by.",
+    "blame": "No trial lost a question that has something to find.",
+    "headroom": "What perfect parts would add is not known for this trial.",
+    "found": "No check or guard looked at an answer.",
+    "controls": "No control was swept: closed book, shuffled and gold contexts are of use where answers are generated.",
+    "judges": "No judge read answers: metrics such as faithfulness ask one.",
+    "audit": "No index here is approximate: there is nothing to audit.",
+    "latency": "Latency was not measured: latency=16 times sixteen questions of every trial.",
+    "explorer": "No trial has rankings in the store.",
+}
+"""Why a section may be empty, if nothing more exact is known."""
+
 
 @dataclass(frozen=True)
 class Headline:
@@ -74,6 +90,11 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
         said.append("It breaks a bound of the objective.")
     cut = remark({one.name: share(one.measured) for one in material.done}, row.name)
     return (*said, cut) if cut else tuple(said)
+
+
+def missing(material: Material, section: str) -> str:
+    """Why a section of the report is empty."""
+    return material.missing.get(section, MISSING[section])
 
 
 def reuse(material: Material) -> str:

@@ -1,7 +1,7 @@
 """Retrieved passages with their provenance; known gold is marked."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.padding import Padding
@@ -43,27 +43,28 @@ def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:
 
     Gold, and words that an answer cites, are put between » and «, which shows without colours too.
     """
-    text, marks = passage["text"], _merged([*passage.get("gold", ()), *passage.get("quoted", ())])
+    marked = (*passage.get("gold", ()), *passage.get("quoted", ()))
+    text, marks = passage["text"], joined_ranges((mark["start"], mark["end"]) for mark in marked)
     first = min((start for start, _ in marks), default=0)
     begin = 0 if first <= most // 2 else first - BEFORE
     end = min(len(text), begin + most)
     shown, at = "… " if begin else "", begin
     for start, stop in marks:
         if start < end:
-            marked = _flat(text[start : min(stop, end)])
-            shown += f"{escape(_flat(text[at:start]))}[bold green]»{escape(marked)}«[/bold green]"
+            quote = _flat(text[start : min(stop, end)])
+            shown += f"{escape(_flat(text[at:start]))}[bold green]»{escape(quote)}«[/bold green]"
             at = min(stop, end)
     shown += escape(_flat(text[at:end]))
     return shown.strip() + (" …" if end < len(text) else "")
 
 
-def _merged(marks: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
-    """Marked ranges in reading order; ranges that touch are joined."""
+def joined_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges in order, with those that touch or overlap joined and empty ones left out."""
     joined: list[tuple[int, int]] = []
-    for start, end in sorted((mark["start"], mark["end"]) for mark in marks):
+    for start, end in sorted(ranges):
         if joined and start <= joined[-1][1]:
             joined[-1] = joined[-1][0], max(joined[-1][1], end)
-        else:
+        elif end > start:
             joined.append((start, end))
     return joined
 
