@@ -4,10 +4,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.reporting.html.axes import ROW, TOP, figure_ticks, log_ticks, shown_of_total, ticks, whisker
-from rag.reporting.html.axes import rows as in_rows
 from rag.reporting.html.number_format import difference, interval
-from rag.reporting.html.svg import COLOURS, Chart, drawn, name
+from rag.reporting.html.svg import (
+    COLOURS,
+    ROW,
+    TOP,
+    Chart,
+    drawn,
+    figure_ticks,
+    log_ticks,
+    name,
+    rows_of_trials,
+    shown_of_total,
+    ticks,
+    whisker,
+)
 from rag.reporting.html.view_model import Factor, Material
 
 if TYPE_CHECKING:
@@ -24,7 +35,7 @@ def leaderboard(material: Material) -> Chart | None:
         return None
 
     def draw(axes: "Axes") -> None:
-        in_rows(axes, rows, material)
+        rows_of_trials(axes, rows, material)
         for place, row in enumerate(rows):
             if row.tied:
                 axes.axhspan(place - 0.5, place + 0.5, color=COLOURS["soft"], linewidth=0, zorder=0)
@@ -148,7 +159,7 @@ def latency(material: Material) -> Chart | None:
             for share, height in ((50, 0.34), (95, 0.22)):
                 at = float(np.percentile(times, share))
                 axes.plot([at, at], [place - height, place + height], color=COLOURS["accent"], linewidth=2)
-        in_rows(axes, rows, material)
+        rows_of_trials(axes, rows, material)
         axes.set_xlabel("ms per question, warm, one at a time (logarithmic)")
 
     text = "; ".join(

@@ -1,4 +1,4 @@
-"""What trials did with every question: the data of the explorer, read from the store."""
+"""The results of trials by question, read from the store for the explorer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,11 +17,11 @@ from rag.reporting.html.findings import Scored
 from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
 
 WIDTH = 10
-"""Passages per question and trial, at most; a trial that reads more shows its first ones."""
+"""Passages per question and trial that are shown, the first ones."""
 
 
 def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer | None:
-    """Questions, outcomes and passages of the trials that have scores; `lost` has the stage of lost questions by trial."""
+    """Questions, outcomes and passages of the trials with scores; `lost` has losing stages by trial and question."""
     golden = scored.trials[0].golden
     reading = _Reading(scored)
     shown, rankings = [], dict[str, Ranked]()
@@ -41,7 +41,7 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
 
 
 class _Reading:
-    """Entries of the store that several trials share, read once."""
+    """Reads entries of the store; a corpus that several trials share is read once."""
 
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
@@ -75,7 +75,7 @@ def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged) -> Ranked:
         hits: dict[int, Passage] = {}
         for position, (rank, _) in rankings.placed(question).items():
             doc, start, end = (int(values[position]) for values in (corpus.doc, corpus.start, corpus.end))
-            # Neighbours are shown with their hit, as one passage.
+            # A hit and its neighbours are shown as one passage.
             _, first, last = hits.get(rank, (names[doc], start, end))
             hits[rank] = names[doc], min(first, start), max(last, end)
         rows.append([hits.get(rank) for rank in range(1, max(hits, default=0) + 1)])
@@ -101,12 +101,12 @@ def _shown(
 
 
 def scored_name(scored: Scored) -> str:
-    """What the values that questions are ordered by are called."""
+    """The name of the values that order questions."""
     return "objective" if scored.objective.summed else scored.column
 
 
 def outcomes(judged: Judged, k: int, failed: NDArray[np.bool_], lost: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What became of each question within k; one that a later stage lost, for all that was found, is lost."""
+    """The outcome of each question within k, shape (questions,). A question that a later stage lost is lost even if found."""
     there = judged.group_ranks >= 0
     found = (judged.group_ranks > 0) & (judged.group_ranks <= k)
     groups, satisfied = there.sum(axis=1), found.sum(axis=1)

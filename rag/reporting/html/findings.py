@@ -134,7 +134,7 @@ def _effects_now(scored: Scored) -> Mapping[str, Any] | None:
 
 def _factor(effect: Mapping[str, Any], reference: str, other: str = "") -> Factor:
     p = math.nan if effect["p_adjusted"] is None else float(effect["p_adjusted"])
-    return Factor(effect["axis"], effect["choice"], reference, _mean(effect), p, other)
+    return Factor(effect["axis"], effect["choice"], reference, Mean.of(effect), p, other)
 
 
 def _heat(scored: Scored) -> Heat | None:
@@ -206,12 +206,8 @@ def _controls(scored: Scored, results: Sequence[Mapping[str, Any]] | None) -> Li
 def _control_cell(result: Mapping[str, Any]) -> str:
     if result.get("error"):
         return "failed"
-    own, apart = _mean(result, "mean", "mean_low", "mean_high"), _mean(result, "difference", "low", "high")
+    own, apart = Mean.of(result, "mean", "mean_low", "mean_high"), Mean.of(result, "difference")
     return interval(own) if math.isnan(apart.mean) else f"{number(own.mean)} ({difference(apart)})"
-
-
-def _mean(record: Mapping[str, Any], *names: str) -> Mean:
-    return Mean(*(math.nan if record.get(part) is None else float(record[part]) for part in names or ("mean", "low", "high")))
 
 
 def _audit(scored: Scored) -> Listing | None:

@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rag.reporting.html.axes import TOP, log_ticks
 from rag.reporting.html.number_format import BYTES, COST, LATENCY, number
-from rag.reporting.html.svg import COLOURS, Chart, drawn, name
+from rag.reporting.html.svg import COLOURS, TOP, Chart, drawn, log_ticks, name
 from rag.reporting.html.view_model import Material, TrialRow
 
 if TYPE_CHECKING:

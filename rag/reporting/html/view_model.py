@@ -18,6 +18,12 @@ class Mean:
     high: float = float("nan")
     n: int = 0
 
+    @classmethod
+    def of(cls, record: Mapping[str, Any], mean: str = "mean", low: str = "low", high: str = "high") -> "Mean":
+        """From JSON values by their names; None stands for NaN."""
+        ends = (float("nan") if record.get(name) is None else float(record[name]) for name in (mean, low, high))
+        return cls(*ends, n=int(record.get("n") or 0))
+
 
 @dataclass(frozen=True)
 class TrialRow:
