@@ -1,6 +1,7 @@
 """Reports of sweeps that never ran: as many trials and questions as one likes, with names that would break a careless page."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -61,6 +62,7 @@ WORDS = (
 )
 
 
+@cache
 def material(trials: int = 3, questions: int = 20, seed: int = 0, width: int = 10) -> Material:
     """A report with every section; the same for the same numbers."""
     random = np.random.default_rng(seed)
