@@ -1,7 +1,7 @@
 """Verbs that write a baseline and compare a change with it."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -87,8 +87,10 @@ def gate_command(
     """
     from rag.analysis import gate
     from rag.api.verdicts import gate as hold_gate
-    from rag.core.errors import UserError
-    from rag.reporting.terminal.output import err, print_line
+    from rag.core.errors import StoreError, UserError
+    from rag.execution.sweep import sweep
+    from rag.reporting.terminal import gate as report
+    from rag.reporting.terminal.output import err, print_json, print_line
 
     options = (bridge or (), inconclusive, previous)
     try:
@@ -98,18 +100,7 @@ def gate_command(
         raise
     if found.messages:
         print_line(found.messages.rstrip(), err)
-    _show(found.told, junit, markdown, as_json)
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
-
-
-def _show(verdict: Any, junit: Path | None, markdown: Path | None, as_json: bool) -> None:
-    from rag.analysis import gate
-    from rag.core.errors import StoreError
-    from rag.execution.sweep import sweep
-    from rag.reporting.terminal import gate as report
-    from rag.reporting.terminal.output import print_json
-
+    verdict = found.told
     try:
         written = gate.write(verdict, sweep.REPORTS / verdict.experiment / "gate", junit, markdown)
     except StoreError:
@@ -117,3 +108,5 @@ def _show(verdict: Any, junit: Path | None, markdown: Path | None, as_json: bool
         report.gate(verdict, ())
         raise
     print_json(verdict.to_json()) if as_json else report.gate(verdict, written)
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)

@@ -277,7 +277,8 @@ def plugin(folder: Path) -> dict[str, str]:
     (folder / "slow_plugin-1.dist-info").mkdir()
     (folder / "slow_plugin-1.dist-info" / "METADATA").write_text(METADATA, "utf-8")
     (folder / "slow_plugin-1.dist-info" / "entry_points.txt").write_text("[rag.plugins]\nslow = slow_plugin\n", "utf-8")
-    return {**os.environ, "PYTHONPATH": str(folder)}
+    path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def until(true: Callable[[], bool], seconds: float) -> bool:

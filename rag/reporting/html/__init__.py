@@ -1,5 +1,7 @@
 """The report of a sweep: one HTML page that opens from a disk, and the same findings as Markdown."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,31 +59,23 @@ def write(made: Plan, store: Store, folder: Path = REPORTS) -> Report:
     Raises DataError if no trial has scores, StoreError if the folder cannot be written.
     """
     place = folder / made.experiment.name
-    _writable(place)
+    with _writing(place):
+        # Checked before the minutes that a report may take.
+        place.mkdir(parents=True, exist_ok=True)
+        replace_text(place / ".writable", "")
+        (place / ".writable").unlink()
     material = gather(made, store, folder)
-    for name, text in (("index.html", page.render(material)), ("report.md", markdown.render(material))):
-        _write(place / name, text)
+    with _writing(place):
+        replace_text(place / "index.html", page.render(material), errors="replace")
+        replace_text(place / "report.md", markdown.render(material), errors="replace")
     return Report(place / "index.html", place / "report.md", material)
 
 
-def _writable(place: Path) -> None:
-    """Check that files can be written before the minutes that a report may take."""
+@contextmanager
+def _writing(place: Path) -> Iterator[None]:
+    """Turn errors of the file system into StoreError."""
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        _write(place / ".writable", "")
-        (place / ".writable").unlink()
+        yield
     except OSError as error:
-        raise _unwritable(place, error) from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file at once: a reader sees the old one or the new one."""
-    try:
-        replace_text(path, text, errors="replace")
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> StoreError:
-    what = f"cannot be written ({error.strerror})"
-    return StoreError(str(path), what, "fix that and run rag report again: a report is made from the store")
+        what = f"cannot be written ({error.strerror})"
+        raise StoreError(str(place), what, "fix that and run rag report again: a report is made from the store") from error

@@ -26,11 +26,11 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
     reading = _Reading(scored)
     shown, rankings = [], dict[str, Ranked]()
     for trial, scores in zip(scored.trials, scored.results, strict=True):
-        judged = reading.judged(trial)
-        if judged is None:
+        if (entry := reading.entry(trial.ends.judge)) is None:
             continue
-        stages = lost.get(trial.trial_id, {})
-        shown.append(_shown(scored, trial, scores, judged, stages, reading.replies(trial)))
+        judged, checked = Judged.from_arrays(entry.arrays), reading.entry(trial.ends.check)
+        replies = [reply.text for reply in replies_of(checked)] if checked else []
+        shown.append(_shown(scored, trial, scores, judged, lost.get(trial.trial_id, {}), replies))
         if shown[-1].ranking not in rankings and (found := reading.ranked(trial, judged)) is not None:
             rankings[shown[-1].ranking] = found
     if not shown:
@@ -45,27 +45,18 @@ class _Reading:
 
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
-        self.corpora: dict[str, Corpus] = {}
+        self.corpora: dict[str, Corpus | None] = {}
 
-    def entry(self, key: str) -> Entry | None:
-        return self.scored.store.read(self.scored.made.stages[key].entry)
-
-    def judged(self, trial: PlannedTrial) -> Judged | None:
-        entry = self.entry(trial.ends.judge)
-        return None if entry is None else Judged.from_arrays(entry.arrays)
-
-    def replies(self, trial: PlannedTrial) -> list[str]:
-        entry = self.entry(trial.ends.check) if trial.ends.check else None
-        return [reply.text for reply in replies_of(entry)] if entry else []
+    def entry(self, key: str | None) -> Entry | None:
+        return self.scored.store.read(self.scored.made.stages[key].entry) if key else None
 
     def ranked(self, trial: PlannedTrial, judged: Judged) -> Ranked | None:
-        if trial.ends.corpus not in self.corpora:
-            entry = self.entry(trial.ends.corpus)
-            if entry is None:
-                return None
-            self.corpora[trial.ends.corpus] = corpus_of(entry, trial.golden)
-        entry = self.entry(trial.ends.ranking)
-        return None if entry is None else _ranked(rankings_of(entry).first(WIDTH), self.corpora[trial.ends.corpus], judged)
+        key = trial.ends.corpus
+        if key not in self.corpora:
+            chunks = self.entry(key)
+            self.corpora[key] = corpus_of(chunks, trial.golden) if chunks else None
+        corpus, entry = self.corpora[key], self.entry(trial.ends.ranking)
+        return _ranked(rankings_of(entry).first(WIDTH), corpus, judged) if corpus and entry else None
 
 
 def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged) -> Ranked:

@@ -36,12 +36,15 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     missing: dict[str, str] = {}
     written = _concluded(made, store, board, folder / name / "verdict.json")
     winner = _winner(written, name, missing)
-    rows = _rows(board, made, winner, _statuses(folder / name / "leaderboard.json"))
+    rows = _rows(board, made, winner, _read(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
     found = findings.collect_findings(scored, written)
     if scored.elsewhere:
         found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
-    verdict = None if winner is None else _verdict(winner, int(written.get("holdout_questions") or 0))
+    verdict = None
+    if winner is not None:
+        parts = {name: winner[name] for name in ("best", "recommended", "why", "holdout", "looks", "family")}
+        verdict = Verdict(tied=tuple(winner["tied"]), **parts, held=int(written.get("holdout_questions") or 0))
     return Material(
         experiment=name,
         question=made.experiment.question,
@@ -104,57 +107,38 @@ def _winner(written: Mapping[str, Any], name: str, missing: dict[str, str]) -> M
     return dict(winner)
 
 
-def _statuses(path: Path) -> dict[str, str]:
-    return {trial["trial"]: trial.get("status", "") for trial in _read(path).get("trials", [])}
-
-
-def _verdict(winner: Mapping[str, Any], held: int) -> Verdict:
-    names = ("best", "recommended", "why", "holdout", "looks", "family")
-    return Verdict(tied=tuple(winner["tied"]), **{name: winner[name] for name in names}, held=held)
-
-
 def _mean(record: Mapping[str, Any] | None) -> Mean | None:
     return None if record is None or record.get("mean") is None else Mean.of(record)
 
 
-def _rows(
-    board: Leaderboard, made: Plan, winner: Mapping[str, Any] | None, statuses: Mapping[str, str]
-) -> tuple[TrialRow, ...]:
+def _rows(board: Leaderboard, made: Plan, winner: Mapping[str, Any] | None, written: Mapping[str, Any]) -> tuple[TrialRow, ...]:
     standings = {standing["trial_id"]: standing for standing in winner["standings"]} if winner else {}
     front = set(winner.get("front", ())) if winner else set()
     planned = {trial.trial_id: trial for trial in made.trials}
-    return tuple(
-        _row(row, board, planned[row.trial_id], standings.get(row.trial_id, {}), row.trial_id in front, statuses)
-        for row in board.rows
-    )
+    failed = {trial["trial"] for trial in written.get("trials", []) if trial.get("status") == "failed"}
 
+    def trial_row(row: Row) -> TrialRow:
+        standing: Mapping[str, Any] = standings.get(row.trial_id, {})
+        lost = row.status == "not run" and row.trial_id in failed
+        return TrialRow(
+            row.trial_id,
+            row.name,
+            row.choices,
+            "failed" if lost else row.status,
+            _mean(row.reached(board.objective)) or Mean(math.nan),
+            {column: found for column in row.metrics if (found := _mean(row.metrics[column]))},
+            row.measured,
+            error="rag sweep says why, and tries again" if lost else row.error,
+            holdout=_mean(standing.get("holdout")),
+            optimism=_mean(standing.get("optimism")),
+            tied=bool(standing.get("tied")),
+            admitted=not row.broken,
+            front=row.trial_id in front,
+            control=control_of(planned[row.trial_id].trial.config),
+            p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
+        )
 
-def _row(
-    row: Row,
-    board: Leaderboard,
-    trial: PlannedTrial,
-    standing: Mapping[str, Any],
-    on_front: bool,
-    statuses: Mapping[str, str],
-) -> TrialRow:
-    gone = row.status == "not run" and statuses.get(row.trial_id) == "failed"
-    return TrialRow(
-        row.trial_id,
-        row.name,
-        row.choices,
-        "failed" if gone else row.status,
-        _mean(row.reached(board.objective)) or Mean(math.nan),
-        {column: found for column in row.metrics if (found := _mean(row.metrics[column]))},
-        row.measured,
-        error="rag sweep says why, and tries again" if gone else row.error,
-        holdout=_mean(standing.get("holdout")),
-        optimism=_mean(standing.get("optimism")),
-        tied=bool(standing.get("tied")),
-        admitted=not row.broken,
-        front=on_front,
-        control=control_of(trial.trial.config),
-        p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
-    )
+    return tuple(map(trial_row, board.rows))
 
 
 def _scored(made: Plan, store: Store, board: Leaderboard, winner: Mapping[str, Any] | None) -> Scored:

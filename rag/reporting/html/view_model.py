@@ -21,8 +21,8 @@ class Mean:
     @classmethod
     def of(cls, record: Mapping[str, Any], mean: str = "mean", low: str = "low", high: str = "high") -> "Mean":
         """From JSON values by their names; None stands for NaN."""
-        ends = (float("nan") if record.get(name) is None else float(record[name]) for name in (mean, low, high))
-        return cls(*ends, n=int(record.get("n") or 0))
+        values = [float("nan") if record.get(name) is None else float(record[name]) for name in (mean, low, high)]
+        return cls(values[0], values[1], values[2], int(record.get("n") or 0))
 
 
 @dataclass(frozen=True)

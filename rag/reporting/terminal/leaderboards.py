@@ -37,8 +37,8 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
     clocks, shown = ([column for column in part if column in fitting] for part in (clocks, others))
     left = ("#", *(["P(best)"] if marks else []), "trial", "id")
     made = table(*left, first, *shown, *(MEASURED[clock][0] for clock in clocks), words=len(left))
-    for column, heading in zip(made.columns, left, strict=False):
-        column.justify, column.no_wrap = "right" if heading == "#" else "left", heading != "trial"
+    for shown_column, heading in zip(made.columns, left, strict=False):
+        shown_column.justify, shown_column.no_wrap = "right" if heading == "#" else "left", heading != "trial"
     for rank, row in enumerate(board.rows[:limit], 1):
         mark = [marks.get(row.trial_id, "")] if marks else []
         made.add_row(str(rank), *mark, escape(row.name), row.trial_id, *_cells(row, board, shown, clocks))

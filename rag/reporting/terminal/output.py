@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
-from rich.table import Table
+from rich.table import Table as Table
 
 from rag.core.assessments import Spent
 from rag.evaluation.statistics.agreement import Estimate
