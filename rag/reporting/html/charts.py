@@ -1,4 +1,4 @@
-"""The pictures of a report. Each shows at most so many trials and says so; the tables beside them are complete."""
+"""The pictures of a report. A caption says if a picture shows only the best trials; the tables are complete."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW = 12
-"""Trials of pictures that have a lot to say of each."""
+"""Trials in the detailed pictures, at most."""
 
 
 def leaderboard(material: Material) -> Chart | None:
-    """Scores with intervals, the tied set shaded, holdout scores beside those they were chosen by."""
+    """Scores with intervals, the tied trials shaded, holdout scores next to those on tune."""
     rows = material.done[:TOP]
     if not rows:
         return None
@@ -62,7 +62,7 @@ def _mean(material: Material) -> str:
 
 
 def effects(material: Material) -> Chart | None:
-    """What each choice does against the reference of its axis, averaged over trials that differ in nothing else."""
+    """The effect of each choice against the reference of its axis, averaged over trials that differ in nothing else."""
     found = (*material.effects, *material.interactions)
     if not found:
         return None
@@ -85,12 +85,12 @@ def effects(material: Material) -> Chart | None:
 
 
 def _factor(factor: Factor) -> str:
-    beside = f" with {factor.other}" if factor.other else ""
-    return name(f"{factor.axis}: {factor.choice}{beside} vs {factor.reference}", 60)
+    pair = f" with {factor.other}" if factor.other else ""
+    return name(f"{factor.axis}: {factor.choice}{pair} vs {factor.reference}", 60)
 
 
 def blame(material: Material) -> Chart | None:
-    """How many questions each trial lost, by the stage that lost them."""
+    """Lost questions of each trial, by the stage that lost them."""
     found = material.blame
     if found is None or not found.trials:
         return None
@@ -125,7 +125,7 @@ def blame(material: Material) -> Chart | None:
 
 
 def headroom(material: Material) -> Chart | None:
-    """What perfect parts would add to the recommended trial."""
+    """The gain of the recommended trial from each perfect part."""
     gains = material.headroom
     if not gains:
         return None

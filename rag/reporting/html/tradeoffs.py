@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pareto(material: Material) -> Chart | None:
-    """Quality against latency, sized by index or cost, with the front drawn through the trials that nothing dominates."""
+    """Quality against latency, with areas by index size or cost, and a line through the trials of the Pareto front."""
     rows = [row for row in material.done if row.measured.get(LATENCY, 0) > 0 and not math.isnan(material.quality(row).mean)]
     if len(rows) < 2:
         return None
@@ -47,7 +47,7 @@ def pareto(material: Material) -> Chart | None:
 
 
 def _labels(axes: "Axes", front: Sequence[TrialRow], material: Material) -> None:
-    """Name the trials of the front and the recommended one, as far as names do not lie over each other."""
+    """Label the trials of the front and the recommended one, if the labels do not overlap."""
     chosen = [material.chosen] if material.chosen and LATENCY in material.chosen.measured else []
     low, high = axes.get_ylim()
     taken: list[tuple[float, float]] = []
@@ -57,18 +57,14 @@ def _labels(axes: "Axes", front: Sequence[TrialRow], material: Material) -> None
             continue
         taken.append(at)
         style: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold" if row in chosen else "normal"}
-        right = (
-            axes.transAxes.inverted().transform(axes.transData.transform((row.measured[LATENCY], material.quality(row).mean)))[
-                0
-            ]
-            > 0.6
-        )
-        place, shift = (row.measured[LATENCY], material.quality(row).mean), (-9, 7) if right else (9, 7)
+        place = row.measured[LATENCY], material.quality(row).mean
+        right = axes.transAxes.inverted().transform(axes.transData.transform(place))[0] > 0.6
+        shift = (-9, 7) if right else (9, 7)
         axes.annotate(name(row.name, 32), place, shift, textcoords="offset points", ha="right" if right else "left", **style)
 
 
 def _stair(front: Sequence[TrialRow], material: Material) -> list[TrialRow]:
-    """Of trials by latency, those that score more than every faster one."""
+    """The trials that score more than every faster one; `front` is in order of latency."""
     sign = 1 if material.maximize or material.per_question else -1
     kept: list[TrialRow] = []
     for row in front:
