@@ -230,7 +230,7 @@ def test_a_sweep_without_controls(
     path = study("silent", more, generator)
     assert "three times" not in rag("plan", path).out
     assert rag("sweep", path, "--no-track", "--json").json["controls"] == []
-    assert "owe to the contexts" not in rag("sweep", path, "--no-track").out
+    assert "depend on the contexts" not in rag("sweep", path, "--no-track").out
 
 
 def test_one_run_by_itself_has_no_controls(
