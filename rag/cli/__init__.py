@@ -53,7 +53,7 @@ def _exit_code() -> int:
         # typer.Exit and Ctrl-C are returned as a number.
         code = app(standalone_mode=False, prog_name="rag")
     except UserError as error:
-        _report(f"{_visible(error)}\n")
+        _report_message(error)
         return SPENT if isinstance(error, BudgetError) else BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
@@ -76,14 +76,14 @@ def _show_warning(
 
     if not issubclass(category, SkippedWarning):
         return other(message, category, *place, **more)
-    _report(f"{_visible(message)}\n")
+    _report_message(message)
 
 
-def _visible(message: Exception | str) -> str:
-    """A message without terminal control characters, which quoted names and texts may contain."""
+def _report_message(message: Exception | str) -> None:
+    """Report a message without terminal control characters, which quoted names and texts may contain."""
     from rag.reporting.terminal.output import visible
 
-    return visible(str(message))
+    _report(f"{visible(str(message))}\n")
 
 
 def _output_failed(last: str = "") -> bool:

@@ -43,7 +43,7 @@ def leaderboard(material: Material) -> Chart | None:
             whisker(axes, place, row.score, colour, filled=row.admitted)
             if row.holdout:
                 whisker(axes, place + 0.26, row.holdout, "warm", filled=False)
-        figure_ticks(axes)
+        figure_ticks(axes.xaxis)
         axes.set_xlabel(material.column)
 
     held = any(row.holdout for row in rows)
@@ -75,7 +75,7 @@ def effects(material: Material) -> Chart | None:
             colour = "muted" if not sure else "good" if factor.effect.mean > 0 else "bad"
             whisker(axes, place, factor.effect, colour, filled=sure)
         ticks(axes, [_factor(factor) for factor in shown], ())
-        figure_ticks(axes, sign=True)
+        figure_ticks(axes.xaxis, sign=True)
         axes.set_xlabel(f"difference in {material.measure}")
 
     caption = f"{shown_of_total(len(shown), len(found), 'effects')}Paired difference over matched trials, 95 % interval. "
@@ -135,7 +135,7 @@ def headroom(material: Material) -> Chart | None:
         for place, gain in enumerate(gains):
             whisker(axes, place, gain.gain, "accent", filled=True)
         ticks(axes, [name(gain.part) for gain in gains], ())
-        figure_ticks(axes, sign=True)
+        figure_ticks(axes.xaxis, sign=True)
         axes.set_xlabel(f"gain in {material.measure}")
 
     text = "; ".join(f"{gain.part} {difference(gain.gain)}" for gain in gains)

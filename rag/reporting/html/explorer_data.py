@@ -83,17 +83,13 @@ def _shown(
 ) -> Shown:
     config: Mapping[str, Any] = trial.trial.config
     lost = np.array([stages.get(query_id, 0) for query_id in scores.query_ids], np.int64)
-    columns = {scored_name(scored): scored.values(scores).tolist()}
+    name = "objective" if scored.objective.summed else scored.column
+    columns = {name: scored.values(scores).tolist()}
     columns |= {column: scores.column(column).tolist() for column in scores.columns if column not in columns}
     found = outcomes(judged, config["k"], scores.failed, lost)
     return Shown(
         trial.trial_id, config["k"], found.tolist(), lost.tolist(), columns, f"{trial.ends.ranking} {trial.ends.judge}", replies
     )
-
-
-def scored_name(scored: Scored) -> str:
-    """The name of the values that order questions."""
-    return "objective" if scored.objective.summed else scored.column
 
 
 def outcomes(judged: Judged, k: int, failed: NDArray[np.bool_], lost: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from rag.reporting.html.view_model import Material, Mean, TrialRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 NAMES = ("ink", "muted", "rule", "paper", "accent", "soft", "good", "bad", "warm", *(f"stage{n}" for n in range(1, 10)))
 COLOURS = {name: f"#0000{number:02x}" for number, name in enumerate(NAMES, 0x10)}
@@ -180,9 +181,9 @@ def log_ticks(axes: "Axes", low: float, high: float) -> None:
     axes.set_xlim(low / 1.25, high * 1.25)
 
 
-def figure_ticks(axes: "Axes", sign: bool = False) -> None:
+def figure_ticks(axis: "Axis", sign: bool = False) -> None:
     """Label an axis of scores without leading zeros."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: signed(value, 2) if sign else number(value, 2)))
+    axis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: signed(value, 2) if sign else number(value, 2)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rag.reporting.html.number_format import BYTES, COST, LATENCY, number
-from rag.reporting.html.svg import COLOURS, TOP, Chart, drawn, log_ticks, name
+from rag.reporting.html.svg import COLOURS, TOP, Chart, drawn, figure_ticks, log_ticks, name
 from rag.reporting.html.view_model import Material, TrialRow
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def pareto(material: Material) -> Chart | None:
         for row in rows:
             _point(axes, row, row.measured.get(by, 0.0) / most, material)
         _labels(axes, stair, material)
-        _score_axis(axes)
+        figure_ticks(axes.yaxis)
         axes.set_xlabel("latency, 95th percentile in ms (logarithmic)")
         axes.set_ylabel(material.measure)
 
@@ -71,13 +71,6 @@ def _stair(front: Sequence[TrialRow], material: Material) -> list[TrialRow]:
         if not kept or sign * material.quality(row).mean > sign * material.quality(kept[-1]).mean:
             kept.append(row)
     return kept
-
-
-def _score_axis(axes: "Axes") -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axes.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 2)))
 
 
 def _point(axes: "Axes", row: TrialRow, share: float, material: Material) -> None:

@@ -1,11 +1,11 @@
 """The sentences of a report: the recommendation, its uncertainty, its cost. Page and Markdown share them."""
 
-import shlex
 from dataclasses import dataclass
 
 from rag.pipeline.unread_text import remark, share
 from rag.reporting.html.number_format import amount, costs, difference, interval, seconds
 from rag.reporting.html.view_model import Material, TrialRow
+from rag.reporting.terminal.output import ask_command
 
 MISSING = {
     "leaderboard": "No trial has scores.",
@@ -56,9 +56,7 @@ def _ask(material: Material, row: TrialRow) -> str:
     """A command that can be typed as it is: it asks the trial a golden question, if the report shows any."""
     questions = material.explorer.questions if material.explorer else ()
     text = next((each.text for each in questions if each.gold and not each.history), "")
-    if not text:
-        return f"rag chat trial={row.trial_id}"
-    return f"rag ask {shlex.quote(' '.join(text.split()).lstrip('-'))} trial={row.trial_id}"
+    return ask_command(text, row.trial_id) if text else f"rag chat trial={row.trial_id}"
 
 
 def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -122,6 +123,11 @@ def next_commands(commands: Iterable[str]) -> None:
     """Print commands that can follow, one a line, the first behind `Next:`; nothing if there are none."""
     for place, command in enumerate(commands):
         print_line(f"{'' if place else 'Next:':<7}{command}")
+
+
+def ask_command(question: str, trial_id: str) -> str:
+    """The shell command that asks a trial a question; dashes at its beginning are left out, since they begin an option."""
+    return f"rag ask {shlex.quote(' '.join(question.split()).lstrip('-'))} trial={trial_id}"
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -10,7 +10,7 @@ from rag.execution.sweep.leaderboard import Row
 from rag.execution.sweep.selection import Mean, Standing, Winner
 from rag.execution.sweep.sweep import Sweep
 from rag.reporting.terminal.leaderboards import counted, leaderboard
-from rag.reporting.terminal.output import amount, err, escape, interval, next_commands, number, out, table
+from rag.reporting.terminal.output import amount, ask_command, err, escape, interval, next_commands, number, out, table
 
 LEGEND = "> recommended   = not shown to be worse than the best   * on the front of quality, latency, cost and size"
 CONTEXTS = {RETRIEVED: "retrieved", "closed_book": "none", "shuffled_contexts": "another question's", "gold_contexts": "gold"}
@@ -132,6 +132,6 @@ def _next(done: Sweep, winner: Winner | None, folder: Path, called: str) -> None
     examples = [example for planned in done.plan.trials for example in planned.golden.examples]
     verbs += [f"rag dialogues {trial}"] if any(example.turn for example in examples) else []
     question = next((example.query.text for example in examples if example.has_gold and not example.query.history), "")
-    verbs += [f"rag ask {shlex.quote(' '.join(question.split()).lstrip('-'))} {trial}"] if question else []
+    verbs += [ask_command(question, winner.recommended)] if question else []
     next_commands([*verbs, "rag ui"])
     out.print(f"[dim]Every figure: {escape(str(folder))}/leaderboard.json[/dim]", soft_wrap=True)
