@@ -66,7 +66,7 @@ def fit(chosen: Chosen = None, as_json: Json = False) -> None:
     judge = components.role("judge", node)
     if not isinstance(judge, Fitted):
         raise ConfigError("judge", f"{name} has no weights to fit", "judge=local has")
-    texts, names = sum(len(one.cases) for one in data), ", ".join(one.name for one in data)
+    texts, names = sum(len(labels.cases) for labels in data), ", ".join(labels.name for labels in data)
     with Waiting(f"{name} reads {texts:,} texts of {names} …"):
         fitted = calibration.fit(judge, data)
     print_json(fitted) if as_json else weights(fitted)

@@ -175,5 +175,5 @@ def _characters(explorer: Explorer, shown: Collection[Shown]) -> int:
     """About how many characters of texts and answers these trials show."""
     rankings = {trial.ranking for trial in shown} & set(explorer.rankings)
     named = {passage[0] for name in rankings for row in explorer.rankings[name].passages for passage in row if passage}
-    said = sum(len(answer) for trial in shown for answer in set(trial.answers))
-    return said + sum(len(explorer.documents.get(doc, "")) for doc in named)
+    answers = sum(len(answer) for trial in shown for answer in set(trial.answers))
+    return answers + sum(len(explorer.documents.get(doc, "")) for doc in named)

@@ -30,7 +30,7 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
             continue
         judged, checked = Judged.from_arrays(entry.arrays), reading.entry(trial.ends.check)
         replies = [reply.text for reply in replies_of(checked)] if checked else []
-        shown.append(_shown(scored, trial, scores, judged, lost.get(trial.trial_id, {}), replies))
+        shown.append(_trial_results(scored, trial, scores, judged, lost.get(trial.trial_id, {}), replies))
         if shown[-1].ranking not in rankings and (found := reading.ranked(trial, judged)) is not None:
             rankings[shown[-1].ranking] = found
     if not shown:
@@ -73,7 +73,7 @@ def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged) -> Ranked:
     return Ranked(rows, np.maximum(judged.group_ranks, 0).tolist())
 
 
-def _shown(
+def _trial_results(
     scored: Scored,
     trial: PlannedTrial,
     scores: Scores,

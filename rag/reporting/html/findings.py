@@ -97,7 +97,7 @@ def collect_findings(scored: Scored, concluded: Mapping[str, Any]) -> Findings:
         "blame": lambda: {"blame": _blame(scored, found.lost)},
         "headroom": lambda: _headroom(scored),
         "controls": lambda: {"controls": _controls(scored, concluded.get("controls"))},
-        "found": lambda: {"found": _found(scored)},
+        "found": lambda: {"found": _check_findings(scored)},
         "judges": lambda: {"judges": judges(scored.made, scored.store, scored.trials[0])},
         "audit": lambda: {"audit": _audit(scored)},
     }
@@ -231,7 +231,7 @@ def _audit(scored: Scored) -> Listing | None:
     return Listing(heads, tuple(lines))
 
 
-def _found(scored: Scored) -> Listing | None:
+def _check_findings(scored: Scored) -> Listing | None:
     """Findings of checks and guards in the answers of every trial."""
     tallies = finding_counts.count_findings(scored.made, scored.store)
     sources = list(dict.fromkeys(source for tally in tallies for source in tally.fired))

@@ -75,11 +75,11 @@ def environment(**settings: Any) -> jinja2.Environment:
     """Jinja with the templates of reports and the filters for figures; `settings` go to Jinja."""
     loader = jinja2.FunctionLoader(_shipped)
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined} | settings
-    made = jinja2.Environment(loader=loader, autoescape=True, **options)
-    made.filters |= {name: getattr(number_format, name) for name in number_format.__all__}
-    made.filters["svg"] = lambda chart: Markup(chart.svg)  # noqa: S704 (built element by element from our own drawing)
-    made.tests["chart"] = lambda value: isinstance(value, Chart)
-    return made
+    jinja = jinja2.Environment(loader=loader, autoescape=True, **options)
+    jinja.filters |= {name: getattr(number_format, name) for name in number_format.__all__}
+    jinja.filters["svg"] = lambda chart: Markup(chart.svg)  # noqa: S704 (built element by element from our own drawing)
+    jinja.tests["chart"] = lambda value: isinstance(value, Chart)
+    return jinja
 
 
 @dataclass(frozen=True)

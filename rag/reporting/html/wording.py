@@ -88,7 +88,7 @@ def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
     sentences += filter(None, [material.missing.get("holdout", notes)])
     if not row.admitted:
         sentences.append("It breaks a bound of the objective.")
-    cut = remark({one.name: share(one.measured) for one in material.done}, row.name)
+    cut = remark({trial.name: share(trial.measured) for trial in material.done}, row.name)
     return (*sentences, cut) if cut else tuple(sentences)
 
 

@@ -36,13 +36,13 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
             fitting.append(column)
     clocks, shown = ([column for column in part if column in fitting] for part in (clocks, others))
     left = ("#", *(["P(best)"] if marks else []), "trial", "id")
-    made = table(*left, first, *shown, *(MEASURED[clock][0] for clock in clocks), words=len(left))
-    for shown_column, heading in zip(made.columns, left, strict=False):
+    shown_rows = table(*left, first, *shown, *(MEASURED[clock][0] for clock in clocks), words=len(left))
+    for shown_column, heading in zip(shown_rows.columns, left, strict=False):
         shown_column.justify, shown_column.no_wrap = "right" if heading == "#" else "left", heading != "trial"
     for rank, row in enumerate(board.rows[:limit], 1):
         mark = [marks.get(row.trial_id, "")] if marks else []
-        made.add_row(str(rank), *mark, escape(row.name), row.trial_id, *_cells(row, board, shown, clocks))
-    return made
+        shown_rows.add_row(str(rank), *mark, escape(row.name), row.trial_id, *_cells(row, board, shown, clocks))
+    return shown_rows
 
 
 def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence[str]) -> list[str]:

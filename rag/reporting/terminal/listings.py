@@ -32,7 +32,8 @@ def _everything(listing: Listing) -> None:
     _experiments(listing)
     out.print("\n[bold]Choices[/bold]  GROUP=CHOICE in any verb; * is the default")
     _rows(
-        (each["name"], f"{each['meaning']}\n[dim]{', '.join(map(_named, each['choices']))}[/dim]") for each in listing["groups"]
+        (each["name"], f"{each['meaning']}\n[dim]{', '.join(map(_choice_name, each['choices']))}[/dim]")
+        for each in listing["groups"]
     )
     lacking: dict[str, list[str]] = {}
     for choice in (choice for group in listing["groups"] for choice in group["choices"]):
@@ -95,7 +96,7 @@ def _absent(listing: Listing) -> list[str]:
     return [f"a package of it is not installed: {line}" for line in listing["install"]]
 
 
-def _named(listing: Listing) -> str:
+def _choice_name(listing: Listing) -> str:
     return escape(f"{_starred(listing)}{' (lacks a package)' if listing['install'] else ''}")
 
 

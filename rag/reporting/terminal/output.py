@@ -54,13 +54,13 @@ def table(*columns: str, words: int = 1, breaks: bool = False, **settings: Any) 
 
     The others hold figures: right-justified, and kept on one line unless `breaks`. `settings` go to Rich's Table.
     """
-    made = Table(box=None, pad_edge=False, header_style="bold", **settings)
+    columned = Table(box=None, pad_edge=False, header_style="bold", **settings)
     for place, column in enumerate(columns):
         if place < words:
-            made.add_column(escape(column), overflow="fold")
+            columned.add_column(escape(column), overflow="fold")
         else:
-            made.add_column(escape(column), justify="right", no_wrap=not breaks, overflow="fold" if breaks else "ellipsis")
-    return made
+            columned.add_column(escape(column), justify="right", no_wrap=not breaks, overflow="fold" if breaks else "ellipsis")
+    return columned
 
 
 def print_pairs(rows: Iterable[tuple[str, ...]]) -> None:

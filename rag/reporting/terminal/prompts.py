@@ -20,7 +20,7 @@ def prompt(preview: Mapping[str, Any]) -> None:
 def _print_size(preview: Mapping[str, Any]) -> None:
     """Print the tokens of the messages, or why no message is sent."""
     if not preview["messages"]:
-        reasons = [f"{one['source']}: {one['what']}" for one in preview["findings"] if one["action"] == "abstain"]
+        reasons = [f"{each['source']}: {each['what']}" for each in preview["findings"] if each["action"] == "abstain"]
         out.print(f"[yellow]The model is not asked.[/yellow] {escape('; '.join(reasons))}")
         return
     budget = preview["context_tokens"]

@@ -27,7 +27,7 @@ def reviewed(review: Review, name: str, asking: bool = True) -> None:
     for number, answer in enumerate(answers, 1):
         draft = review.waiting[answer]
         out.print(f"\n[bold]{number} of {len(answers)}[/bold]  {_about(draft)}")
-        _shown(draft)
+        _print_draft(draft)
         if not _decided(review, draft, typed):
             break
     counts = f"{len(review.accepted)} written to {name}, {len(review.dropped)} dropped, {len(review.waiting)} waiting."
@@ -51,7 +51,7 @@ def _decided(review: Review, draft: Draft, typed: Typed) -> bool:
                 out.print(f"[dim]{escape(FORM)}[/dim]", soft_wrap=True)
                 row = edited(row or draft.row)
                 _line("text", row.get("text", "–"), "bold")
-                _row(row)
+                _print_question(row)
                 if wrong := review.refusal(row):
                     err.print(f"[red]{escape(wrong)}[/red]", soft_wrap=True)
             elif choice in ("s", "q"):
@@ -81,7 +81,7 @@ def _about(draft: Draft) -> str:
     return f"{rated} by {escape(opinion.owner)}, {when}  [dim]{opinion.answer}[/dim]"
 
 
-def _shown(draft: Draft) -> None:
+def _print_draft(draft: Draft) -> None:
     opinion = draft.opinion
     for turn in opinion.history:
         _line("before" if turn.role == "user" else "", turn.text, "dim")
@@ -94,12 +94,12 @@ def _shown(draft: Draft) -> None:
         if draft.open:
             # The reviewer still has to quote something from it.
             out.print(f"[dim]{escape(context['text'].strip())}[/dim]", soft_wrap=True)
-    _row(draft.row)
+    _print_question(draft.row)
     for remark in (*draft.open, *draft.notes):
         out.print(f"[yellow]{escape(remark)}[/yellow]", soft_wrap=True)
 
 
-def _row(row: Row) -> None:
+def _print_question(row: Row) -> None:
     """Print a question as it would be written, without the parts printed before."""
     for name in ("id", "kind", "split", "cluster", "answers"):
         if row.get(name):

@@ -46,7 +46,7 @@ def test_the_policy_lets_nothing_out(three: Path, opened: Open) -> None:
         )
         until = time.monotonic() + 60
         while len(found.errors) < 4 and time.monotonic() < until:
-            found.page.wait_for_timeout(100)  # Refusals are told when the browser gets to it.
+            found.page.wait_for_timeout(100)  # The browser reports refusals after a while.
     assert heard == []
     assert found.page.evaluate("window.pwned") is None
     assert len(found.errors) >= 4
