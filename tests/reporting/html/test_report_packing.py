@@ -115,7 +115,7 @@ def test_the_size_of_a_page_is_bounded() -> None:
     packed = pack(material.explorer, budget)
     assert 0 < packed.kept < 120
     assert packed.size <= budget
-    assert len(page.render(material, budget).encode("utf-8")) < budget + 120 * 8_000
+    assert len(page.render(material, budget).encode("utf-8")) < budget + 120 * 4_500
 
 
 @pytest.mark.parametrize("questions", [1, 25, 26])
