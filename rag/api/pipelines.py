@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from rag.api.tables import Table
 from rag.bundle import open_bundle as opened
 from rag.core.records import Answer, Query, Turn
 from rag.execution.sweep import open_config
+from rag.pipeline import json_shapes
+from rag.pipeline.answer_json import found_passages
+from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Pipeline, Trace
 
 Said = Sequence[tuple[str, str]]
@@ -36,13 +38,12 @@ class PipelineAnswer:
 
     @cached_property
     def passages(self) -> Table:
-        """One row per passage: number in the answer, rank, score, chunk, section, text."""
-        keys = ("number", "rank", "score", "chunk", "section", "text")
-        return Table.of([{key: one.get(key) for key in keys} for one in self.to_json()["passages"]])
+        """One row per passage that was read: number in the answer, chunk, document, offsets, section, text, score."""
+        return Table.of(self.to_json()["contexts"])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> json_shapes.PipelineAnswer:
         """What `rag ask --json` prints."""
-        return open_config.answer_json(self.pipeline, self.trace, self.answer)
+        return traced_answer(self.pipeline, self.trace, self.answer)
 
     def __str__(self) -> str:
         return self.text
@@ -62,9 +63,9 @@ class OpenPipeline:
         return PipelineAnswer(self.pipeline, trace, self.pipeline.answer_from(query, trace))
 
     def search(self, question: str, history: Said = ()) -> Table:
-        """Find passages: one row each, with rank, score, chunk, section, text, and the ranks after each step."""
+        """Find passages: one row each, with chunk, document, offsets, section, text, score, and its rank after each step."""
         trace = self.pipeline.trace(_query(question, history))
-        return Table.of(open_config.provenance(self.pipeline, trace))
+        return Table.of(found_passages(self.pipeline.corpus, trace, self.pipeline.k))
 
 
 def open_pipeline(*overrides: str) -> OpenPipeline:

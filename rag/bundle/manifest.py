@@ -39,7 +39,7 @@ class Listed:
 class Model:
     """A model behind a role: where it comes from, and the fingerprint of its weights; `inside` is its folder in the bundle.
 
-    `role` is the place of the component in the config, for example `reranker` or `guard.scan.embedder`. `weights` are the
+    `role` is the place of the component in the config, for example `reranker` or `judge.encoder`. `weights` are the
     sha256 of the weights of a model on the hub, by file, as they lay in its cache when the bundle was sealed.
     """
 

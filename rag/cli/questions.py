@@ -25,13 +25,14 @@ FOLLOW_UPS = "queries=carry_over"
 @app.command()
 def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
     """Find passages for a question with any config, or with trial=<id> of a sweep, and show their provenance."""
-    from rag.execution.sweep.open_config import config_of, open_config, provenance, required_question
+    from rag.execution.sweep.open_config import config_of, open_config, required_question
+    from rag.pipeline.answer_json import found_passages
     from rag.reporting.terminal.output import print_json, print_line
     from rag.reporting.terminal.passages import passages
 
     query = required_question(question)
     pipeline = open_config(config_of(overrides or ()))
-    found = provenance(pipeline, pipeline.trace(query))
+    found = found_passages(pipeline.corpus, pipeline.trace(query), pipeline.k)
     if as_json:
         print_json({"question": question, "passages": found})
     elif found:
@@ -46,12 +47,15 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
 
     A trial without a generator gets the default one; generator=…, prompt=…, k=… next to trial=<id> replace its own.
 
-    With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
+    With --json, one object: the answer as POST /ask returns it, with its trace; not_as_measured says what differs from the
+    trial, empty for nothing.
     """
-    from rag.execution.sweep.open_config import answer_json, config_to_answer, open_config, required_question
+    from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
+    from rag.pipeline.answer_json import found_passages
+    from rag.pipeline.passage_fates import traced_answer
     from rag.reporting.terminal.answers import answered, print_difference
     from rag.reporting.terminal.output import print_json, print_line
-    from rag.reporting.terminal.passages import passages
+    from rag.reporting.terminal.passages import passages, passages_of_answer
     from rag.reporting.terminal.streamed_answer import Waiting
 
     query = required_question(question)
@@ -63,13 +67,13 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
         hear.now("searching …")
         trace = pipeline.trace(query)
         answer = pipeline.answer_from(query, trace, None if as_json else hear, early=True, read=hear.reading)
-    shown = answer_json(pipeline, trace, answer) | {"not_as_measured": differs}
+    record = traced_answer(pipeline, trace, answer)
     if as_json:
-        print_json(shown)
+        print_json({**record, "not_as_measured": differs})
         return
     answered(answer, pipeline.generator, hear.heard)
     print_line("")
-    passages(shown["passages"])
+    passages(passages_of_answer(found_passages(pipeline.corpus, trace, pipeline.k), record))
 
 
 @app.command()

@@ -6,6 +6,7 @@ from typing import Any
 from rag.config.build import TARGET, Components
 from rag.config.parameters import yaml_text
 from rag.core.errors import ConfigError, closest
+from rag.core.roles import ChecksIndexes
 
 WITHOUT_RETRIEVAL = ("closed_book", "gold_contexts")
 OF_READING = ("closed_book", "shuffled_contexts", "gold_contexts")
@@ -69,10 +70,10 @@ def _check_named(config: Mapping[str, Any]) -> None:
 
 
 def check_fusion(components: Components, config: Mapping[str, Any]) -> None:
-    """Raise ConfigError for indexes that the fusion cannot put together, before they are built."""
-    fits = getattr(components.role("fusion", config["fusion"]), "check", None)
-    if fits:
-        fits(list(config["index"]))
+    """Raise ConfigError for indexes that the fusion cannot fuse, before they are built."""
+    fusion = components.role("fusion", config["fusion"])
+    if isinstance(fusion, ChecksIndexes):
+        fusion.check(list(config["index"]))
 
 
 def check_typed(components: Components, config: Mapping[str, Any]) -> None:

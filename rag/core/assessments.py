@@ -1,16 +1,18 @@
-"""What judges read and say: a text with the contexts it should follow from, and how far each of its claims does.
+"""Cases for judges and their verdicts: the support of a text and of its claims by contexts.
 
-Offsets count Unicode code points, end exclusive, as everywhere.
+Offsets count Unicode code points, end exclusive.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rag.core.numbers import mean
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A text to judge, an answer or a single claim, and the contexts it is to follow from; `question` may be empty."""
+    """A text to judge, an answer or a single claim, and the contexts that should support it; `question` may be empty."""
 
     text: str
     contexts: tuple[str, ...]
@@ -19,7 +21,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class QuotedPassage:
-    """The characters [start, end) of context number `context`, which counts from 1 as citations do."""
+    """The characters [start, end) of context number `context`, from 1 as in citations."""
 
     context: int
     start: int
@@ -28,11 +30,10 @@ class QuotedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The characters [start, end) of a judged text, and how far the contexts carry them.
+    """The characters [start, end) of a judged text, and their support by the contexts in [0, 1].
 
-    `support` lies in [0, 1]. `evidence` is what was found for it, best first. `lacking` are the words of the claim that the
-    contexts do not hold and that alone make it doubtful: numbers, names, a negation. `failure` says why the claim could not be
-    judged; its support is then NaN.
+    `evidence` are passages for it, best first. `lacking` are words of the claim that no context has and that make it doubtful:
+    numbers, names, a negation. `failure` is the reason why the claim could not be judged; its support is then NaN.
     """
 
     start: int
@@ -45,10 +46,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge says of a text: its claims in reading order.
+    """The claims of a text in reading order.
 
-    `whole` is the probability that all of the text follows from its contexts, of a judge that measures texts as a whole. A text
-    that says that it cannot answer has no claims and `abstained`: it is not unfaithful, and it has no faithfulness.
+    `whole` is the probability that the whole text follows from its contexts, for judges that measure it. A text that declines
+    to answer has no claims and `abstained`: it is not unfaithful, and it has no faithfulness.
     """
 
     claims: tuple[Claim, ...] = ()
@@ -57,58 +58,55 @@ class Verdict:
 
     @property
     def failures(self) -> int:
-        """How many claims could not be judged."""
+        """The number of claims that could not be judged."""
         return sum(bool(claim.failure) for claim in self.claims)
 
     @property
     def faithfulness(self) -> float:
-        """`whole`, or else the mean support of the claims that were judged; NaN for an abstention and where none was judged.
+        """`whole`, or else the mean support of the judged claims; NaN for an abstention or without a judged claim.
 
-        The mean of supports, not the share above a threshold: a support is a probability, and a cut loses what it says of the
-        claims near the cut.
+        It is not the share of claims above a threshold: a support is a probability, and a threshold would lose the difference
+        between claims near to it.
         """
-        if self.whole is not None:
-            return self.whole
-        known = self._known()
-        return math.fsum(known) / len(known) if known else math.nan
+        return mean(self._supports()) if self.whole is None else self.whole
 
     @property
     def support(self) -> float:
-        """How far the text as a whole follows: `whole`, or else the least support of a claim. NaN as above."""
-        return self.whole if self.whole is not None else min(self._known(), default=math.nan)
+        """The support of the text as a whole: `whole`, or else the least support of a claim; NaN as for `faithfulness`."""
+        return min(self._supports(), default=math.nan) if self.whole is None else self.whole
 
-    def _known(self) -> list[float]:
+    def _supports(self) -> list[float]:
         return [claim.support for claim in self.claims if not claim.failure]
 
 
 LONGEST = 160
-"""Characters of a failure that are shown: it may quote what a model said."""
+"""The most characters of a failure that are shown: it may quote a long reply."""
 
 
 def first_failure(verdicts: Iterable[Verdict]) -> str:
-    """What was wrong with the first claim that could not be judged; empty where all could."""
-    wrong = next((claim.failure for verdict in verdicts for claim in verdict.claims if claim.failure), "")
-    return " ".join(wrong.split())[:LONGEST]
+    """The failure of the first claim that could not be judged; empty if there is none."""
+    failure = next((claim.failure for verdict in verdicts for claim in verdict.claims if claim.failure), "")
+    return " ".join(failure.split())[:LONGEST]
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a judgement took: tokens of prompts and replies, and US dollars, NaN if unknown."""
+    """Tokens of prompts and replies, and US dollars, NaN if unknown."""
 
     tokens: int = 0
     cost: float = 0.0
 
     def __add__(self, other: "Spent") -> "Spent":
-        """Both."""
+        """The sums of tokens and dollars."""
         return Spent(self.tokens + other.tokens, self.cost + other.cost)
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A sentence of a reply, the characters [start, end) of it, held against the contexts that it cites.
+    """A sentence of a reply, its characters [start, end), and the contexts that it cites.
 
-    `support` is its own by all the cited contexts together, NaN if it cites none or could not be judged;
-    `needed` says, for each of `contexts`, whether it carries the sentence alone or the others do not without it.
+    `support` is that by all cited contexts together, NaN if it cites none or could not be judged. `needed` has a value for
+    each of `contexts`: whether it alone supports the sentence, or the others do not support it without this one.
     """
 
     start: int
@@ -119,15 +117,15 @@ class Cited:
 
 
 PARTS = ("verdict", "relevance", "contexts", "citations")
-"""What a judge can be asked about an answer; a metric names those that it reads in `needs`."""
+"""The parts of an assessment; a metric names those that it reads in `needs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What a judge says of an answer, as far as it was asked.
+    """The judgement of an answer; parts that no metric needs keep their defaults.
 
-    `verdict` holds its claims against its contexts; `relevance` is how far it speaks to the question, `contexts` how far each
-    context does, in [0, 1], NaN where that could not be judged; `citations` has one entry per sentence.
+    `verdict` is the support of its claims by its contexts; `relevance` is that of the answer to the question, `contexts` that
+    of each context, in [0, 1], NaN if it could not be judged; `citations` has one entry per sentence.
     """
 
     threshold: float

@@ -15,7 +15,7 @@ from rag.core.records import Chunk, Document, Span
 
 @dataclass(frozen=True)
 class Corpus:
-    """Chunks in reading order: sorted by (place of the document in `documents`, start, end); `documents` sorted by doc_id.
+    """Chunks in reading order: sorted by (row of the document in `documents`, start, end); `documents` sorted by doc_id.
 
     `doc`, `start`, `end` have one row per chunk; a row number is a chunk's *position*.
     """
@@ -27,10 +27,10 @@ class Corpus:
 
     @classmethod
     def of(cls, documents: Iterable[Document], spans: Iterable[Span]) -> "Corpus":
-        """Lay out spans over documents; documents without a span stay, spans that occur twice are kept once."""
+        """The chunks of all spans, each once; documents without a span are kept."""
         ordered = tuple(sorted(documents, key=lambda document: document.doc_id))
-        place = {document.doc_id: row for row, document in enumerate(ordered)}
-        rows = sorted({(place[span.doc_id], span.start, span.end) for span in spans})
+        row_of = {document.doc_id: row for row, document in enumerate(ordered)}
+        rows = sorted({(row_of[span.doc_id], span.start, span.end) for span in spans})
         table = np.array(rows, dtype=np.int64).reshape(-1, 3)
         return cls(ordered, table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2].copy())
 
@@ -58,7 +58,7 @@ class Corpus:
         return tuple(self.chunk(position) for position in positions)
 
     def reach(self, position: int) -> tuple[int, int]:
-        """The first and the last section of its document, by number, that a chunk holds text of; headings alone are none."""
+        """The numbers of the first and the last section of its document that a chunk has text of; a heading is not text."""
         row, start, end = int(self.doc[position]), int(self.start[position]), int(self.end[position])
         text, sections = self.documents[row].text, self.sections[row]
         first, last = self._sections_of(position)
@@ -87,19 +87,19 @@ class Corpus:
         return headed[0].path if headed else doc_id.rpartition("/")[2]
 
     def outline(self, row: int) -> tuple[tuple[int, int, str], ...]:
-        """The sections of the document in a row: start, end and headings of each, in reading order, none of them empty."""
+        """The sections of one document, as in `outlines`."""
         return self.outlines[row]
 
     @cached_property
     def outlines(self) -> tuple[tuple[tuple[int, int, str], ...], ...]:
-        """The sections of every document, as `outline` has them."""
+        """The sections of every document that are not empty, in reading order: start, end and headings."""
         rows = zip(self.documents, self.sections, strict=True)
         return tuple(tuple(_stretches(len(document.text), sections)) for document, sections in rows)
 
     def clipped(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> "Corpus":
-        """The same chunks with other edges inside their own."""
+        """The same chunks with other edges inside the present ones."""
         narrower = replace(self, start=start, end=end)
-        # The headings are those of the documents, which stay; to look for them anew would take longer than a search.
+        # The documents stay the same, and so do their headings: to find them again would take longer than a search.
         vars(narrower).update(sections=self.sections, outlines=self.outlines)
         return narrower
 
@@ -110,6 +110,6 @@ class Corpus:
 
 
 def _stretches(size: int, sections: Sequence[Section]) -> Iterator[tuple[int, int, str]]:
-    for section, end in zip(sections, [*(one.start for one in sections[1:]), size], strict=True):
+    for section, end in zip(sections, [*(later.start for later in sections[1:]), size], strict=True):
         if section.start < end:
             yield section.start, end, section.path

@@ -1,4 +1,4 @@
-"""Errors that a user can act on: where, what was found, what would do."""
+"""Errors that a user can fix: where, what is wrong, and a remedy."""
 
 import re
 import shlex
@@ -7,13 +7,13 @@ from contextlib import suppress
 from difflib import get_close_matches
 
 CRASHED = 70
-"""Exit code of what no user can fix (EX_SOFTWARE): never that of a verdict."""
+"""Exit code of an error that no user can fix (EX_SOFTWARE); no verdict has it."""
 
 
 class UserError(Exception):
-    """Something a user can fix. The command line prints it without a traceback and exits with 2.
+    """An error that a user can fix. The command line prints it without a traceback and exits with 2.
 
-    `where` names a config key, a file with its line, or an address; `what` says what was found there; `remedy` what would do.
+    `where` names a config key, a file with its line, or an address; `what` is the problem; `remedy` is the fix.
     """
 
     def __init__(self, where: str, what: str, remedy: str) -> None:
@@ -25,11 +25,11 @@ class UserError(Exception):
 
 
 class ConfigError(UserError):
-    """A config says something that cannot be built."""
+    """A config that cannot be built."""
 
 
 class DataError(UserError):
-    """Documents or questions are not what their format promises."""
+    """Documents or questions that do not fit their format."""
 
 
 class StoreError(UserError):
@@ -41,40 +41,40 @@ class ServiceError(UserError):
 
 
 class RefusalError(ServiceError):
-    """A server refuses one request for good; others it may answer."""
+    """A server refuses one request for good, and may answer others."""
 
     @classmethod
     def of(cls, failure: str) -> "RefusalError":
-        """The error that a reply's `failure` is the text of."""
-        said, _, remedy = failure.partition("\n  → ")
-        where, _, what = said.partition(": ")
-        return cls(where if what else "generator", what or said, remedy or "ask something else")
+        """The error of which a reply's `failure` is the text."""
+        problem, _, remedy = failure.partition("\n  → ")
+        where, _, what = problem.partition(": ")
+        return cls(where if what else "generator", what or problem, remedy or "ask something else")
 
 
 class ReplayError(ConfigError):
-    """Only stored replies may be used, and one is missing."""
+    """Only stored replies are allowed, and one is missing."""
 
 
 class BudgetError(ConfigError):
-    """What may be spent on models is spent. Nobody falls back from this: what would be stored then is no result."""
+    """The budget for models is spent. No component may continue without the model: its output would be stored as a result."""
 
 
 def install(package: str, extra: str = "") -> str:
-    """The command that installs a missing package, in the version that fits, and the others of its extra.
+    """The command that installs a missing package, in a version that fits, and the others of its extra.
 
-    `extra` is the smallest that names the package unless given. Packages are named themselves: no index has the extra.
+    The default of `extra` is the smallest one with the package. The command names packages: no index has our extras.
     """
     import importlib.metadata
 
-    brought: dict[str, list[str]] = {}
+    extras: dict[str, list[str]] = {}
     with suppress(importlib.metadata.PackageNotFoundError):
         for requirement in importlib.metadata.requires("assay") or ():
             spec, _, marker = requirement.partition(";")
-            if found := re.search(r"extra == [\"'](.+?)[\"']", marker):
-                brought.setdefault(found[1], []).append(spec.strip())
-    named = package.lower().replace("_", "-")
-    fitting = [specs for specs in brought.values() if any(re.split(r"[^\w.-]", spec)[0] == named for spec in specs)]
-    specs = brought.get(extra) or min(fitting, key=len, default=[package])
+            if match := re.search(r"extra == [\"'](.+?)[\"']", marker):
+                extras.setdefault(match[1], []).append(spec.strip())
+    name = package.lower().replace("_", "-")
+    fitting = [specs for specs in extras.values() if any(re.split(r"[^\w.-]", spec)[0] == name for spec in specs)]
+    specs = extras.get(extra) or min(fitting, key=len, default=[package])
     return f"pip install {shlex.join(specs)}"
 
 
@@ -90,11 +90,11 @@ class MissingExtraError(UserError):
 
 
 class ProblemsError(UserError):
-    """Several problems found together, so that one look shows all of them."""
+    """Several problems, reported together."""
 
     def __init__(self, problems: Iterable[UserError]) -> None:
         self.problems = tuple(problems)
-        super().__init__("config", f"{len(self.problems)} problems", "mend each of them")
+        super().__init__("config", f"{len(self.problems)} problems", "fix each")
 
     def __reduce__(self) -> tuple[type, tuple[tuple[UserError, ...]]]:
         return type(self), (self.problems,)
@@ -104,18 +104,18 @@ class ProblemsError(UserError):
 
 
 def problems_of(error: UserError) -> tuple[UserError, ...]:
-    """The problems that an error stands for: itself, if it is one."""
+    """The problems of an error: itself, or those of a ProblemsError."""
     return error.problems if isinstance(error, ProblemsError) else (error,)
 
 
 def together(problems: Iterable[UserError]) -> UserError:
     """One or more problems as one error."""
-    apart = [part for one in problems for part in problems_of(one)]
-    return apart[0] if len(apart) == 1 else ProblemsError(apart)
+    single = [part for problem in problems for part in problems_of(problem)]
+    return single[0] if len(single) == 1 else ProblemsError(single)
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Say which known words come closest to `word`, or list them all when none does."""
+    """A remedy: the known word closest to `word`, and the list of all."""
     known = sorted(known)
     near = get_close_matches(word, known, n=1, cutoff=0.6)
     listed = ", ".join(known) or "nothing"

@@ -1,7 +1,9 @@
-"""Files that people keep, written so that a reader sees the old one or the new one, and folders that came with us."""
+"""Atomic writes, file locks, processes that still run, and the folders that are installed with Assay."""
 
 import logging
 import os
+import socket
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,20 +11,28 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 PATIENCE = 30.0
-"""Seconds after which it is said that a lock is waited for."""
+"""Seconds of waiting for a lock before a warning is logged."""
 log = logging.getLogger(__name__)
 
 
 def replace_text(path: Path, text: str, errors: str = "strict") -> None:
-    """Write a text in UTF-8 and sync it, its folder made where there is none; `errors` is that of `open`.
+    """Write a text in UTF-8 as `replace_file` does; `errors` is that of `str.encode`.
 
-    OSError where that cannot be, UnicodeEncodeError for what UTF-8 cannot hold: the old file then stands as it was.
+    OSError if it cannot be written, UnicodeEncodeError for what UTF-8 cannot hold: the old file then stays as it was.
+    """
+    replace_file(path, text.encode("utf-8", errors))
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file and sync it, so that a reader sees the old one or the new one; create its folder.
+
+    OSError if it cannot be written. The folder is not synced: after a power cut the old file may be there again.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{socket.gethostname()}.{os.getpid()}.{uuid.uuid4().int}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", errors=errors) as file:
-            file.write(text)
+        with temporary.open("wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -34,9 +44,10 @@ def replace_text(path: Path, text: str, errors: str = "strict") -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a file against all other processes that lock it; the death of a holder frees it.
+    """Lock a file against all other processes; the lock ends with the process that holds it.
 
-    OSError where it cannot be locked, as on some network drives. Others answer as if it were held: so a long wait is said.
+    OSError if the file cannot be locked, as on some network drives. Other drives behave as if it were locked for ever, so a
+    long wait is logged.
     """
     lock = FileLock(path, fallback_to_soft=False)  # a soft lock outlives its holder
     try:
@@ -47,23 +58,23 @@ def locked(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # what was done under the lock is done
+        with suppress(OSError):  # the work under the lock is done
             lock.release()
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process of this machine lives, whoever's it is: what a dead one left unfinished can go."""
+    """True if the process exists on this machine, whoever owns it. Files left by dead processes may be deleted."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):  # somebody else's, or a number that nothing can be said of
+    except (PermissionError, OverflowError):  # another user's process, or not a process id
         return True
     return True
 
 
 def shipped(folder: str) -> Path:
-    """A folder such as `conf`, `experiments` or `datasets/handbook` as it came with this installation."""
+    """A folder that is installed with Assay, such as `conf`, `experiments` or `datasets/handbook`."""
     package = Path(__file__).parents[1]
     inside = package / "_shipped" / folder
     return inside if inside.is_dir() else package.parent / folder

@@ -1,4 +1,4 @@
-"""Rankings of many questions at once, as arrays of chunk positions: one law of order for every room."""
+"""Rankings of many questions at once, as arrays of chunk positions, all in the same order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ NOTHING = -1
 """The position that fills a row after its last hit."""
 
 DIGITS = 6
-"""Scores are rounded to so many significant decimals of a float32 before they order anything.
+"""Scores are rounded to so many decimals before they are ordered.
 
 Vectors differ in their last bits with the machine and the batch; a leaderboard must not.
 """
@@ -21,9 +21,9 @@ Vectors differ in their last bits with the machine and the batch; a leaderboard 
 class Rankings:
     """One ranking per row, best first: (-score, position), no position twice, the end filled with (NOTHING, -inf).
 
-    `positions` int32 and `scores` float64, both of shape (questions, width). `ranks` int32, of that shape and ascending, are
-    there where hits brought neighbours: these share rank and score of their hit, and stand behind it in reading order. A rank
-    may be missing: all that its hit could bring stands at a better one. Without `ranks`, rank = column + 1.
+    `positions` int32 and `scores` float64, both of shape (questions, width). If a selector added neighbours, `ranks` is int32
+    of that shape and ascending: neighbours have rank and score of their hit, and follow it in reading order. A rank is missing
+    if its hit and all its neighbours have better ranks. If `ranks` is None, rank = column + 1.
     """
 
     positions: NDArray[np.int32]
@@ -43,7 +43,7 @@ class Rankings:
 
     @classmethod
     def _by_score(cls, places: NDArray[np.int32], scores: NDArray[np.float64], depth: int) -> "Rankings":
-        """As `ordered`, for rows that already ascend by position, so that a stable sort leaves ties in their order."""
+        """As `ordered`, for rows that ascend by position, so that a stable sort keeps ties in that order."""
         rounded = np.where(places < 0, -np.inf, _rounded(scores))
         order = np.argsort(-rounded, axis=1, kind="stable")[:, :depth]
         best = np.take_along_axis(rounded, order, 1)
@@ -54,13 +54,13 @@ class Rankings:
         """Rank every position of a dense score matrix of shape (questions, chunks); a score of -inf is no hit."""
         questions, chunks = scores.shape
         width = min(depth, chunks)
-        found = scores > -np.inf
+        hits = scores > -np.inf
         if 0 < width < chunks:
-            # Ties at the edge fall by position, so whatever may round to the score of the last one stays a candidate.
+            # Ties at the edge are ordered by position, so every score that may round to the last one is a candidate.
             edge = np.partition(scores, chunks - width, axis=1)[:, chunks - width, None].astype(np.float64)
-            found &= scores >= edge - 2 * 10.0**-DIGITS
-        rows, places = np.nonzero(found)
-        rounded = _rounded(scores[found].astype(np.float64))
+            hits &= scores >= edge - 2 * 10.0**-DIGITS
+        rows, places = np.nonzero(hits)
+        rounded = _rounded(scores[hits].astype(np.float64))
         order = np.lexsort((-rounded, rows))
         first = np.searchsorted(rows, np.arange(questions))
         rank = np.arange(len(rows)) - first[rows]
@@ -71,9 +71,9 @@ class Rankings:
         return ranked
 
     @classmethod
-    def pack(cls, rows: Sequence[Sequence[tuple[int, float]]]) -> "Rankings":
-        """Rankings of unequal length, already in their order, side by side."""
-        width = max((len(row) for row in rows), default=0)
+    def pack(cls, rows: Sequence[Sequence[tuple[int, float]]], width: int = 0) -> "Rankings":
+        """One row per ranking of (position, score) pairs in their order; as wide as the longest, and at least `width`."""
+        width = max(width, *(len(row) for row in rows), 0)
         positions = np.full((len(rows), width), NOTHING, np.int32)
         scores = np.full((len(rows), width), -np.inf)
         for number, row in enumerate(rows):
@@ -97,32 +97,32 @@ class Rankings:
 
     def only(self, question: int) -> "Rankings":
         """The ranking of one question."""
-        return self.of(np.array([question]))
+        return self.take(np.array([question]))
 
-    def of(self, questions: NDArray[np.int64]) -> "Rankings":
+    def take(self, questions: NDArray[np.int64]) -> "Rankings":
         """The rankings of these rows, in this order."""
         ranks = None if self.ranks is None else self.ranks[questions]
         return Rankings(self.positions[questions], self.scores[questions], ranks)
 
     def where(self, kept: NDArray[np.bool_]) -> "Rankings":
-        """The rankings without the entries that are not kept, shape (questions, width); as wide as the longest row then is."""
+        """The entries with `kept`, of shape (questions, width); as wide as the longest remaining row."""
         kept = kept & (self.positions != NOTHING)
         width = int(kept.sum(axis=1).max(initial=0))
         order = np.argsort(~kept, axis=1, kind="stable")[:, :width]
         filled = np.take_along_axis(kept, order, 1)
 
-        def moved(values: NDArray[Any], fill: float) -> NDArray[Any]:
+        def remaining(values: NDArray[Any], fill: float) -> NDArray[Any]:
             return np.where(filled, np.take_along_axis(values, order, 1), fill).astype(values.dtype)
 
-        ranks = None if self.ranks is None else moved(self.ranks, 0)
-        return Rankings(moved(self.positions, NOTHING), moved(self.scores, -np.inf), ranks)
+        ranks = None if self.ranks is None else remaining(self.ranks, 0)
+        return Rankings(remaining(self.positions, NOTHING), remaining(self.scores, -np.inf), ranks)
 
     def within(self, allowed: NDArray[np.bool_]) -> "Rankings":
         """The rankings without the positions that are not allowed."""
         return self.where(allowed[self.positions])
 
     def first(self, depth: int) -> "Rankings":
-        """What stands at the best `depth` ranks of every row."""
+        """The entries with the best `depth` ranks of every row."""
         if self.ranks is None:
             return Rankings(self.positions[:, :depth], self.scores[:, :depth])
         return self.where(self.ranks <= depth)
@@ -134,24 +134,24 @@ def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def merged(rankings: Sequence[Rankings], points: Sequence[NDArray[np.float64]], depth: int, base: ArrayLike = 0.0) -> Rankings:
-    """Add up the points that each ranking gives to a position, and rank positions by their sums.
+    """Rank positions by the sums of their points in all rankings.
 
-    `points[i]` has the shape of `rankings[i]`; `base` is what every position starts from, one number or a column with one
-    per question. The sum runs in the order of the rankings, so it is the same on every machine.
+    `points[i]` has the shape of `rankings[i]`; `base` is added to every sum, one number or a column with one per question.
+    Points are added in the order of the rankings, so sums are the same on every machine.
     """
     positions = np.concatenate([ranking.positions for ranking in rankings], axis=1)
-    worth = np.concatenate(points, axis=1)
+    values = np.concatenate(points, axis=1)
     width = positions.shape[1]
-    # Sorted as one number, (position, column) is ten times as fast as a stable argsort.
+    # To sort (position, column) as one number is ten times as fast as a stable argsort.
     key = np.sort(positions.astype(np.int64) * width + np.arange(width), axis=1)
     positions = (key // max(1, width)).astype(np.int32)
-    worth = np.take_along_axis(worth, key % max(1, width), 1)
-    # A position occurs at most once per ranking: add the followers of a run to its first entry, one list at a time.
+    values = np.take_along_axis(values, key % max(1, width), 1)
+    # A position occurs at most once per ranking: add the next entries of a run to its first, one ranking at a time.
     starts = np.ones_like(positions, dtype=bool)
     starts[:, 1:] = positions[:, 1:] != positions[:, :-1]
-    total = worth.copy()
+    total = values.copy()
     for step in range(1, len(rankings)):
         same = positions[:, step:] == positions[:, :-step]
-        total[:, :-step] += np.where(same, worth[:, step:], 0.0)
+        total[:, :-step] += np.where(same, values[:, step:], 0.0)
     total = np.where(starts, total + np.asarray(base, np.float64), -np.inf)
     return Rankings._by_score(positions, total, depth)

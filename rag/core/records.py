@@ -1,4 +1,4 @@
-"""The records that flow from one room to the next. All are immutable; offsets count Unicode code points, end exclusive."""
+"""The records that packages exchange. All are immutable; offsets count Unicode code points, end exclusive."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ Vectors = NDArray[np.float32]
 """Embeddings, shape (texts, dimensions)."""
 
 Allowed = NDArray[np.bool_]
-"""Which positions of a corpus may be found, shape (chunks,)."""
+"""The positions of a corpus that a search may return, shape (chunks,)."""
 
 Arrays = Mapping[str, NDArray[Any]]
-"""Named arrays without Python objects: what an index is made of, and what a store can hold."""
+"""Named arrays without Python objects: the data of an index, and of an entry of the store."""
 
 SPLITS = ("tune", "holdout")
-"""The parts of a golden set: one to choose by, one to confirm the choice."""
+"""The parts of a golden set: one to choose trials, one to confirm the choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A retrievable piece of a document: `text` is exactly what stands at `span`, `sections` are those that it is in."""
+    """A retrievable piece of a document: `text` are the characters of `span`, `sections` those that it is in."""
 
     span: Span
     text: str
@@ -50,7 +50,7 @@ class Chunk:
 
     @property
     def section(self) -> str:
-        """The innermost headings that more than half of the characters stand under; empty if none."""
+        """The innermost headings over more than half of the characters; empty if none."""
         return headings.prevailing(self.sections, self.span.start, self.span.end)
 
     def section_at(self, place: int) -> str:
@@ -73,9 +73,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a person asks now, with the turns before it, oldest first.
+    """A question with the earlier turns, oldest first.
 
-    `rewrite` is the question as a person wrote it to be understood alone, empty without one: only `queries=human` reads it.
+    `rewrite` is the question as a person wrote it to be understood alone, or empty: only `queries=human` reads it.
     """
 
     query_id: str
@@ -86,10 +86,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What is searched for on behalf of a question.
+    """The search for a question.
 
-    `question` can be understood alone: what rerankers compare passages with. Indexes are asked for each of `texts`, one or
-    more. `note` says what was fallen back to, empty if nothing; `tokens` and `cost` (US dollars) are what a model took.
+    `question` can be understood alone: rerankers compare passages with it. Indexes search for each of `texts`, one or more.
+    `note` says why a fallback was used, empty if none was; `tokens` and `cost` (US dollars) are those of a model.
     """
 
     question: str
@@ -101,9 +101,9 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a model is shown of a conversation: a `summary` of what is further back, and `turns` as they were said.
+    """The part of a conversation that a model is shown: a `summary` of older turns, and the latest `turns`.
 
-    `note` says what was fallen back to, empty if nothing; `tokens` and `cost` (US dollars) are what a model took.
+    `note` says why a fallback was used, empty if none was; `tokens` and `cost` (US dollars) are those of a model.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -115,7 +115,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that was found, with the score that ranked it (higher is better)."""
+    """A retrieved chunk with its score (higher is better)."""
 
     chunk: Chunk
     score: float
@@ -135,7 +135,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """Contexts as a guard wants them shown, and what it has to say before them and after them."""
+    """Contexts as a guard changed them, and its texts before and after them."""
 
     contexts: tuple[str, ...]
     before: str = ""
@@ -157,9 +157,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a prompt is made of. `contexts` are numbered from 1; `pinned` documents go in whole; the rest as in Framed.
+    """The input of a prompt. `contexts` are numbered from 1; `pinned` are whole documents; `before` and `after` as in Framed.
 
-    A context is what `Quoting.quoted` gave, where the prompt has it, and what guards made of it.
+    A context is the text of `Quoting.quoted`, if the prompt has that method, as guards changed it.
     """
 
     query: Query
@@ -172,11 +172,11 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a generator is given: the question, the contexts that it may read, best first, and the rendered messages.
+    """The input of a generator: the question, the contexts that it may read, best first, and the rendered messages.
 
-    `references` are the gold answers of a golden question: only a generator with `reads_gold` looks at them. Whoever wants
-    another reply to the same messages, as a judge with several votes does, numbers them by `sample`, from 0. `quoted` are the
-    contexts as guards were given them, with the names of documents and sections that the prompt shows.
+    `references` are the gold answers: only a generator with `reads_gold` reads them. `sample` numbers several replies to the
+    same messages, from 0, as the votes of a judge. `quoted` are the contexts before guards changed them, with the names of
+    documents and sections that the prompt shows.
     """
 
     query: Query
@@ -189,10 +189,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a generator gave back. `citations` are numbers of contexts (from 1); `cost` is in US dollars, NaN if unknown.
+    """The reply of a generator. `citations` are numbers of contexts (from 1); `cost` is in US dollars, NaN if unknown.
 
-    `failure` says why this one request was refused for good (too long for the model, filtered) while others need not be;
-    its text is then empty. What concerns all requests, such as a wrong key, is raised instead.
+    `failure` says why the server refused this request for good (too long for the model, filtered); the text is then empty.
+    An error of all requests, such as a wrong key, is raised instead.
     """
 
     text: str
@@ -204,16 +204,16 @@ class Reply:
 
 
 Action = Literal["flag", "quarantine", "abstain", "remove", "refuse", "regenerate"]
-"""What a finding asks for: tell the reader, take a context out, ask no model, cut from the reply, replace it, ask again."""
+"""Tell the reader, remove a context, answer without the model, cut from the reply, replace it, or generate again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a check or a guard, named `source`, noticed.
+    """A problem that the check or guard `source` found.
 
-    It concerns the characters [start, end) of context number `context`, or of the reply where that is 0. Of a passage that was
-    found, `passage` is the chunk_id; one that was taken out is no context any more, and its number is 0. `advice` is what the
-    model is told when it is asked again.
+    It concerns the characters [start, end) of context number `context`, or of the reply if that is 0. For a retrieved passage
+    `passage` is the chunk_id; a removed passage is not a context any more, and its number is 0. `advice` is part of the prompt
+    if the reply is generated again.
     """
 
     source: str
@@ -228,10 +228,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question answered: the reply as a person reads it, and the contexts that it was answered from, numbered from 1.
+    """The reply to a question, and its contexts, numbered from 1.
 
-    `abstained` says that the reply declines to answer; `sought` is what was searched for, `left_out` what was found and not
-    shown to the model.
+    `abstained`: the reply declines to answer; `sought` is the search, `left_out` are retrieved passages that the model was not
+    shown.
     """
 
     query: Query
@@ -245,7 +245,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One group of gold: satisfied when any of its alternatives is found. A bare `doc_id` means the whole document."""
+    """One group of gold: satisfied when any of its alternatives is retrieved. A `doc_id` alone means the whole document."""
 
     alternatives: tuple[Span | str, ...]
     grade: int = 1
@@ -255,10 +255,10 @@ class Evidence:
 class Example:
     """A golden question. `evidence` groups are all needed.
 
-    Without evidence the corpus cannot answer it, unless it has `answers` and is not `unanswerable`: then it is not known where
-    the answer stands, and only what compares answers with references is measured.
+    Without evidence the corpus cannot answer it, unless it has `answers` and is not `unanswerable`: then the place of the
+    answer is not known, and only metrics that compare answers with references apply.
 
-    `cluster` is the unit that is resampled when trials are compared; `judged` names documents that were looked at for this
+    `cluster` is the unit of resampling when trials are compared; `judged` names the documents with a judgement for this
     question, relevant or not. Questions of one `dialogue` are asked one after the other, by `turn` (from 1).
     """
 
@@ -276,10 +276,10 @@ class Example:
 
     @property
     def has_gold(self) -> bool:
-        """Whether it is known where the corpus answers this."""
+        """True if the places of the answer in the corpus are known."""
         return any(group.grade > 0 for group in self.evidence)
 
     @property
     def to_decline(self) -> bool:
-        """Whether the corpus cannot answer this, so that to decline is right."""
+        """True if the corpus cannot answer this, so that it is right to decline."""
         return not self.has_gold and (self.unanswerable or not self.answers)

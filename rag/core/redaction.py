@@ -1,4 +1,4 @@
-"""What may be written where others read it: plain values, without keys, tokens and passwords."""
+"""Values for logs and reports, without keys, tokens and passwords."""
 
 import math
 import re
@@ -19,12 +19,12 @@ HIDDEN = "***"
 
 
 def redacted_text(key: str, value: str) -> str:
-    """The text under a name, or as much of it as anybody may see."""
+    """The text of a key with secrets replaced by `***`."""
     return HIDDEN if value and SECRET_KEY.search(key) else SECRET_VALUE.sub(HIDDEN, value)
 
 
 def redacted_json(value: Any, key: str = "") -> Any:
-    """The same as mappings, lists, numbers and texts that JSON and YAML can hold; what is not finite becomes None."""
+    """The value as mappings, lists, numbers and texts that JSON and YAML can hold, without secrets; NaN becomes None."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Mapping):
         return {str(name): redacted_json(part, str(name)) for name, part in value.items()}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.records import Arrays
+from rag.core.roles import Judgements
 from rag.evaluation.gold_table import Gold, Ints, ranges
 
 Flags = NDArray[np.bool_]
@@ -21,7 +22,7 @@ DENSE = 1 << 22
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judged(Judgements):
     """What ranking metrics read, for n questions at once: fits `rag.core.roles.Judgements`, which gives the shapes.
 
     Where all gold of a question is whole documents, its items are documents: the ranking of chunks becomes a ranking of
@@ -35,17 +36,6 @@ class Judged:
     Gold characters are those of one alternative per group, the one that the whole ranking covers best (the first of several),
     counted once where spans overlap. A question that has a whole document in its gold has no gold characters.
     """
-
-    group_ranks: NDArray[np.int32]
-    grades: NDArray[np.float64]
-    relevant: Flags
-    judged: Flags
-    gold_seen: Ints
-    chars_seen: Ints
-    chars_read: Ints
-    gold_chars: Ints
-    items: Ints
-    answerable: Flags
 
     def __len__(self) -> int:
         return len(self.items)

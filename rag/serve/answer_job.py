@@ -1,4 +1,4 @@
-"""A question on its way through a model: found, answered piece by piece, told."""
+"""One question to one model: searched for, answered in pieces, and returned as JSON."""
 
 import asyncio
 import time
@@ -7,161 +7,155 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from rag.core.errors import RefusalError, ServiceError
 from rag.core.records import Answer, Query, Turn
+from rag.pipeline.answer_json import answer_json, chunk_text, found_passages
+from rag.pipeline.json_shapes import FoundPassage
+from rag.pipeline.passage_fates import passage_fates
 from rag.pipeline.search_filter import Scope
 from rag.pipeline.steps import rewrite
 from rag.pipeline.timing import Clock
-from rag.serve import payloads
-from rag.serve.batching import Found
+from rag.serve import response_models
+from rag.serve.batching import SearchResult
 from rag.serve.cancellation import Stoppable
 from rag.serve.feedback import answer_id
 from rag.serve.loaded_bundles import Model
-from rag.serve.passage_trace import fates
 from rag.serve.problems import UpstreamError
-from rag.serve.request_log import spoke, tell
+from rag.serve.request_log import note_first_piece, note_response
 from rag.serve.retry_limits import KnownQueries
 
 
 @dataclass
-class Asking:
-    """One question to one model; whoever holds it holds the model as well."""
+class AnswerJob:
+    """A question that was searched for, and is answered next. It keeps its model loaded."""
 
     model: Model
     query: Query
-    found: Found
+    result: SearchResult
     began: float
     answer: Answer | None = None
     clock: Clock = field(default_factory=Clock)
-    speaker: Stoppable = field(init=False)
+    generator: Stoppable = field(init=False)
 
     def __post_init__(self) -> None:
-        self.speaker = Stoppable(self.found.pipeline.generator)
+        self.generator = Stoppable(self.result.pipeline.generator)
 
     @classmethod
     async def begin(
         cls, model: Model, question: str, history: Sequence[Turn], scope: Scope, pool: ThreadPoolExecutor
-    ) -> "Asking":
-        """Search for a question; a model that says what is searched for is asked in a thread of the pool."""
+    ) -> "AnswerJob":
+        """Search for a question. A model that rewrites it is called in a thread of the pool; ServiceError if that fails."""
         began, query = time.perf_counter(), Query(answer_id(), question, tuple(history))
         try:
-            found = await _found(model, query, scope, pool)
+            return cls(model, query, await _searched(model, query, scope, pool), began)
         except ServiceError as error:
-            raise upstream(error) from error
-        return cls(model, query, found, began)
+            raise _upstream(error) from error
 
     @property
     def id(self) -> str:
-        """That of its answer."""
+        """The id of the answer."""
         return self.query.query_id
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """What every response says of its bundle."""
-        return self.model.headers
+    def passages(self, k: int | None = None) -> list[FoundPassage]:
+        """The first `k` passages that were found, by default as many as are read for an answer."""
+        pipeline = self.result.pipeline
+        return found_passages(pipeline.corpus, self.result.trace, k or pipeline.k)
 
-    @property
-    def _head(self) -> dict[str, Any]:
-        return {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest}
+    def passages_read(self) -> list[FoundPassage]:
+        """The passages in the prompt, by the numbers that cite them; they are known once the first piece has come."""
+        found = {(passage["doc_id"], passage["start"]): passage for passage in self.passages()}
+        read = (
+            (number, chunk, found[chunk.span.doc_id, chunk.span.start]) for number, chunk in enumerate(self.generator.read, 1)
+        )
+        # A passage may be cut at its end, and keeps its section.
+        return [{**passage, **chunk_text(chunk), "section": passage["section"], "number": n} for n, chunk, passage in read]
 
-    def passages(self, k: int | None = None) -> list[dict[str, Any]]:
-        """What was found."""
-        pipeline = self.found.pipeline
-        return payloads.passage_payloads(pipeline, self.found.trace, k or pipeline.k, self.model.documents)
+    def _head(self) -> response_models.Head:
+        """The id, the model and its bundle, and the seconds by step so far."""
+        timings = {**self.result.seconds, **self.clock.seconds, "total": time.perf_counter() - self.began}
+        return {"id": self.id, "model": self.model.name, "bundle": self.model.bundle.digest, "timings": timings}
 
-    def passages_read(self) -> list[dict[str, Any]]:
-        """What of it is read, and cited by these numbers: known when the first piece has come."""
-        found = {(one["doc_id"], one["start"]): one for one in self.passages()}
-        return [
-            found[chunk.span.doc_id, chunk.span.start]
-            | {"number": number, "chunk": chunk.chunk_id, "end": chunk.span.end, "text": chunk.text}
-            for number, chunk in enumerate(self.speaker.read, 1)
-        ]
-
-    def timings(self) -> dict[str, float]:
-        """Seconds by step so far."""
-        steps = {**self.found.seconds, **self.clock.seconds}
-        return steps | {"total": time.perf_counter() - self.began}
-
-    def searched(self, k: int | None) -> dict[str, Any]:
+    def search_json(self, k: int | None) -> response_models.Searched:
         """The result of a search."""
-        told = self._head | {"question": self.query.text, "passages": self.passages(k), "timings": self.timings()}
-        tell(told)
-        return told
+        found: response_models.Searched = {
+            **self._head(),
+            "question": self.query.text,
+            "passages": self.passages(k),
+        }
+        note_response(found)
+        return found
 
     async def pieces(self, pool: ThreadPoolExecutor, early: bool = False) -> AsyncIterator[str]:
-        """The answer as it comes, and `answer` at the end; who stops asking for the next piece breaks it off.
+        """Generate the answer and yield its pieces as they come; `answer` is set at the end.
 
-        `early`: a listener gets `answer` too, and shows it instead of the pieces (`Pipeline.answer_from`).
+        Generation stops if the caller closes the iterator. With `early` the caller shows `answer` instead of the pieces at the
+        end (see `Pipeline.answer_from`).
         """
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | None]()
-        pipeline = replace(self.found.pipeline, generator=self.speaker)
+        pipeline = replace(self.result.pipeline, generator=self.generator)
 
         def hear(piece: str) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, piece)
 
-        def answer() -> Answer:
-            return pipeline.answer_from(self.query, self.found.trace, hear, clock=self.clock, early=early)
+        def generate() -> Answer:
+            return pipeline.answer_from(self.query, self.result.trace, hear, clock=self.clock, early=early)
 
-        work = loop.run_in_executor(pool, copy_context().run, answer)
+        work = loop.run_in_executor(pool, copy_context().run, generate)
         work.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (piece := await queue.get()) is not None:
                 if piece:
-                    spoke()
+                    note_first_piece()
                     yield piece
             self.answer = await work
         except ServiceError as error:
-            raise upstream(error) from error
+            raise _upstream(error) from error
         finally:
             self.stop()
-            # Whatever became of it, nobody asks any more.
-            work.add_done_callback(_forgotten)
+            # Retrieves the exception of work that no caller waits for, so that asyncio does not log it.
+            work.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
 
     def stop(self) -> None:
-        """Break off: nobody waits for the answer any more."""
-        self.speaker.stop()
+        """Cancel generation."""
+        self.generator.stop()
 
-    async def complete(self, pool: ThreadPoolExecutor) -> Answer:
-        """The answer when it is complete."""
+    async def complete(self, pool: ThreadPoolExecutor) -> None:
+        """Generate the whole answer."""
         async for _ in self.pieces(pool):
             pass
-        if self.answer is None:
-            raise RuntimeError("an answer without an end")
-        return self.answer
 
-    def payload(self, show: Collection[str] = ()) -> dict[str, Any]:
-        """The complete answer as the API has it."""
+    def answer_json(self, show: Collection[str] = ()) -> response_models.Answer:
+        """The answer; RuntimeError if it is not complete. `show` adds `trace` or `prompt`."""
         if self.answer is None:
             raise RuntimeError("the answer is not complete")
-        told = self._head | payloads.answered(self.answer, self.found.trace, self.model.documents) | {"timings": self.timings()}
-        told |= {"session": None, "turn": None}
+        pipeline, trace = self.result.pipeline, self.result.trace
+        answer: response_models.Answer = {
+            **self._head(),
+            **answer_json(self.answer, trace.sought, pipeline.corpus),
+            "session": None,
+            "turn": None,
+        }
         if "trace" in show:
-            told["trace"] = {"passages": fates(self.found.pipeline, self.found.trace, self.answer)}
-        told |= {"prompt": payloads.messages(self.speaker.said)} if "prompt" in show else {}
-        tell(told)
-        return told
+            answer["trace"] = {"passages": passage_fates(pipeline, trace, self.answer)}
+        if "prompt" in show:
+            answer["prompt"] = [{"role": each.role, "content": each.content} for each in self.generator.sent]
+        note_response(answer)
+        return answer
 
 
-async def _found(model: Model, query: Query, scope: Scope, pool: ThreadPoolExecutor) -> Found:
+async def _searched(model: Model, query: Query, scope: Scope, pool: ThreadPoolExecutor) -> SearchResult:
     rewriter, clock = model.batcher.pipeline.queries, Clock()
     if not isinstance(rewriter, KnownQueries) or scope.whole is not None:
         return await model.batcher.search_with_steps(query, scope)
     with clock.step("rewrite"):
-        ahead = partial(rewrite, rewriter.rewriter, [query])
-        (sought,) = await asyncio.get_running_loop().run_in_executor(pool, copy_context().run, ahead)
+        work = partial(rewrite, rewriter.rewriter, [query])
+        (sought,) = await asyncio.get_running_loop().run_in_executor(pool, copy_context().run, work)
     with rewriter.expecting(query, sought):
-        found = await model.batcher.search_with_steps(query, scope)
-    return replace(found, seconds={**found.seconds, **clock.seconds})
+        result = await model.batcher.search_with_steps(query, scope)
+    return replace(result, seconds={**result.seconds, **clock.seconds})
 
 
-def upstream(error: ServiceError) -> ServiceError:
-    """An error of a model's endpoint; what it refuses for good is told as that."""
+def _upstream(error: ServiceError) -> ServiceError:
+    """The error of a model's endpoint as UpstreamError; a RefusalError stays one."""
     return error if isinstance(error, RefusalError) else UpstreamError(error.where, error.what, error.remedy)
-
-
-def _forgotten(work: "asyncio.Future[Answer]") -> None:
-    if not work.cancelled():
-        work.exception()

@@ -1,40 +1,41 @@
-"""The web application: routes around a desk, guards before them."""
+"""The web application: routes around a request handler, with middleware before them."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.concurrency import run_in_threadpool
 
 from rag import __version__
-from rag.serve import page, problems
+from rag.core.errors import ServiceError
+from rag.serve import page
 from rag.serve.conversations import Conversations
-from rag.serve.expiry import purging
 from rag.serve.feedback import Opinions
-from rag.serve.hot_reload import switching
+from rag.serve.hot_reload import reloading
 from rag.serve.loaded_bundles import Served
-from rag.serve.middleware import protect
-from rag.serve.openapi import describe
-from rag.serve.request_handler import Desk
-from rag.serve.routes import ask, chat, documents, feedback, health, openai, search, sessions
+from rag.serve.middleware import add_middleware
+from rag.serve.openapi import complete_description
+from rag.serve.problems import add_error_handlers
+from rag.serve.request_handler import RequestHandler
+from rag.serve.routes import documents, health, openai, questions, sessions
 from rag.serve.settings import Settings
 
-SPARE = 4
-"""Threads for each request that may be at work."""
+LOG = logging.getLogger("rag.serve")
+THREADS_PER_REQUEST = 4
 
 
 def create_app(served: Served, settings: Settings, conversations: Conversations, opinions: Opinions) -> FastAPI:
-    """An app that answers from what is served."""
-    # A thread that waits for a model stays with it when who asked has gone, and must not be missing to who comes next.
-    pool = ThreadPoolExecutor(SPARE * settings.workers, "answer")
+    """An app that answers from loaded bundles."""
+    # The thread of a request whose client has disconnected waits for its model, and must not be missing for later requests.
+    pool = ThreadPoolExecutor(THREADS_PER_REQUEST * settings.workers, "answer")
 
     @asynccontextmanager
-    async def living(app: FastAPI) -> AsyncIterator[None]:
-        purge = asyncio.create_task(purging(conversations))
-        async with switching(served):
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        purge = asyncio.create_task(purge_regularly(conversations))
+        async with reloading(served):
             yield
         purge.cancel()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -45,32 +46,27 @@ def create_app(served: Served, settings: Settings, conversations: Conversations,
         version=__version__,
         docs_url=None,
         redoc_url=None,
-        lifespan=living,
+        lifespan=lifespan,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.desk = Desk(served, settings, conversations, opinions, pool)
-    problems.install(app)
-    describe(app)
-    for routes in (search, ask, chat, openai, documents, sessions, feedback, health):
+    app.state.handler = RequestHandler(served, settings, conversations, opinions, pool)
+    add_error_handlers(app)
+    complete_description(app)
+    for routes in (questions, openai, documents, sessions, health, page):
         app.include_router(routes.router)
-    app.include_router(page.router)
-    protect(app, settings)
-    app.add_middleware(Sealed, served=served)
+    add_middleware(app, settings, bundle=lambda: served.models[0].bundle.digest)
     return app
 
 
-class Sealed:
-    """The hash of the bundle on every response: that of the default model where no other was asked."""
+async def purge_regularly(conversations: Conversations, every: float = 60) -> None:
+    """Remove expired sessions every so many seconds until cancelled; if the database fails, try again the next time.
 
-    def __init__(self, app: ASGIApp, served: Served) -> None:
-        self.app, self.served = app, served
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and add the header where there is none."""
-
-        async def sealed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).setdefault("X-Assay-Bundle", self.served.models[0].bundle.digest)
-            await send(message)
-
-        await self.app(scope, receive, sealed)
+    Several servers can do so on one database.
+    """
+    while True:
+        try:
+            removed = await run_in_threadpool(conversations.purge)
+            LOG.debug("removed %d expired sessions", removed)
+        except ServiceError as error:
+            LOG.warning("expired sessions were not removed: %s", error.what)
+        await asyncio.sleep(every)

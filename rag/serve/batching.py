@@ -1,4 +1,4 @@
-"""Questions that wait at the same time are searched for together, by a thread that searches, or two that take turns."""
+"""Searches in batches: questions that wait at the same time are searched for together, in one or two threads."""
 
 import asyncio
 import os
@@ -18,11 +18,11 @@ from rag.pipeline.timing import Clock
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was found for a question, the pipeline that it must be read with, and the seconds of each step.
+class SearchResult:
+    """The trace of a question, the pipeline to read it with, and the seconds of each step.
 
-    `queue` among the seconds is how long the question waited. Questions that were searched for together have the seconds of
-    their steps in common: each of them waited for all.
+    `queue` among the seconds is how long the question waited. All questions of a batch have the same seconds of steps, because
+    each of them waited for all.
     """
 
     pipeline: Pipeline
@@ -30,36 +30,36 @@ class Found:
     seconds: Mapping[str, float]
 
 
-Outcome = Found | Exception
+Outcome = SearchResult | Exception
 
 
 @dataclass(frozen=True)
 class _Waiting:
-    """A question, who waits for it, and since when."""
+    """A question, the future that its caller awaits, and the time at which it came."""
 
     query: Query
     scope: Scope
     loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Found]
+    future: asyncio.Future[SearchResult]
     since: float
 
 
 @dataclass(frozen=True)
-class _Aside:
-    """An embedder whose work leaves the turn to another thread."""
+class _YieldingEmbedder:
+    """An embedder that releases the turn to another thread while it works; the caller has the turn before and after."""
 
     embedder: Embedder
     turn: threading.Lock
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """As the embedder does; whoever asks has the turn before and afterwards."""
-        return self._asked(self.embedder.embed_documents, texts)
+        """Embed documents without the turn."""
+        return self._without_turn(self.embedder.embed_documents, texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The same."""
-        return self._asked(self.embedder.embed_queries, texts)
+        """Embed queries without the turn."""
+        return self._without_turn(self.embedder.embed_queries, texts)
 
-    def _asked(self, embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> Vectors:
+    def _without_turn(self, embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> Vectors:
         self.turn.release()
         try:
             return embed(texts)
@@ -70,13 +70,13 @@ class _Aside:
 class Batcher:
     """Searches for questions in batches of up to `most`, in threads of its own; `close` ends them.
 
-    Of an embedder with `parallel = True`, which several threads may ask at once, two threads ask, each for a batch; all other
-    steps are taken by one thread at a time, whatever they are made of. The second batch begins beside the first when it is as
-    large: small ones cost more for each question, and nobody waits longer than where one thread searches.
+    Two threads call an embedder with `parallel = True`, each for a batch; only one thread at a time takes all other steps. A
+    second batch begins only when it is as large as the first: small batches cost more per question, and no question waits
+    longer than with one thread.
 
-    Nobody waits for a batch to fill: while one is searched for the next one gathers, so that batches grow with the load and a
-    question alone is answered at once. What is found does not depend on the questions beside it. Those with a scope are
-    searched for one by one, in their turn. A question whose caller has gone is not searched for.
+    No question waits for a batch to fill: while one batch is searched for the next one gathers, so that batches grow with the
+    load and a single question is answered at once. The result does not depend on the other questions of the batch. A question
+    with a scope is searched for alone, in its turn. A question whose caller has cancelled is not searched for.
     """
 
     def __init__(self, pipeline: Pipeline, most: int = 32) -> None:
@@ -92,37 +92,37 @@ class Batcher:
             thread.start()
 
     async def trace(self, query: Query, scope: Scope = EVERYTHING) -> Trace:
-        """What the pipeline, narrowed to a scope, finds; errors as `Pipeline.trace` and `narrowed` raise them."""
+        """The trace of a question within a scope; errors as in `Pipeline.trace` and `narrowed`."""
         return (await self.search_with_steps(query, scope)).trace
 
-    async def search_with_steps(self, query: Query, scope: Scope = EVERYTHING) -> Found:
-        """The same with the pipeline that reads it and the seconds of each step; RuntimeError after `close`."""
+    async def search_with_steps(self, query: Query, scope: Scope = EVERYTHING) -> SearchResult:
+        """The trace of a question, its pipeline, and the seconds of each step; RuntimeError after `close`."""
         loop = asyncio.get_running_loop()
-        one = _Waiting(query, scope, loop, loop.create_future(), time.perf_counter())
+        waiting = _Waiting(query, scope, loop, loop.create_future(), time.perf_counter())
         with self._changed:
             if self._closed:
                 raise RuntimeError("this batcher is closed")
-            self._queue.append(one)
+            self._queue.append(waiting)
             self._changed.notify()
-        return await one.future
+        return await waiting.future
 
     @property
     def waiting(self) -> int:
-        """How many questions wait for their search to begin."""
+        """The number of questions whose search has not begun."""
         return len(self._queue)
 
     def close(self) -> None:
-        """Search for what waits, then end: nothing is taken any more."""
+        """Search for the questions that wait, then end."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         for thread in self._threads:
-            # Whoever let go of the last reference may be the one who searched.
+            # A search thread may release the last reference, and so call this.
             if thread is not threading.current_thread():
                 thread.join()
 
     def _work(self) -> None:
-        _leave_room(len(self._threads))
+        _leave_room_for_event_loop(len(self._threads))
         while batch := self._next():
             with self._turn:
                 outcomes = self._searched(batch)
@@ -135,17 +135,17 @@ class Batcher:
             self._changed.notify_all()
 
     def _next(self) -> list[_Waiting]:
-        """What is searched for together now; nothing when it is time to end."""
+        """Wait for the next batch; an empty one after `close`."""
         with self._changed:
             while True:
                 while self._queue and self._queue[0].future.cancelled():
                     self._queue.popleft()
                 if self._closed or len(self._queue) >= max(self._sizes, default=1):
-                    return self._taken()
+                    return self._take_batch()
                 self._changed.wait()
 
-    def _taken(self) -> list[_Waiting]:
-        """The question that waits longest, and those behind it up to the first with a scope if it has none."""
+    def _take_batch(self) -> list[_Waiting]:
+        """The question that waits longest; if it has no scope, also those after it, up to the first with a scope."""
         batch: list[_Waiting] = []
         while self._queue and len(batch) < self.most and (not batch or self._queue[0].scope.everything):
             batch.append(self._queue.popleft())
@@ -155,44 +155,44 @@ class Batcher:
         return batch
 
     def _searched(self, batch: Sequence[_Waiting]) -> list[Outcome]:
-        """One outcome per question. What fails together is tried one by one, so that a question fails alone."""
+        """One outcome per question. If a batch fails, its questions are tried one by one, so that each fails alone."""
         began, clock = time.perf_counter(), Clock()
         try:
             pipeline = narrowed(self.pipeline, batch[0].scope)
-            searching = replace(pipeline, embedder=_Aside(pipeline.embedder, self._turn))
-            traces = searching.traces([one.query for one in batch], clock)
-        except Exception as error:  # whoever asked is told, whatever it is
-            return [error] if len(batch) == 1 else [outcome for one in batch for outcome in self._searched([one])]
+            searching = replace(pipeline, embedder=_YieldingEmbedder(pipeline.embedder, self._turn))
+            traces = searching.traces([waiting.query for waiting in batch], clock)
+        except Exception as error:  # any error goes to the caller
+            return [error] if len(batch) == 1 else [outcome for each in batch for outcome in self._searched([each])]
         rows = zip(batch, traces, strict=True)
-        return [Found(pipeline, trace, {"queue": began - one.since} | clock.seconds) for one, trace in rows]
+        return [SearchResult(pipeline, trace, {"queue": began - each.since} | clock.seconds) for each, trace in rows]
 
     def _settle(self, batch: Sequence[_Waiting], outcomes: Sequence[Outcome]) -> None:
-        """Tell those who wait, with one call for each event loop."""
-        told: defaultdict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Found], Outcome]]] = defaultdict(list)
-        for one, outcome in zip(batch, outcomes, strict=True):
-            told[one.loop].append((one.future, outcome))
-        for loop, pairs in told.items():
-            with suppress(RuntimeError):  # the loop has been closed, and nobody waits there
-                loop.call_soon_threadsafe(_tell, pairs)
+        """Set the futures of a batch, with one call for each event loop."""
+        pairs_of: defaultdict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[SearchResult], Outcome]]] = defaultdict(list)
+        for waiting, outcome in zip(batch, outcomes, strict=True):
+            pairs_of[waiting.loop].append((waiting.future, outcome))
+        for loop, pairs in pairs_of.items():
+            with suppress(RuntimeError):  # the loop has been closed with its callers
+                loop.call_soon_threadsafe(_set_futures, pairs)
 
 
 SWITCH = 1e-4
-"""Seconds after which Python takes the interpreter from a thread that another one waits for, instead of 0.005."""
+"""Seconds after which a thread that waits gets the interpreter; Python's default is 0.005."""
 
 
-def _leave_room(threads: int) -> None:
-    """Let so many threads calculate on half of the processors together, and let those who serve interrupt them often.
+def _leave_room_for_event_loop(threads: int) -> None:
+    """Let `threads` search threads use half of the processors together, and be interrupted often by the event loop.
 
-    Threads that wait for each other are slow where others work. An event loop gives up the interpreter whenever it reads,
-    writes or logs, and would wait for the search each time. Measured on two processors with 16 clients, beside other work:
-    172 questions a second instead of 110 with MiniLM by the one, 660 to 730 instead of 200 to 510 without a model by the other.
+    Threads of torch that wait for each other are slow on a busy machine, and the event loop releases the interpreter at every
+    read, write and log. Measured on two processors with 16 clients and other load: the first raised 110 to 172 questions a
+    second with MiniLM, the second 200–510 to 660–730 without a model.
     """
     sys.setswitchinterval(SWITCH)
-    if torch := sys.modules.get("torch"):  # whoever needs it has loaded it by now
+    if torch := sys.modules.get("torch"):  # a component that needs it has loaded it by now
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2 // threads))
 
 
-def _tell(pairs: Sequence[tuple[asyncio.Future[Found], Outcome]]) -> None:
+def _set_futures(pairs: Sequence[tuple[asyncio.Future[SearchResult], Outcome]]) -> None:
     for future, outcome in pairs:
         if future.done():
             continue

@@ -1,4 +1,4 @@
-"""A generator that can be told to stop: nobody pays for an answer that nobody waits for any more."""
+"""A generator that can be cancelled, so that no tokens are paid for after the client has disconnected."""
 
 import threading
 from collections.abc import Generator as Pieces
@@ -10,43 +10,42 @@ from rag.core.roles import Generator
 
 
 class GoneError(Exception):
-    """Nobody listens any more."""
+    """The client has disconnected."""
 
 
 class Stoppable:
-    """A generator that raises GoneError when it is about to begin, or between two pieces, after `stop` was called.
+    """A generator that raises GoneError before it begins, or between two pieces, once `stop` was called.
 
-    `said` are the messages that it was sent first, those of a second attempt hold the first reply as well; `read` are the
-    passages in them.
+    `sent` holds the messages of the first attempt (a second attempt adds the first reply), `read` the passages in them.
     """
 
     def __init__(self, generator: Generator) -> None:
         self._generator = generator
         self._stopped = threading.Event()
-        self.said: tuple[Message, ...] = ()
+        self.sent: tuple[Message, ...] = ()
         self.read: tuple[Chunk, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
-        # What a generator says of itself, such as `costly`, holds for it here too.
+        # Optional attributes of a generator, such as `costly`, apply to this one too.
         return getattr(self._generator, name)
 
     def stop(self) -> None:
-        """Break off."""
+        """Cancel generation."""
         self._stopped.set()
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        """As the generator does."""
-        self._go_on(requests[-1])
+        """Generate the replies to requests."""
+        self._note(requests[-1])
         return self._generator.generate(requests)
 
     def stream(self, request: Request) -> Pieces[str, None, Reply | None]:
-        """As the generator does, the reply at its end included."""
-        self._go_on(request)
+        """Generate a reply in pieces, and return it at the end if the generator does."""
+        self._note(request)
         pieces = self._generator.stream(request)
         try:
             while True:
                 piece = next(pieces)
-                self._go_on(request)
+                self._note(request)
                 yield piece
         except StopIteration as end:
             return end.value if isinstance(end.value, Reply) else None
@@ -54,8 +53,9 @@ class Stoppable:
             if isinstance(pieces, Pieces):
                 pieces.close()
 
-    def _go_on(self, request: Request) -> None:
-        if not self.said:
-            self.read, self.said = request.contexts, request.messages
+    def _note(self, request: Request) -> None:
+        """Remember the first request; GoneError after `stop`."""
+        if not self.sent:
+            self.read, self.sent = request.contexts, request.messages
         if self._stopped.is_set():
             raise GoneError

@@ -1,6 +1,6 @@
-"""Connections with bounds on every request: bytes, seconds, requests sent ahead, and connections in all.
+"""HTTP connections with limits: bytes and seconds of a head, pipelined requests, and the number of connections.
 
-Uvicorn reads heads and trailers of any length, for any time, and waits for clients that read nothing.
+Uvicorn itself reads heads and trailers of any length, for any time, and waits for clients that read nothing.
 """
 
 import asyncio
@@ -12,34 +12,35 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD = 65_536
-"""Bytes of a message that are no body: request line, headers, chunk sizes, trailers. One read of the socket more or less."""
+"""Bytes of a message outside its body (request line, headers, chunk sizes, trailers), give or take one read of the socket."""
 
 FRAMING = 8
-"""A body that comes in chunks earns one more of these bytes for so many of its own."""
+"""A chunked body allows one more such byte for so many bytes of its own."""
 
 AHEAD = 8
-"""Requests that may wait on one connection for the answers to earlier ones."""
+"""Pipelined requests that may wait on one connection."""
 
 LINGER = 2.0
-"""Seconds that a connection drops the rest of an answered request before it closes: a reset could destroy the answer.
+"""Seconds for which the rest of an answered request is read and dropped before closing: a reset could destroy the answer.
 
 RFC 9112, section 9.6.
 """
 
 UNSENT = 16_384
-"""Bytes that the system keeps of an answer before it sends them: more would hide from us whether the client reads."""
+"""Bytes of an answer that the socket buffers: with more, the server could not see whether the client reads."""
 
 
 class TooManyAheadError(Exception):
-    """A client sent more than AHEAD requests without waiting for answers."""
+    """A client pipelined more than AHEAD requests."""
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """Refuses a message with too many bytes beside its body, and closes a connection that does not go on.
+    """Refuses a message with too many bytes outside its body, and closes a connection that makes no progress.
 
-    A head has `patience` seconds from its first byte, the first one from the opening of the connection. An answer that waits to
-    be sent must go on within `patience` seconds. A request that is answered before its body ends is the last of its connection.
-    Where `limit_concurrency` connections are open, a new one takes the place of the one that waits longest for a request.
+    A head must come within `patience` seconds of its first byte, the first head within `patience` of the connection. While an
+    answer waits in the buffer, the client must read some of it every `patience` seconds. A request that is answered before its
+    body ends is the last of its connection. If `limit_concurrency` connections are open, a new one replaces the one that has
+    waited longest for a request.
     """
 
     patience: ClassVar[float] = 20.0
@@ -47,18 +48,18 @@ class BoundedConnection(HttpToolsProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._in_head, self._begun, self._ended, self._lingers = True, False, False, False
-        self._beside = self._body = self._unsent = 0
+        self._overhead = self._body = self._unsent = 0
         self.since = 0.0
         self._late: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
 
     @property
     def waits(self) -> bool:
-        """Whether no complete request is being answered."""
+        """Whether the server answers no complete request on this connection."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Make room, and wait for a request."""
+        """Begin to wait for a request; close another connection if there are too many."""
         super().connection_made(transport)
         if (option := getattr(socket, "TCP_NOTSENT_LOWAT", None)) and (opened := transport.get_extra_info("socket")):
             opened.setsockopt(socket.IPPROTO_TCP, option, UNSENT)
@@ -67,22 +68,22 @@ class BoundedConnection(HttpToolsProtocol):
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Parse, and count what is no body."""
+        """Parse, and count the bytes outside of bodies."""
         if self._lingers:
             return
         if not self._begun:
             self._wait()
         self._begun, self._ended, self._body = True, False, 0
         super().data_received(data)
-        # Where a message ended in these bytes, they are mostly its own and not the next one's.
+        # If a message ended in these bytes, most of them belong to it and not to the next one.
         if self._ended or self.transport.is_closing():
             return
-        self._beside += len(data) - self._body - self._body // FRAMING
-        if self._beside > HEAD:
+        self._overhead += len(data) - self._body - self._body // FRAMING
+        if self._overhead > HEAD:
             self.send_400_response("The headers are too long.")
 
     def on_message_begin(self) -> None:
-        """Take a message, unless too many wait. TooManyAheadError makes the parser stop."""
+        """Begin a message. TooManyAheadError stops the parser if too many wait."""
         if len(self.pipeline) >= AHEAD:
             raise TooManyAheadError
         super().on_message_begin()
@@ -91,28 +92,28 @@ class BoundedConnection(HttpToolsProtocol):
             self._wait()
 
     def on_headers_complete(self) -> None:
-        """Stop waiting: the guards have a deadline for the body."""
+        """Stop the clock of the head: the middleware has a deadline for the body."""
         super().on_headers_complete()
         self._in_head = False
         _cancel(self._late)
         self._late = None
         if self.parser.should_upgrade():
-            # The parser reads nothing behind such a request.
+            # The parser reads nothing after such a request.
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
-        """Count."""
+        """Count the bytes of the body."""
         self._body += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Expect another head."""
+        """Wait for the next head."""
         super().on_message_complete()
-        self._in_head, self._begun, self._ended, self._beside = True, False, True, 0
+        self._in_head, self._begun, self._ended, self._overhead = True, False, True, 0
         self.since = self.loop.time()
 
     def on_response_complete(self) -> None:
-        """Take another request, unless the last one is not complete."""
+        """Begin the next request; if the last one is not complete, drop its rest and close."""
         super().on_response_complete()
         if self.transport.is_closing():
             self._watch()
@@ -123,7 +124,7 @@ class BoundedConnection(HttpToolsProtocol):
             self.loop.call_later(LINGER, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse, or close where the refusal would stand in another answer or behind one."""
+        """Refuse; or close, if the refusal would become part of another answer."""
         other = self.cycle is not None and not self.cycle.response_complete if self._in_head else self.cycle.response_started
         if other or self.pipeline:
             self.transport.close()
@@ -131,28 +132,28 @@ class BoundedConnection(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def pause_writing(self) -> None:
-        """Have the client read on."""
+        """Start the clock of a client that does not read."""
         super().pause_writing()
         self._watch()
 
     def resume_writing(self) -> None:
-        """The client reads."""
+        """Stop the clock: the client reads."""
         super().resume_writing()
         if not self.transport.is_closing():
             _cancel(self._stalled)
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close; what the client has not read by now it does not get."""
+        """Close without sending the rest."""
         self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clocks."""
+        """Stop all clocks."""
         _cancel(self._late)
         _cancel(self._stalled)
         super().connection_lost(exc)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        super()._start_asgi_task(cycle, partial(_answered, cycle, app))
+        super()._start_asgi_task(cycle, partial(_closing_app, cycle, app))
 
     def _wait(self) -> None:
         self.since = self.loop.time()
@@ -172,19 +173,19 @@ class BoundedConnection(HttpToolsProtocol):
             self._watch()
 
     def _make_room(self) -> None:
-        waiting = (one for one in self.connections if isinstance(one, BoundedConnection) and one.waits and one is not self)
-        longest = min(waiting, key=lambda one: one.since, default=None)
+        others = (other for other in self.connections if isinstance(other, BoundedConnection) and other is not self)
+        longest = min((other for other in others if other.waits), key=lambda other: other.since, default=None)
         if longest is not None:
             longest.transport.abort()
             self.connections.discard(longest)
 
 
-async def _answered(cycle: RequestResponseCycle, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Run an app; say `Connection: close` where it answers before the request is complete."""
+async def _closing_app(cycle: RequestResponseCycle, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Run an app; send `Connection: close` if it answers before the request is complete."""
 
     async def closing(message: Message) -> None:
         if cycle.more_body:
-            # Uvicorn sends the header at the start, and must not close at the end: the connection lingers.
+            # Uvicorn sends the header at the start, and must not close at the end: the rest of the request is read first.
             cycle.keep_alive = message["type"] == "http.response.body" and not message.get("more_body", False)
         await send(message)
 

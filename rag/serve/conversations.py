@@ -1,7 +1,6 @@
-"""Conversations with a server: who holds one, what was said in it, when it is forgotten.
+"""Sessions of a server in its database, so that any of several servers can continue one and a restart loses nothing.
 
-No request leaves anything in the server: a session is rows in a database, so that any of several servers can go on with it and
-a restart loses nothing. It belongs to the owner of the key that it was begun with; to all others it does not exist.
+Every session has an owner, and every query filters by it; sessions of other owners raise MissingError.
 """
 
 import re
@@ -19,57 +18,52 @@ from rag.serve.database import Database, MissingError
 from rag.serve.sql_tables import ANSWERS, SESSIONS
 
 RATEABLE = 1000
-"""Answers outside of sessions that are kept for each owner: some 8 MB, and those of the minute before the next purge."""
+"""Answers outside of sessions that a purge keeps for each owner: about 8 MB."""
 
 PORTION, PAUSE = 200, 0.01
-"""How many sessions are removed at once, and the seconds after it in which others write: 10,000 at once took 2.6 s."""
+"""Sessions that are deleted in one transaction, and the seconds between two: 10,000 in one took 2.6 s and blocked writers."""
 
 SESSION = re.compile(r"ses_[0-9a-f]{32}")
 
 
-class NoSessionError(MissingError):
-    """There is no such session, or no longer, or it is somebody else's."""
-
-    def __init__(self) -> None:
-        super().__init__("session", "there is no such session, or it has expired", "leave `session` out to begin a new one")
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return type(self), ()
+def no_session() -> MissingError:
+    """The error for a session that does not exist, has expired, or belongs to another owner."""
+    return MissingError("session", "there is no such session, or it has expired", "leave `session` out to begin a new one")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredTurn:
     """A question of a session and its answer, `at` seconds since 1970.
 
-    `told` is all that the server said of it; it is left empty where a session is only gone on with.
+    `payload` is the answer as the server returned it; it is loaded only to show a session, and else empty.
     """
 
     number: int
     question: str
     answer: str
-    told: Mapping[str, Any]
+    payload: Mapping[str, Any]
     at: float
 
     @property
-    def turns(self) -> tuple[Turn, Turn]:
-        """The two as a later question sees them."""
+    def messages(self) -> tuple[Turn, Turn]:
+        """Question and answer as a later question reads them."""
         return remembered_turn(self.question, Answer(Query("", self.question), (), Reply(self.answer)))
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A session as its owner may see it; times in seconds since 1970, it is forgotten at `expires` unless it is used."""
+class StoredSession:
+    """A session with its turns; times are in seconds since 1970, and it is deleted at `expires` unless it is used."""
 
     session: str
     created: float
     expires: float
-    turns: tuple[Kept, ...]
+    turns: tuple[StoredTurn, ...]
 
 
 class Conversations:
-    """The sessions of a server. A session that nobody used for `idle` seconds is gone.
+    """The sessions of a server. A session expires when it was not used for `idle` seconds.
 
-    All methods wait for the database; ServiceError where it cannot be used, and then nothing has been changed.
+    All methods block on the database; ServiceError if it cannot be used, and then nothing has changed.
     """
 
     def __init__(self, url: str, idle: float = 1800, now: Callable[[], float] = time.time) -> None:
@@ -77,62 +71,62 @@ class Conversations:
         self.idle, self._now = idle, now
 
     def create(self, owner: str) -> str:
-        """Begin a session; its id, which cannot be guessed."""
+        """Begin a session and return its random id."""
         session, now = f"ses_{secrets.token_hex(16)}", self._now()
         with self.database.writing() as connection:
             row = {"id": session, "owner": owner, "created": now, "used": now, "turns": 0}
             connection.execute(sa.insert(SESSIONS), row)
         return session
 
-    def turns(self, owner: str, session: str, last: int | None = None) -> list[Kept]:
-        """What was said, oldest first, of which the last so many; the session counts as used. NoSessionError where it is not.
+    def turns(self, owner: str, session: str, last: int | None = None) -> list[StoredTurn]:
+        """The last turns, oldest first; the session counts as used. MissingError if there is no such session.
 
-        It writes, so that a database which is full or gone is met before a model has been asked.
+        This writes, so that a database which is full or gone is noticed before a model is called.
         """
         with self.database.writing() as connection:
             used = sa.update(SESSIONS).where(self._alive(owner, session)).values(used=self._now())
             if not connection.execute(used).rowcount:
-                raise NoSessionError
+                raise no_session()
             return stored_turns(connection, session, sa.null(), last=last)
 
     def append(
-        self, owner: str, session: str, question: str, answer: str, told: Mapping[str, Any], seen: int | None = None
+        self, owner: str, session: str, question: str, answer: str, payload: Mapping[str, Any], seen: int | None = None
     ) -> int:
-        """Keep an answered question; its number, from 1. NoSessionError where there is no session (any more).
+        """Store an answered question and return its number, from 1. MissingError if the session does not exist or has ended.
 
-        Two at once get two numbers. `told["id"]` is what the answer is rated by; `seen` the number of the last turn that the
-        question was answered after, by default the one before its own.
+        Two questions at once get two numbers. `payload["id"]` is the id of the answer; `seen` is the number of the last turn
+        that the question was answered after, by default the turn before it.
         """
         now = self._now()
         counted = sa.update(SESSIONS).where(self._alive(owner, session)).values(used=now, turns=SESSIONS.c.turns + 1)
         with self.database.writing() as connection:
             number = connection.execute(counted.returning(SESSIONS.c.turns)).scalar_one_or_none()
             if number is None:
-                raise NoSessionError
-            row = {"id": told["id"], "owner": owner, "session": session, "number": number, "at": now, "told": dict(told)}
+                raise no_session()
+            row = {"id": payload["id"], "owner": owner, "session": session, "number": number, "at": now, "told": dict(payload)}
             row |= {"question": question, "answer": answer, "seen": number - 1 if seen is None else seen}
             connection.execute(sa.insert(ANSWERS), row)
         return int(number)
 
-    def show(self, owner: str, session: str) -> Shown:
-        """All of a session; NoSessionError where there is none. Looking does not prolong it."""
+    def show(self, owner: str, session: str) -> StoredSession:
+        """A session with its turns, without prolonging it. MissingError if there is no such session."""
         with self.database.reading() as connection:
-            found = connection.execute(sa.select(SESSIONS).where(self._alive(owner, session))).one_or_none()
-            if found is None:
-                raise NoSessionError
+            row = connection.execute(sa.select(SESSIONS).where(self._alive(owner, session))).one_or_none()
+            if row is None:
+                raise no_session()
             turns = stored_turns(connection, session, ANSWERS.c.told)
-            return Shown(session, found.created, found.used + self.idle, tuple(turns))
+            return StoredSession(session, row.created, row.used + self.idle, tuple(turns))
 
     def forget(self, owner: str, session: str) -> None:
-        """End a session and remove all that was said in it; NoSessionError where there is none."""
+        """Delete a session with its turns; MissingError if there is no such session."""
         with self.database.writing() as connection:
             if not connection.execute(sa.delete(SESSIONS).where(self._alive(owner, session))).rowcount:
-                raise NoSessionError
+                raise no_session()
 
     def purge(self) -> int:
-        """Remove what has expired, and answers outside of sessions that are as old; how many sessions that were.
+        """Delete expired sessions, and answers outside of sessions beyond the newest RATEABLE of each owner.
 
-        Of the latter the newest RATEABLE of each owner stay.
+        Returns the number of sessions.
         """
         expired, alone = self._now() - self.idle, ANSWERS.c.session.is_(None)
         place = sa.func.row_number().over(partition_by=ANSWERS.c.owner, order_by=(ANSWERS.c.at.desc(), ANSWERS.c.id))
@@ -156,24 +150,24 @@ class Conversations:
         self.database.ready()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         self.database.close()
 
     def _alive(self, owner: str, session: str) -> sa.ColumnElement[bool]:
-        """The session of that id, if it is the owner's and has not expired."""
+        """The condition for the owner's session of an id, if it has not expired; MissingError for a text that is not an id."""
         if not SESSION.fullmatch(session):
-            # Not every text can be a parameter of every database.
-            raise NoSessionError
+            # Some texts cannot be parameters of some databases.
+            raise no_session()
         return sa.and_(SESSIONS.c.id == session, SESSIONS.c.owner == owner, SESSIONS.c.used > self._now() - self.idle)
 
 
 def stored_turns(
-    connection: sa.Connection, session: str, told: sa.ColumnElement[Any], seen: int | None = None, last: int | None = None
-) -> list[Kept]:
-    """The turns of a session up to number `seen`, and the last so many of them, oldest first."""
-    columns = (ANSWERS.c.number, ANSWERS.c.question, ANSWERS.c.answer, told.label("told"), ANSWERS.c.at)
+    connection: sa.Connection, session: str, payload: sa.ColumnElement[Any], seen: int | None = None, last: int | None = None
+) -> list[StoredTurn]:
+    """The `last` turns of a session up to number `seen`, oldest first; `payload` is a column, or null to leave it out."""
+    columns = (ANSWERS.c.number, ANSWERS.c.question, ANSWERS.c.answer, payload.label("told"), ANSWERS.c.at)
     newest = sa.select(*columns).where(ANSWERS.c.session == session).order_by(ANSWERS.c.number.desc()).limit(last)
     if seen is not None:
         newest = newest.where(ANSWERS.c.number <= seen)
     rows = connection.execute(newest).all()
-    return [Kept(row.number, row.question, row.answer, row.told or {}, row.at) for row in reversed(rows)]
+    return [StoredTurn(row.number, row.question, row.answer, row.told or {}, row.at) for row in reversed(rows)]

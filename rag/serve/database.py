@@ -1,4 +1,4 @@
-"""The database of a server, in SQLite or PostgreSQL, and what its failures mean for those who ask."""
+"""The database of a server, in SQLite or PostgreSQL, and its failures as errors for clients."""
 
 import logging
 import os
@@ -21,32 +21,32 @@ from rag.serve.sql_tables import SESSIONS, TABLES
 
 LOG = logging.getLogger("rag.serve.database")
 PATIENCE = 5
-"""Seconds that are waited for a connection, or for another process that writes."""
+"""Seconds to wait for a connection, or for another process that writes."""
 QUEUEING = 20
-"""Seconds that a thread waits for other threads of the same server."""
+"""Seconds to wait for other threads of the same server."""
 WRITERS = 24
-"""Connections that write at a time, where a database lets several."""
+"""Connections that write at a time, in a database that allows several."""
 POOL: Mapping[str, Any] = {"pool_timeout": PATIENCE, "pool_size": 8, "max_overflow": WRITERS, "hide_parameters": True}
-"""Parameters of a statement are what people said: no error and no log repeats them."""
+"""Errors and logs never repeat parameters of statements, which hold texts of users."""
 LAYOUT = 72_657_001
-"""The lock of PostgreSQL under which one of several servers that start together makes the tables."""
+"""The advisory lock of PostgreSQL under which one of several starting servers creates the tables."""
 
 
 class MissingError(UserError):
-    """What was asked for is not there, or not this owner's: nobody learns which."""
+    """A resource does not exist or belongs to another owner; the response does not say which."""
 
 
 class Database:
-    """One database by URL. ConfigError for a URL that is none, ServiceError for a database that cannot be opened.
+    """A database by URL. ConfigError for a URL that is not valid, ServiceError for a database that cannot be opened.
 
-    Its tables, and the file of SQLite, are made where there are none, unless `making` is False. A file is never made again
-    while the server runs: a database that has been taken away is told, not replaced.
+    Missing tables, and the file of SQLite, are created unless `making` is False. A file that is removed while the server runs
+    is an error; it is not created again.
     """
 
     def __init__(self, url: str, making: bool = True) -> None:
         self.url = url
         self._engine = _engine(url, making)
-        # One thread at a time writes to SQLite, and those that it lets wait for each other it does not serve in turn.
+        # SQLite has one writer at a time, and does not serve waiting threads in their order.
         self._places = threading.BoundedSemaphore(1 if self._engine.dialect.name == "sqlite" else WRITERS)
         try:
             with self._engine.begin() as connection:
@@ -64,8 +64,8 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """A transaction: all of it is kept, or none and a ServiceError says that."""
-        with self._told(), self._place(), self._engine.begin() as connection:
+        """A transaction; ServiceError if it fails, and then nothing of it is stored."""
+        with self._as_service_error(), self._place(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -79,8 +79,8 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A connection that changes nothing."""
-        with self._told(), self._engine.connect().execution_options(reads=True) as connection:
+        """A connection for reading."""
+        with self._as_service_error(), self._engine.connect().execution_options(reads=True) as connection:
             yield connection
 
     def ready(self) -> None:
@@ -89,12 +89,12 @@ class Database:
             connection.execute(sa.select(SESSIONS.c.id).limit(1)).all()
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._engine.dispose()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What fails is logged for who runs the server; who asks learns neither hosts nor files."""
+    def _as_service_error(self) -> Iterator[None]:
+        """Log a failure with its reason for the operator, and raise ServiceError without hosts and files for the client."""
         try:
             yield
         except (DBAPIError, PoolTimeoutError) as error:
@@ -104,12 +104,12 @@ class Database:
 
 
 def _full(error: Exception) -> bool:
-    said = str(getattr(error, "orig", error)).lower()
-    return any(words in said for words in ("full", "no space", "could not extend", "disk quota"))
+    message = str(getattr(error, "orig", error)).lower()
+    return any(words in message for words in ("full", "no space", "could not extend", "disk quota"))
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what a driver says: the ones behind it may hold values."""
+    """The first line of a driver's message; later lines may hold values."""
     cause = getattr(error, "orig", None) or error
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
 
@@ -118,7 +118,7 @@ def _engine(url: str, making: bool) -> sa.Engine:
     try:
         parsed = sa.make_url(url)
     except (ArgumentError, ValueError) as error:
-        raise ConfigError("sessions", "is no URL of a database", "sqlite:///.rag/serve.db or postgresql://…") from error
+        raise ConfigError("sessions", "is not the URL of a database", "sqlite:///.rag/serve.db or postgresql://…") from error
     kind = parsed.drivername.partition("+")[0]
     if kind == "sqlite":
         return _sqlite(parsed.database or "", making)
@@ -128,7 +128,7 @@ def _engine(url: str, making: bool) -> sa.Engine:
 
 
 def _postgres(url: sa.URL) -> sa.Engine:
-    # Whoever is cut off from the database learns it from no packet.
+    # A connection that is cut off gets no packet that says so.
     alive = {"connect_timeout": PATIENCE, "keepalives_idle": PATIENCE, "tcp_user_timeout": 2000 * PATIENCE}
     try:
         engine = sa.create_engine(url, pool_pre_ping=True, connect_args=alive, **POOL)
@@ -139,7 +139,7 @@ def _postgres(url: sa.URL) -> sa.Engine:
 
 
 def _patient(connection: Any, _: object) -> None:
-    """Nothing is waited for longer than that; said here, for a pooler between refuses it among the options of a connection."""
+    """Set timeouts by statements, because a connection pooler refuses them as options of the connection."""
     connection.execute(f"SET statement_timeout = '{PATIENCE}s'")
     connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
     connection.commit()
@@ -147,7 +147,7 @@ def _patient(connection: Any, _: object) -> None:
 
 def _sqlite(name: str, making: bool) -> sa.Engine:
     if name in ("", ":memory:") or name.startswith("file:"):
-        raise ConfigError("sessions", "is no file, and a restart would lose everything", "sqlite:///.rag/serve.db")
+        raise ConfigError("sessions", "is not a file, and a restart would lose everything", "sqlite:///.rag/serve.db")
     path = Path(name).absolute()
     if making:
         _make(path)
@@ -160,10 +160,10 @@ def _sqlite(name: str, making: bool) -> sa.Engine:
 
 
 def _make(path: Path) -> None:
-    """The file, where there is none."""
+    """Create the file if it does not exist; ServiceError if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # What people said is nobody else's to read; SQLite gives its other files the same mode.
+        # Only the owner may read texts of users; SQLite gives its other files the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         _write_ahead(path)
     except OSError as error:
@@ -172,7 +172,7 @@ def _make(path: Path) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """A connection that never makes the file, and that no power cut betrays."""
+    """A connection that never creates the file, and whose commits survive a power cut."""
     address = f"file:{quote(str(path))}?mode=rw"
     connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     for setting in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
@@ -181,9 +181,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(path: Path) -> None:
-    """Have readers and writers not wait for each other; the file remembers that.
+    """Set journal mode WAL, which the file remembers: readers and writers then do not wait for each other.
 
-    Of servers that start together only one can say so, and SQLite lets none of the others wait for it.
+    Of several starting servers only one can set it; SQLite refuses the others at once, so this tries again.
     """
     until = time.monotonic() + PATIENCE
     with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(path)) as connection:
@@ -192,27 +192,27 @@ def _write_ahead(path: Path) -> None:
                 connection.execute("PRAGMA journal_mode=WAL")
                 return
             except sqlite3.OperationalError:
-                # What else is wrong with the file is found, and told, when it is opened.
+                # Any other fault of the file is reported when it is opened.
                 if time.monotonic() > until:
                     return
                 time.sleep(0.01)
 
 
 def _begin(connection: sa.Connection) -> None:
-    """Who will write takes its place at once: waiting in the middle of a transaction would fail instead."""
+    """Take the write lock at the beginning: SQLite does not wait for it in the middle of a transaction."""
     reads = connection.get_execution_options().get("reads")
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
 def _identity(path: Path) -> tuple[int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return (0, 0)
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _same_file(path: Path, known: tuple[int, int]) -> None:
-    """A file that was taken away can still be written to, and what is written is lost: such a connection is closed."""
+    """Close a connection whose file was removed or replaced: what it wrote would be lost."""
     if _identity(path) != known:
         raise DisconnectionError("the file of the database is not the one that was opened")

@@ -1,4 +1,4 @@
-"""What people think of answers: ratings, each of them a candidate for a golden question."""
+"""Ratings of answers; each is a candidate for a golden question."""
 
 import re
 import secrets
@@ -23,51 +23,46 @@ def answer_id() -> str:
     return f"ans_{secrets.token_hex(12)}"
 
 
-class NoAnswerError(MissingError):
-    """There is no such answer, or no longer, or it is somebody else's."""
-
-    def __init__(self) -> None:
-        super().__init__("answer", "there is no such answer, or it is no longer kept", "rate an answer while its session lives")
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return type(self), ()
+def no_answer() -> MissingError:
+    """The error for an answer that does not exist, has expired, or belongs to another owner."""
+    return MissingError("answer", "there is no such answer, or it is no longer kept", "rate an answer while its session lives")
 
 
 class Opinions:
-    """Ratings of the answers that a server gave, kept until somebody has reviewed them. Errors are those of Conversations."""
+    """Ratings of a server's answers, stored until a person has reviewed them; ServiceError as in Conversations."""
 
     def __init__(self, database: Database, idle: float = 1800, now: Callable[[], float] = time.time) -> None:
         self.database, self.idle, self._now = database, idle, now
 
-    def keep(self, owner: str, told: Mapping[str, Any]) -> None:
-        """Remember an answer that belongs to no session, for `idle` seconds, so that it can be rated."""
-        row = {"id": told["id"], "owner": owner, "session": None, "number": None, "seen": 0, "at": self._now()}
-        row |= {"question": told["question"], "answer": told["answer"], "told": dict(told)}
+    def keep(self, owner: str, payload: Mapping[str, Any]) -> None:
+        """Store an answer outside of sessions for `idle` seconds, so that it can be rated."""
+        row = {"id": payload["id"], "owner": owner, "session": None, "number": None, "seen": 0, "at": self._now()}
+        row |= {"question": payload["question"], "answer": payload["answer"], "told": dict(payload)}
         with self.database.writing() as connection:
             connection.execute(sa.insert(ANSWERS), row)
 
     def add(self, owner: str, answer: str, rating: Literal[1, -1], comment: str = "") -> None:
-        """Rate an answer of one's own; a second rating takes the place of the first. NoAnswerError where there is none."""
+        """Rate an answer of the owner; a second rating replaces the first. MissingError if there is no such answer."""
         if not ANSWER.fullmatch(answer):
-            raise NoAnswerError
+            raise no_answer()
         expired = self._now() - self.idle
         alive = ANSWERS.c.session.in_(sa.select(SESSIONS.c.id).where(SESSIONS.c.used > expired))
         alone = sa.and_(ANSWERS.c.session.is_(None), ANSWERS.c.at > expired)
         mine = (ANSWERS.c.id == answer, ANSWERS.c.owner == owner, sa.or_(alive, alone))
         with self.database.writing() as connection:
-            # Whoever rates the same answer at the same time waits here.
-            found = connection.execute(sa.select(ANSWERS).where(*mine).with_for_update()).one_or_none()
-            if found is None:
-                raise NoAnswerError
+            # Two ratings of one answer at the same time wait for each other here.
+            row = connection.execute(sa.select(ANSWERS).where(*mine).with_for_update()).one_or_none()
+            if row is None:
+                raise no_answer()
             connection.execute(sa.delete(FEEDBACK).where(FEEDBACK.c.answer == answer))
-            before = stored_turns(connection, found.session, sa.null(), seen=found.seen) if found.session else []
-            history = [asdict(turn) for one in before for turn in one.turns]
-            row = {"answer": answer, "owner": owner, "rating": int(rating), "comment": comment}
-            row |= {"history": history, "told": found.told, "at": self._now()}
-            connection.execute(sa.insert(FEEDBACK), row)
+            before = stored_turns(connection, row.session, sa.null(), seen=row.seen) if row.session else []
+            history = [asdict(message) for turn in before for message in turn.messages]
+            rated = {"answer": answer, "owner": owner, "rating": int(rating), "comment": comment}
+            rated |= {"history": history, "told": row.told, "at": self._now()}
+            connection.execute(sa.insert(FEEDBACK), rated)
 
     def candidates(self) -> list[Opinion]:
-        """All ratings that nobody has reviewed yet, of every owner, oldest first."""
+        """All ratings that have not been reviewed, of every owner, oldest first."""
         oldest = sa.select(FEEDBACK).order_by(FEEDBACK.c.at, FEEDBACK.c.answer)
         with self.database.reading() as connection:
             rows = connection.execute(oldest).all()
@@ -79,6 +74,6 @@ class Opinions:
         ]
 
     def settle(self, answers: Sequence[str]) -> None:
-        """Remove ratings that have been reviewed, with the texts that they hold."""
+        """Delete ratings that have been reviewed, with their texts."""
         with self.database.writing() as connection:
             connection.execute(sa.delete(FEEDBACK).where(FEEDBACK.c.answer.in_(answers)))

@@ -1,4 +1,4 @@
-"""When bundles are exchanged: at SIGHUP, or when what their paths lead to changes."""
+"""Reloads bundles at SIGHUP, or when the files at their paths change."""
 
 import asyncio
 import signal
@@ -14,35 +14,29 @@ State = tuple[object, ...]
 
 
 @asynccontextmanager
-async def switching(served: Served) -> AsyncIterator[None]:
-    """Listen for SIGHUP, and watch where that is wanted, as long as a server runs."""
-    loop, asked = asyncio.get_running_loop(), asyncio.Event()
-    with suppress(ValueError, RuntimeError, NotImplementedError):  # only a main thread hears signals, and not on Windows
-        loop.add_signal_handler(signal.SIGHUP, asked.set)
-    tasks = [asyncio.create_task(_refreshing(served, asked))]
-    if served.watch:
-        tasks.append(asyncio.create_task(watching(served, asked)))
+async def reloading(served: Served, every: float = 1.0) -> AsyncIterator[None]:
+    """Reload at SIGHUP inside the block; with `watch`, also when a source has changed, checked every so many seconds."""
+    due = asyncio.Event()
+    with suppress(ValueError, RuntimeError, NotImplementedError):  # only a main thread gets signals, and not on Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, due.set)
+    task = asyncio.create_task(_reload_when_due(served, due, every if served.watch else None))
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
+        task.cancel()
 
 
-async def _refreshing(served: Served, asked: asyncio.Event) -> None:
-    while await asked.wait():
-        asked.clear()
-        await run_in_threadpool(served.refresh)
-
-
-async def watching(served: Served, asked: asyncio.Event, every: float = 1.0) -> None:
-    """Ask for a refresh when what a source leads to has changed, looked at every so many seconds."""
-    known = _states(served)
+async def _reload_when_due(served: Served, due: asyncio.Event, every: float | None) -> None:
+    known = _states(served) if every else []
     while True:
-        await asyncio.sleep(every)
-        if (found := _states(served)) != known:
-            known = found
-            asked.set()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(due.wait(), every)
+        if every and (current := _states(served)) != known:
+            known = current
+            due.set()
+        if due.is_set():
+            due.clear()
+            await run_in_threadpool(served.refresh)
 
 
 def _states(served: Served) -> list[State]:
@@ -50,12 +44,13 @@ def _states(served: Served) -> list[State]:
 
 
 def _state(source: Path) -> State:
-    """What tells a bundle from another without reading it: where a link leads, and when its files were written.
+    """The target of a link, and inode, time and size of all files: they change with the bundle.
 
-    Of all files, for whoever copies one into place may write the manifest first.
+    The manifest alone does not suffice, because a copy may write it first.
     """
     with suppress(OSError):
         target = source.resolve(strict=True)
         files = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
-        return target, *((path, found.st_ino, found.st_mtime_ns, found.st_size) for path in files for found in [path.stat()])
+        states = [(path, path.stat()) for path in files]
+        return target, *((path, state.st_ino, state.st_mtime_ns, state.st_size) for path, state in states)
     return ()

@@ -1,4 +1,4 @@
-"""How much and how long: requests a minute, bytes, turns, seconds."""
+"""Limits of requests: how many per minute, how many at a time, how large, how long."""
 
 import asyncio
 import math
@@ -9,10 +9,22 @@ from dataclasses import dataclass, field
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rag.serve.error_responses import METRICS, Begun, give_up, is_open, refuse
+from rag.serve.cancellation import GoneError
+from rag.serve.openapi import HEALTH
+from rag.serve.problems import ResponseState, end_with_problem, refuse
 
-LONGEST = 10
-"""Times the seconds of a request that a stream may take in all: it is being read, but somebody else may wait for its turn."""
+METRICS = "/metrics"
+PAGE, PAGE_FOLDER = "/", "/page/"
+"""The page and its files. They hold no data; the page asks for a key itself."""
+
+STREAM_FACTOR = 10
+"""A stream may take so many times the seconds of a request in all, because others may wait for its turn."""
+
+
+def needs_no_key(scope: Scope) -> bool:
+    """Whether a request is for health or the page."""
+    path, reads = scope["path"], scope["method"] in ("GET", "HEAD")
+    return reads and (path in HEALTH or path == PAGE or path.startswith(PAGE_FOLDER))
 
 
 @dataclass
@@ -35,14 +47,14 @@ class Buckets:
 
 
 class RateLimit:
-    """So many requests a minute for each owner."""
+    """Limits the requests of each owner per minute."""
 
     def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
         self.app, self.buckets = app, buckets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse what comes too soon, and say when to come again."""
-        if scope["type"] == "http" and not is_open(scope):
+        """Pass on, or answer 429 with the seconds to wait."""
+        if scope["type"] == "http" and not needs_no_key(scope):
             seconds = math.ceil(self.buckets.wait(scope["state"]["owner"]))
             if seconds:
                 remedy = f"ask again in {seconds} s; RAG_RATE and RAG_BURST set the limit"
@@ -52,15 +64,11 @@ class RateLimit:
 
 
 class FullError(Exception):
-    """Nobody else may wait."""
-
-
-class GoneError(Exception):
-    """Who asked did not wait."""
+    """The queue is full."""
 
 
 class Turns:
-    """At most `workers` are at work, at most `queue` wait; `working` and `waiting` say how many there are."""
+    """At most `workers` requests work at a time and at most `queue` wait; `working` and `waiting` count them."""
 
     def __init__(self, workers: int, queue: int) -> None:
         self.free, self.queue = asyncio.Semaphore(workers), queue
@@ -82,7 +90,7 @@ class Turns:
 
 
 class Shares:
-    """Turns for all. Of several owners each has half of them at most: none can keep all others waiting."""
+    """Turns for all owners. One of several owners gets at most half of them, and cannot block the others."""
 
     def __init__(self, workers: int, queue: int, owners: Collection[str] = ()) -> None:
         self._all = Turns(workers, queue)
@@ -91,39 +99,39 @@ class Shares:
 
     @property
     def working(self) -> int:
-        """How many are at work."""
+        """The number of requests that work."""
         return self._all.working
 
     @property
     def waiting(self) -> int:
-        """How many wait, for their owner's turn or for that of all."""
+        """The number of requests that wait for a turn of their owner or of all."""
         return self._all.waiting + sum(own.waiting for own in self._own.values())
 
     @asynccontextmanager
     async def turn(self, owner: str) -> AsyncIterator[None]:
-        """A turn of an owner; FullError where too many wait."""
+        """A turn of an owner; FullError if too many requests wait."""
         async with self._own.get(owner) or nullcontext(), self._all:
             yield
 
 
-class InTurn:
-    """A body of bounded size, a turn in a bounded queue, and a deadline over both and the answer.
+class TurnLimit:
+    """Limits the size of bodies, gives requests their turns, and sets a deadline for waiting and answering.
 
-    A stream of events has as many seconds again with each of its pieces, and LONGEST times as many in all: a slow model that
-    goes on is not broken off. Comments, which keep a connection alive, do not count.
+    Each event of a stream extends the deadline by `seconds`, up to STREAM_FACTOR times as long in all, so that a slow model can
+    finish. Comments, which only keep a connection open, extend nothing.
     """
 
     def __init__(self, app: ASGIApp, turns: Shares, seconds: float, most: int) -> None:
         self.app, self.turns, self.seconds, self.most = app, turns, seconds, most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read, wait, answer; 413, 503 and 504 where that fails. Figures wait for no turn: they tell when all are taken."""
-        if scope["type"] != "http" or is_open(scope) or scope["path"] == METRICS:
+        """Read, wait, answer; 413, 503 and 504 if that fails. /metrics needs no turn: it shows when all are taken."""
+        if scope["type"] != "http" or needs_no_key(scope) or scope["path"] == METRICS:
             return await self.app(scope, receive, send)
-        reply = Begun(send)
+        reply = ResponseState(send)
         try:
             async with asyncio.timeout(self.seconds) as deadline:
-                await self._answer(scope, receive, self._prolonging(reply, deadline))
+                await self._answer(scope, receive, self._extending(reply, deadline))
         except FullError:
             remedy = "ask again in a second; RAG_WORKERS and RAG_QUEUE set how many may ask at once"
             await refuse(scope, send, 503, "too many requests wait already", remedy, {"retry-after": "1"})
@@ -134,13 +142,13 @@ class InTurn:
                 raise
             what, remedy = f"not answered within {self.seconds:g} s", "ask for less, or later; RAG_TIMEOUT sets the limit"
             if reply.begun:
-                what = f"nothing more came for {self.seconds:g} s, or the whole took {LONGEST * self.seconds:g} s"
-            # Whatever is still sent of the request would be taken for the next one.
-            await give_up(scope, reply, 504, what, remedy, {"connection": "close"})
+                what = f"nothing more came for {self.seconds:g} s, or the whole took {STREAM_FACTOR * self.seconds:g} s"
+            # The rest of the request would be parsed as the next one.
+            await end_with_problem(scope, reply, 504, what, remedy, {"connection": "close"})
 
-    def _prolonging(self, reply: Begun, deadline: asyncio.Timeout) -> Send:
+    def _extending(self, reply: ResponseState, deadline: asyncio.Timeout) -> Send:
         loop = asyncio.get_running_loop()
-        latest = loop.time() + LONGEST * self.seconds
+        latest = loop.time() + STREAM_FACTOR * self.seconds
 
         async def send(message: Message) -> None:
             await reply(message)
@@ -150,41 +158,31 @@ class InTurn:
         return send
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await whole(receive, self.most) if _fits(scope, self.most) else None
+        body = await self._body(scope, receive)
         if body is None:
             what, remedy = f"the body has more than {self.most} bytes", "send less; RAG_BODY_BYTES sets the limit"
-            # What was not read would be taken for the next request.
+            # The rest of the body would be parsed as the next request.
             return await refuse(scope, send, 413, what, remedy, {"connection": "close"})
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replayed() -> Message:
+            return messages.pop() if messages else await receive()
+
         async with self.turns.turn(scope["state"]["owner"]):
-            await self.app(scope, again(body, receive), send)
+            await self.app(scope, replayed, send)
 
-
-def _fits(scope: Scope, most: int) -> bool:
-    declared = Headers(scope=scope).get("content-length", "")
-    return not declared.isdigit() or int(declared) <= most
-
-
-async def whole(receive: Receive, most: int) -> bytes | None:
-    """The body of a request; None where it has more than `most` bytes."""
-    parts, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise GoneError
-        part = message.get("body", b"")
-        size += len(part)
-        if size > most:
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body of a request, or None if it is too large; GoneError if the client disconnects."""
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isdigit() and int(declared) > self.most:
             return None
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
-
-
-def again(body: bytes, receive: Receive) -> Receive:
-    """A body that was read before, and then whatever comes."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replayed() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return replayed
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise GoneError
+            body += message.get("body", b"")
+            if len(body) > self.most:
+                return None
+            more = message.get("more_body", False)
+        return bytes(body)

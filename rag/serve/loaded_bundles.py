@@ -1,11 +1,10 @@
-"""The bundles that a server answers from, by name; one can be exchanged while questions are being answered."""
+"""The bundles of a server by name; one can be replaced while questions are being answered."""
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -14,26 +13,23 @@ from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.bundle.replay import replay
 from rag.components.queries.none import AsTyped
 from rag.core.errors import UserError, closest
-from rag.core.records import Document, Query
+from rag.core.records import Query
 from rag.serve.batching import Batcher
 from rag.serve.database import MissingError
-from rag.serve.retry_limits import prompt
+from rag.serve.retry_limits import interactive
 
 LOG = logging.getLogger("rag.serve.loaded_bundles")
 DEFAULT = "default"
-"""The name that always leads to the first model."""
+"""A name for the first model."""
 
 
 class ParityError(UserError):
-    """A bundle does not answer as it was measured, and is not served."""
+    """A bundle does not answer as it was measured."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """An opened bundle that answers, `opened` seconds after 1970.
-
-    Whoever holds one can finish with it, whatever takes its place meanwhile.
-    """
+    """An open bundle, since `opened` in seconds since 1970. A request that holds it can finish after it was replaced."""
 
     bundle: Bundle
     batcher: Batcher
@@ -42,56 +38,51 @@ class Model:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every response of it says."""
+        """Headers of every response of this model."""
         return {"X-Assay-Bundle": self.bundle.digest}
 
     @property
     def name(self) -> str:
-        """As it is listed."""
+        """The name in GET /v1/models."""
         return self.bundle.name
 
     @property
     def title(self) -> str:
-        """What it is, in words: its choices in the sweep that it comes from, else its parts."""
+        """A description: the choices of its trial in the sweep, or else its main components."""
         manifest, config = self.bundle.manifest, self.bundle.config
         if manifest.name not in ("", "default"):
             return manifest.name
-        chunks = "-".join(str(part) for part in (_called(config["chunker"]), config["chunker"].get("size")) if part)
-        parts = (chunks, "+".join(config["index"]), _called(config["reranker"]), _called(config["generator"], "model"))
+        chunks = "-".join(str(part) for part in (_short_name(config["chunker"]), config["chunker"].get("size")) if part)
+        parts = (chunks, "+".join(config["index"]), _short_name(config["reranker"]), _short_name(config["generator"], "model"))
         return " · ".join(part for part in parts if part not in ("", "none"))
 
     @property
     def follows(self) -> bool:
-        """Whether what was said before counts in what is searched for; otherwise it is looked for as it was typed."""
+        """Whether earlier turns change what is searched for; otherwise a question is searched for as typed."""
         return not getattr(self.bundle.pipeline.queries, "changes_nothing", False)
 
-    @cached_property
-    def documents(self) -> dict[str, Document]:
-        """The documents by doc_id."""
-        return {document.doc_id: document for document in self.bundle.pipeline.corpus.documents}
 
-
-def _called(node: Mapping[str, Any], by: str = "") -> str:
-    """The short name of a component: what it has under a key, else that of its module."""
-    return str(node.get(by) or "").rpartition("/")[2] or str(node["_target_"]).split(".")[-2]
+def _short_name(node: Mapping[str, Any], key: str = "") -> str:
+    """The short name of a component: the last part of its value under a key, or else of its module."""
+    return str(node.get(key) or "").rpartition("/")[2] or str(node["_target_"]).split(".")[-2]
 
 
 def ready(bundle: Bundle, source: Path) -> Model:
-    """A bundle that answers as it was measured, so warm that the first question need not wait; ParityError otherwise."""
+    """Replay the golden questions of a bundle and warm it up; ParityError if it does not answer as it was measured."""
     if mismatches := replay(bundle):
         what = f"does not answer as it was measured, in {len(mismatches)} points; the first: {mismatches[0]}"
         raise ParityError(str(source), what, "use the versions in its manifest.json, or export it again")
     warm = replace(bundle.pipeline, queries=AsTyped())  # a model that rewrites questions would cost
     warm.contexts(warm.trace(Query("warm", "warm")))
-    bundle = replace(bundle, pipeline=prompt(bundle.pipeline))
+    bundle = replace(bundle, pipeline=interactive(bundle.pipeline))
     model = Model(bundle, Batcher(bundle.pipeline), source)
-    # The thread of a model that was exchanged ends when the last question that it answers is done; nobody waits for that.
+    # The thread of a replaced model ends, without anything waiting for it, when its last question has been answered.
     finalize(model, threading.Thread(target=model.batcher.close, daemon=True).start).atexit = False
     return model
 
 
 class Served:
-    """Models by name, the first of them the default. With `watch` a server looks whether their sources change."""
+    """Models by name; the first is the default. With `watch` a server reloads those whose files change."""
 
     def __init__(
         self, sources: Sequence[Path], opening: Callable[[Path], Bundle] = open_bundle, *, watch: bool = False
@@ -107,13 +98,13 @@ class Served:
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """All of them, the default first."""
+        """All models, the default first."""
         return self._models
 
     def pick(self, name: str | None) -> Model:
-        """The model of a name, or of a bundle's hash; MissingError where there is none.
+        """The model of a name, or of a bundle's hash; MissingError if there is none.
 
-        A name that was exchanged leads to what took its place; a hash means this bundle and no other.
+        The name of a replaced model means its replacement; a hash means exactly this bundle.
         """
         models = self._models
         if name is None or name == DEFAULT:
@@ -126,9 +117,9 @@ class Served:
         raise MissingError("model", f"there is no {name!r}", closest(name, [model.name for model in models]))
 
     def switch(self, source: Path, place: int = 0) -> Model:
-        """Open a bundle and let it answer from now on; what is being answered goes on with the one before.
+        """Open a bundle and answer from it from now on; running requests finish with the bundle before.
 
-        Where it is refused, or does not answer as it was measured, the one before stays.
+        If it is refused, or does not answer as it was measured, the bundle before stays.
         """
         with self._lock:
             bundle, before = self._opening(source), self._models[place]
@@ -141,7 +132,7 @@ class Served:
         return fresh
 
     def refresh(self) -> None:
-        """Open all sources again; one that cannot be served is told, and what it was stays."""
+        """Open all sources again; a bundle that cannot be served is logged, and the bundle before stays."""
         for place, model in enumerate(self._models):
             try:
                 self.switch(model.source, place)

@@ -1,4 +1,4 @@
-"""What a server writes of its requests: one JSON object a line on standard error, without what was asked or answered."""
+"""Logging of a server: one JSON object a line on standard error, without questions and answers."""
 
 import json
 import logging
@@ -16,19 +16,19 @@ FAILURES = logging.getLogger("rag.serve.failures")
 
 
 class Lines(logging.Formatter):
-    """A record as a line of JSON: when, how bad, and what it was given as `extra={"told": …}`, or its message.
+    """Formats a record as a line of JSON: time, level, logger, and its `extra={"values": …}`, or else its message.
 
-    Of an error that comes with it, whoever logged it, the kind and the calls are told and not its words.
+    Of an exception, whichever library logged it, the class and the calls are written and not the message.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line; values that look like keys are hidden, and no value can begin a line of its own."""
+        """The line; values that look like keys are hidden, and no value can begin a new line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        told = getattr(record, "told", None) or {"message": record.getMessage()}
+        values = getattr(record, "values", None) or {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
-            # What follows the first line repeats the error, as asyncio does of a task that nobody waited for.
-            told = told | {"message": record.getMessage().partition("\n")[0]} | failure(record.exc_info[1])
-        line = json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | told, default=str)
+            # Lines after the first may repeat the exception, as in asyncio's message about a task that was never awaited.
+            values = values | {"message": record.getMessage().partition("\n")[0]} | failure(record.exc_info[1])
+        line = json.dumps({"at": at, "level": record.levelname.lower(), "log": record.name} | values, default=str)
         return SECRET_VALUE.sub(HIDDEN, line)
 
 
@@ -37,12 +37,12 @@ LOGGING: Mapping[str, Any] = {
     "disable_existing_loggers": False,
     "formatters": {"lines": {"()": "rag.serve.logs.Lines"}},
     "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "lines"}},
-    # Libraries would otherwise write tracebacks, and the words of errors with them.
+    # The root logger formats the tracebacks of libraries too, which would hold the messages of exceptions.
     "root": {"handlers": ["lines"], "level": "WARNING"},
     "loggers": {
         "rag.serve": {"handlers": ["lines"], "level": "INFO", "propagate": False},
         "uvicorn": {"handlers": ["lines"], "level": "INFO", "propagate": False},
-        # It would write paths and queries as they were sent.
+        # It would log paths and queries as they were sent.
         "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
     },
 }
@@ -50,18 +50,18 @@ LOGGING: Mapping[str, Any] = {
 
 
 def route_of(scope: Scope) -> str:
-    """The path of the route that answered, its parameters by name; `-` for none: what was sent may be a text."""
+    """The path of the matched route with the names of its parameters; `-` if none matched: the sent path may hold a text."""
     return str(getattr(scope.get("route"), "path", None) or "-")
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """The kind of an error, and file, line and function of each call that led to it."""
+    """The class of an exception, and file, line and function of each call that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
     calls = [f"{frame.filename.rpartition('site-packages/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
     return {"error": type(error).__name__, "calls": calls}
 
 
-def tell_failure(error: BaseException, scope: Scope, log_texts: bool) -> None:
-    """Log where something failed, file and line of each call; its message, which may hold a text, only with `log_texts`."""
-    told = {"request": scope.get("state", {}).get("request"), "route": route_of(scope)} | failure(error)
-    FAILURES.error("failed", extra={"told": told | ({"message": str(error)} if log_texts else {})})
+def log_failure(error: BaseException, scope: Scope, log_texts: bool) -> None:
+    """Log file and line of each call that led to an exception; its message, which may hold a text, only with `log_texts`."""
+    values = {"request": scope.get("state", {}).get("request"), "route": route_of(scope)} | failure(error)
+    FAILURES.error("failed", extra={"values": values | ({"message": str(error)} if log_texts else {})})

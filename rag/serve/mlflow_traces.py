@@ -1,4 +1,4 @@
-"""A share of the requests as traces in MLflow, beside the trials that they were measured by."""
+"""A share of the requests as traces in MLflow, next to the runs of the trials."""
 
 import os
 import queue
@@ -8,22 +8,22 @@ from typing import Any
 
 from rag.core.errors import ConfigError
 from rag.serve.logs import FAILURES
-from rag.serve.otel_spans import SEARCHING, laid_out
-from rag.serve.request_log import Seen
-from rag.tracking.request_traces import RequestTrace, Step, TraceLog
+from rag.serve.otel_spans import SEARCHING, steps_in_time
+from rag.serve.request_log import RequestRecord
+from rag.tracking.request_traces import Step, TraceLog
 
 VARIABLE = "MLFLOW_TRACKING_URI"
 WAITING = 256
-"""Traces that may wait for an MLflow that is slow; what comes then is not sent."""
+"""Traces that may wait for a slow MLflow; further ones are dropped."""
 
 PATIENCE = 5.0
-"""Seconds that a server which ends waits for its last traces to be sent."""
+"""Seconds that a server which ends waits until its last traces are sent."""
 
 
-class Sampled:
-    """Sends traces from a thread of its own, so that no request ever waits for MLflow; what it cannot send is lost, and told.
+class SampledTraces:
+    """Sends traces from a thread of its own, so that no request waits for MLflow; a trace that is lost is logged.
 
-    ConfigError where nothing says which MLflow. Texts stand in traces only with `log_texts`.
+    ConfigError if MLFLOW_TRACKING_URI is not set. Traces hold texts only with `log_texts`.
     """
 
     def __init__(self, share: float, log_texts: bool) -> None:
@@ -31,23 +31,23 @@ class Sampled:
             remedy = f"set {VARIABLE}, for example to http://127.0.0.1:5000, or leave RAG_TRACE_SHARE at 0"
             raise ConfigError("RAG_TRACE_SHARE", f"is {share:g}, and {VARIABLE} is not set", remedy)
         self._share, self._log_texts = share, log_texts
-        self._waiting: queue.Queue[Seen | None] = queue.Queue(WAITING)
+        self._waiting: queue.Queue[RequestRecord | None] = queue.Queue(WAITING)
         self._log = TraceLog()
         self._thread = threading.Thread(target=self._work, name="mlflow traces", daemon=True)
         self._thread.start()
 
-    def __call__(self, seen: Seen) -> None:
-        """Have one request in `1 / share` sent, if it was answered."""
-        # The id is random, and the same request is sampled wherever it is looked at.
-        if seen.told is None or int(seen.request[:8], 16) >= self._share * 2**32:
+    def __call__(self, record: RequestRecord) -> None:
+        """Queue one of `1 / share` requests, if it was answered."""
+        # The id is random.
+        if record.response is None or int(record.request[:8], 16) >= self._share * 2**32:
             return
         try:
-            self._waiting.put_nowait(seen)
+            self._waiting.put_nowait(record)
         except queue.Full:
-            FAILURES.warning("a trace is lost", extra={"told": {"request": seen.request, "error": "MLflow is too slow"}})
+            _log_loss(record, "MLflow is too slow")
 
     def close(self) -> None:
-        """Send what is left, for a few seconds at most."""
+        """Send the traces that are left, within PATIENCE."""
         try:
             self._waiting.put(None, timeout=PATIENCE)
         except queue.Full:
@@ -55,27 +55,30 @@ class Sampled:
         self._thread.join(PATIENCE)
 
     def _work(self) -> None:
-        while (seen := self._waiting.get()) is not None:
+        while (record := self._waiting.get()) is not None:
             try:
-                self._log.log(_trace(seen, seen.told or {}, self._log_texts))
-            except Exception as error:  # Whatever it is, the next request is to be traced as well.
-                told = {"request": seen.request, "error": type(error).__name__}
-                FAILURES.warning("a trace is lost", extra={"told": told})
+                self._log.log(**_trace(record, record.response or {}, self._log_texts))
+            except Exception as error:  # After any error, the next trace is tried as well.
+                _log_loss(record, type(error).__name__)
         self._log.flush()
 
 
-def _trace(seen: Seen, told: Mapping[str, Any], texts: bool) -> RequestTrace:
-    return RequestTrace(
-        name=f"{seen.method} {seen.route}",
-        inputs=_inputs(told, texts),
-        outputs=_outputs(told, texts),
-        attributes=_attributes(seen, told),
-        tags={"assay.bundle": told["bundle"], "assay.model": told["model"]},
-        metadata={"mlflow.trace.user": seen.owner or "", "mlflow.trace.session": told.get("session") or ""},
-        began=seen.began,
-        ended=max(seen.ended, seen.began + 1),
-        steps=tuple(Step(name, _kind(name), began, ended) for name, began, ended in laid_out(seen)),
-    )
+def _log_loss(record: RequestRecord, error: str) -> None:
+    FAILURES.warning("a trace is lost", extra={"values": {"request": record.request, "error": error}})
+
+
+def _trace(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
+    """The arguments of TraceLog.log."""
+    root = {
+        "name": f"{record.method} {record.route}",
+        "inputs": {"question": response["question"]} if texts else {"characters": len(response["question"])},
+        "attributes": _attributes(record, response),
+        "tags": {"assay.bundle": response["bundle"], "assay.model": response["model"]},
+        "metadata": {"mlflow.trace.user": record.owner or "", "mlflow.trace.session": response.get("session") or ""},
+        "start_time_ns": record.began,
+    }
+    steps = [Step(name, _kind(name), began, ended) for name, began, ended in steps_in_time(record)]
+    return {"root": root, "steps": steps, "outputs": _outputs(response, texts), "ended": max(record.ended, record.began + 1)}
 
 
 def _kind(step: str) -> str:
@@ -83,22 +86,22 @@ def _kind(step: str) -> str:
     return kinds.get(step, "RETRIEVER" if step in SEARCHING else "CHAIN")
 
 
-def _attributes(seen: Seen, told: Mapping[str, Any]) -> dict[str, Any]:
-    known: dict[str, Any] = {"assay.request": seen.request, "assay.answer": told["id"], "assay.bundle": told["bundle"]}
-    if "tokens" in told:
-        read, wrote = told["tokens"]["prompt"], told["tokens"]["completion"]
+def _attributes(record: RequestRecord, response: Mapping[str, Any]) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "assay.request": record.request,
+        "assay.answer": response["id"],
+        "assay.bundle": response["bundle"],
+    }
+    if "tokens" in response:
+        read, wrote = response["tokens"]["prompt"], response["tokens"]["completion"]
         known["mlflow.chat.tokenUsage"] = {"input_tokens": read, "output_tokens": wrote, "total_tokens": read + wrote}
     return known
 
 
-def _inputs(told: Mapping[str, Any], texts: bool) -> dict[str, Any]:
-    return {"question": told["question"]} if texts else {"characters": len(told["question"])}
-
-
-def _outputs(told: Mapping[str, Any], texts: bool) -> dict[str, Any]:
-    passages = [{"chunk": one["chunk"], "score": one["score"]} for one in told.get("passages", told.get("contexts", ()))]
-    found: dict[str, Any] = {"passages": passages}
-    if "answer" in told:
-        found |= {"abstained": told["abstained"], "cost_usd": told["cost_usd"]}
-        found |= {"answer": told["answer"]} if texts else {"characters": len(told["answer"])}
-    return found
+def _outputs(response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
+    passages = response.get("passages", response.get("contexts", ()))
+    outputs: dict[str, Any] = {"passages": [{"chunk": each["chunk"], "score": each["score"]} for each in passages]}
+    if "answer" in response:
+        outputs |= {"abstained": response["abstained"], "cost_usd": response["cost_usd"]}
+        outputs |= {"answer": response["answer"]} if texts else {"characters": len(response["answer"])}
+    return outputs

@@ -1,7 +1,6 @@
-"""OpenAI's chat completions: what their clients send, and what they want to read."""
+"""OpenAI's chat completions: request models, and answers in OpenAI's form."""
 
 import time
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -10,58 +9,71 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from rag.core.errors import UserError
 from rag.core.records import Turn
 from rag.core.text.citations import without_markers
+from rag.pipeline.json_shapes import Citation
 from rag.pipeline.live_history import UNSAID
 from rag.serve.request_models import QUESTION, AskBody, Within
+from rag.serve.response_models import Answer, ChatCompletion, Usage
 
 
-def whole(text: str) -> str:
-    """A text that can be written; ValueError for one with half a character in it, which JSON can hold and UTF-8 cannot."""
+def encodable(text: str) -> str:
+    """The text; ValueError if it holds half a surrogate pair, which JSON can express and UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("holds half a character") from None
+        raise ValueError("holds half of a surrogate pair") from None
     return text
 
 
-Words = Annotated[str, AfterValidator(whole)]
+Text = Annotated[str, AfterValidator(encodable)]
 
 
-class Part(BaseModel):
-    """A part of a message; only text is understood."""
+class OpenBody(BaseModel):
+    """A part of a request; fields that are not known are ignored."""
 
     model_config = ConfigDict(extra="allow")
+
+
+class Part(OpenBody):
+    """A part of a message; only text is read."""
+
     type: str
-    text: Words | None = None
+    text: Text | None = None
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(OpenBody):
     """A message of a conversation."""
 
-    model_config = ConfigDict(extra="allow")
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Words | list[Part] | None = None
+    content: Text | list[Part] | None = None
 
     @property
-    def words(self) -> str:
-        """The text; UserError for anything that is no text."""
+    def text(self) -> str:
+        """The text of all parts; UserError if one is not a text."""
         if not isinstance(self.content, list):
             return self.content or ""
         if any(part.type != "text" or part.text is None for part in self.content):
-            raise UserError("messages", "hold a part that is no text", "send text alone")
+            raise UserError("messages", "hold a part that is not a text", "send text alone")
         return "".join(part.text or "" for part in self.content)
 
+    @property
+    def turn(self) -> Turn:
+        """The message as a later question reads it: an answer loses its markers, which number earlier passages."""
+        if self.role == "user":
+            return Turn("user", self.text.strip() or UNSAID)
+        return Turn("assistant", without_markers(self.text).strip() or UNSAID)
 
-class StreamOptions(BaseModel):
-    """What else a stream tells."""
 
-    model_config = ConfigDict(extra="allow")
+class StreamOptions(OpenBody):
+    """Options of a stream."""
+
     include_usage: bool | None = None
 
 
-class Completion(BaseModel):
+class Completion(OpenBody):
     """A conversation that ends with a question.
 
-    What steers a model, such as `temperature` or a system message, is taken and not used: a bundle answers as it was measured.
+    Parameters of the model, such as `temperature` or a system message, are accepted and ignored: a bundle answers as it was
+    measured.
     """
 
     model_config = ConfigDict(
@@ -73,69 +85,69 @@ class Completion(BaseModel):
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     n: Literal[1] | None = Field(default=None, description="There is one answer.")
-    within: Within | None = Field(default=None, description="Where is searched; no part of OpenAI's API.")
+    within: Within | None = Field(default=None, description="Restricts the search; not part of OpenAI's API.")
 
     @property
-    def usage(self) -> bool:
-        """Whether a stream ends with counts of tokens."""
+    def wants_usage(self) -> bool:
+        """Whether a stream ends with the numbers of tokens."""
         return bool(self.stream_options and self.stream_options.include_usage)
 
     def question_and_turns(self) -> tuple[AskBody, list[Turn]]:
-        """The question and the turns before it; UserError where the last message asks nothing."""
+        """The question and the turns before it; UserError if the last message is not a question of the user."""
         *before, last = self.messages
-        if last.role != "user" or not last.words.strip():
+        if last.role != "user" or not last.text.strip():
             raise UserError("messages", "do not end with a question", "the last message is the user's, with text")
-        body = AskBody(question=last.words, model=self.model, within=self.within)
-        return body, [_turn(one) for one in before if one.role in ("user", "assistant")]
+        body = AskBody(question=last.text, model=self.model, within=self.within)
+        return body, [message.turn for message in before if message.role in ("user", "assistant")]
 
 
-def _turn(said: ChatMessage) -> Turn:
-    """A message as a later question sees it: an answer without its markers, which number passages that are gone."""
-    if said.role == "user":
-        return Turn("user", said.words.strip() or UNSAID)
-    return Turn("assistant", without_markers(said.words).strip() or UNSAID)
+def annotations(answer: Answer, base: str) -> list[dict[str, Any]]:
+    """The citations of an answer: the places of the markers, and URLs that open the documents at the quotes."""
+    return [{"type": "url_citation", "url_citation": _url_citation(citation, base)} for citation in answer["citations"]]
 
 
-def annotations(told: dict[str, Any], base: str) -> list[dict[str, Any]]:
-    """What an answer cites, where: places in the answer, and an address that opens the document there."""
-    return [{"type": "url_citation", "url_citation": _citation(one, base)} for one in told["citations"]]
+def _url_citation(citation: Citation, base: str) -> dict[str, Any]:
+    url = f"{base}documents/{quote(citation['doc_id'])}#{citation['span']['start']}-{citation['span']['end']}"
+    title = str(citation["metadata"].get("title") or citation["doc_id"])
+    return {"start_index": citation["start"], "end_index": citation["end"], "url": url, "title": title}
 
 
-def _citation(one: dict[str, Any], base: str) -> dict[str, Any]:
-    address = f"{base}documents/{quote(one['doc_id'])}#{one['span']['start']}-{one['span']['end']}"
-    title = str(one["metadata"].get("title") or one["doc_id"])
-    return {"start_index": one["start"], "end_index": one["end"], "url": address, "title": title}
-
-
-def usage(told: dict[str, Any]) -> dict[str, int]:
-    """Counts of tokens."""
-    prompt, completion = told["tokens"]["prompt"], told["tokens"]["completion"]
+def _usage(answer: Answer) -> Usage:
+    prompt, completion = answer["tokens"]["prompt"], answer["tokens"]["completion"]
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-OURS = ("id", "bundle", "abstained", "sought", "citations", "contexts", "findings", "timings", "cost_usd")
-"""What of an answer stands beside OpenAI's fields, under `assay`."""
+ASSAY_FIELDS = ("id", "bundle", "abstained", "sought", "citations", "contexts", "findings", "timings", "cost_usd")
 
 
-def completion(told: dict[str, Any], base: str) -> dict[str, Any]:
-    """A chat completion."""
-    message = {"role": "assistant", "content": told["answer"], "refusal": None, "annotations": annotations(told, base)}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    head = _head(told["id"], "chat.completion", told["model"])
-    return head | {"choices": [choice], "usage": usage(told), "assay": {name: told[name] for name in OURS}}
+def assay_part(answer: Answer) -> dict[str, Any]:
+    """The parts of an answer that have no field in OpenAI's API."""
+    return {name: value for name, value in answer.items() if name in ASSAY_FIELDS}
 
 
-def chunk(answer: str, model: str, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+def completion(answer: Answer, base: str) -> ChatCompletion:
+    """An answer as a chat completion; `base` is the URL of the server."""
+    message = {"role": "assistant", "content": answer["answer"], "refusal": None, "annotations": annotations(answer, base)}
+    return {
+        "id": f"chatcmpl-{answer['id']}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": answer["model"],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "usage": _usage(answer),
+        "assay": assay_part(answer),
+    }
+
+
+def chunk(answer_id: str, model: str, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     """A piece of a streamed completion."""
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-    return _head(answer, "chat.completion.chunk", model) | {"choices": [choice]}
+    return _chunk(answer_id, model) | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
 
 
-def last_chunk(told: dict[str, Any]) -> dict[str, Any]:
-    """The counts behind a stream."""
-    none: Sequence[Any] = []
-    return _head(told["id"], "chat.completion.chunk", told["model"]) | {"choices": none, "usage": usage(told)}
+def usage_chunk(answer: Answer) -> dict[str, Any]:
+    """The last piece of a streamed completion, with the numbers of tokens."""
+    return _chunk(answer["id"], answer["model"]) | {"choices": [], "usage": _usage(answer)}
 
 
-def _head(answer: str, kind: str, model: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{answer}", "object": kind, "created": int(time.time()), "model": model}
+def _chunk(answer_id: str, model: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{answer_id}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model}

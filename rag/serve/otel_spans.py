@@ -1,7 +1,7 @@
-"""Requests as OpenTelemetry spans, under the names that OpenTelemetry gives to searching and answering with models.
+"""Requests as OpenTelemetry spans, with the names of OpenTelemetry's conventions for generative AI.
 
-They are sent where the variables of OpenTelemetry say, OTEL_EXPORTER_OTLP_ENDPOINT and its kin, and only where one of them is
-set. Spans are made when a request has ended: its steps follow one another, and each begins where the one before ended.
+They are sent to the endpoint that OpenTelemetry's variables name, OTEL_EXPORTER_OTLP_ENDPOINT and others, and only if one of
+them is set. Spans are made when a request has ended: its steps follow one another, each from the end of the one before.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag import __version__
 from rag.core.errors import MissingExtraError
-from rag.serve.request_log import QUIET, Seen
+from rag.serve.request_log import QUIET, RequestRecord
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 SEARCHING = ("queue", "rewrite", "embed", "search", "fuse", "rerank", "select")
-"""Steps that find passages, waiting for others to be searched with included; the rest answers from them."""
+"""Steps of the search, with waiting in the queue; all other steps answer."""
 
 SECOND = 1_000_000_000
 PATIENCE = 5_000
-"""Milliseconds that a server which ends waits for its last spans to be sent."""
+"""Milliseconds that a server which ends waits until its last spans are sent."""
 
 
 def wanted() -> bool:
@@ -33,7 +33,7 @@ def wanted() -> bool:
 
 
 class Spans:
-    """Makes spans of requests; MissingExtraError without the packages. Texts stand in them only with `log_texts`."""
+    """Sends spans of requests, with texts only if `log_texts`; MissingExtraError if a package is missing."""
 
     def __init__(self, log_texts: bool, exporter: "SpanExporter | None" = None) -> None:
         try:
@@ -50,28 +50,25 @@ class Spans:
         self._tracer = self._provider.get_tracer("rag.serve", __version__)
         self._log_texts = log_texts
 
-    def __call__(self, seen: Seen) -> None:
-        """Make the spans of a request: the server's, below it those of searching and answering, below these their steps."""
+    def __call__(self, record: RequestRecord) -> None:
+        """Send the span of a request, below it the spans of searching and answering, below these their steps."""
         from opentelemetry.trace import SpanKind, Status, StatusCode
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-        if seen.route in QUIET:
+        if record.route in QUIET:
             return
-        above = TraceContextTextMapPropagator().extract(seen.parents)
-        name = f"{seen.method} {seen.route}" if seen.route != "-" else seen.method
-        root = self._tracer.start_span(name, above, SpanKind.SERVER, _request(seen), start_time=seen.began)
-        if seen.told is not None:
-            self._steps(root, seen, seen.told)
-        if seen.failed or seen.status >= 500:
-            root.set_attribute("error.type", seen.failed or str(seen.status))
+        above = TraceContextTextMapPropagator().extract(record.parents)
+        name = f"{record.method} {record.route}" if record.route != "-" else record.method
+        root = self._tracer.start_span(name, above, SpanKind.SERVER, _request_attributes(record), start_time=record.began)
+        if record.response is not None:
+            for name, attributes, steps in _parts(record, record.response, self._log_texts):
+                part = self._span(root, name, attributes, steps[0][1], steps[-1][2])
+                for step, began, ended in steps:
+                    self._span(part, step, {}, began, ended)
+        if record.failed or record.status >= 500:
+            root.set_attribute("error.type", record.failed or str(record.status))
             root.set_status(Status(StatusCode.ERROR))
-        root.end(seen.ended)
-
-    def _steps(self, root: "Span", seen: Seen, told: Mapping[str, Any]) -> None:
-        for name, attributes, steps in _parts(seen, told, self._log_texts):
-            whole = self._span(root, name, attributes, steps[0][1], steps[-1][2])
-            for step, began, ended in steps:
-                self._span(whole, step, {}, began, ended)
+        root.end(record.ended)
 
     def _span(self, above: "Span", name: str, attributes: Mapping[str, Any], began: int, ended: int) -> "Span":
         from opentelemetry.trace import set_span_in_context
@@ -81,61 +78,65 @@ class Spans:
         return span
 
     def close(self) -> None:
-        """Send what is left, for a few seconds at most."""
+        """Send the spans that are left, within PATIENCE."""
         self._provider.force_flush(PATIENCE)
         self._provider.shutdown()
 
 
 Step = tuple[str, int, int]
-"""A step, and its beginning and end in nanoseconds since 1970."""
+"""The name of a step, its beginning and end in nanoseconds since 1970."""
 
 
-def laid_out(seen: Seen) -> list[Step]:
-    """The steps of a request one after the other, so that the last of them ends with it."""
-    at = max(seen.began, seen.ended - round(sum(seen.steps.values()) * SECOND))
+def steps_in_time(record: RequestRecord) -> list[Step]:
+    """The steps of a request one after the other, so that the last one ends with it."""
+    at = max(record.began, record.ended - round(sum(record.steps.values()) * SECOND))
     steps = []
-    for name, seconds in seen.steps.items():
-        following = min(seen.ended, at + round(seconds * SECOND))
+    for name, seconds in record.steps.items():
+        following = min(record.ended, at + round(seconds * SECOND))
         steps.append((name, at, following))
         at = following
     return steps
 
 
-def _parts(seen: Seen, told: Mapping[str, Any], texts: bool) -> Iterator[tuple[str, dict[str, Any], list[Step]]]:
-    steps = laid_out(seen)
-    if found := [step for step in steps if step[0] in SEARCHING]:
-        yield f"retrieval {told['model']}", _retrieval(told, texts), found
-    if written := [step for step in steps if step[0] not in SEARCHING]:
-        yield f"chat {told['model']}", _answer(seen, told, texts), written
+def _parts(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> Iterator[tuple[str, dict[str, Any], list[Step]]]:
+    steps = steps_in_time(record)
+    if searching := [step for step in steps if step[0] in SEARCHING]:
+        yield f"retrieval {response['model']}", _retrieval_attributes(response, texts), searching
+    if answering := [step for step in steps if step[0] not in SEARCHING]:
+        yield f"chat {response['model']}", _chat_attributes(record, response, texts), answering
 
 
-def _request(seen: Seen) -> dict[str, Any]:
-    known = {"http.request.method": seen.method, "http.response.status_code": seen.status, "assay.request": seen.request}
-    known |= {"http.route": seen.route} if seen.route != "-" else {}
-    known |= {"user.name": seen.owner} if seen.owner else {}
-    return known | ({"assay.bundle": seen.told["bundle"]} if seen.told else {})
+def _request_attributes(record: RequestRecord) -> dict[str, Any]:
+    known = {"http.request.method": record.method, "http.response.status_code": record.status, "assay.request": record.request}
+    known |= {"http.route": record.route} if record.route != "-" else {}
+    known |= {"user.name": record.owner} if record.owner else {}
+    return known | ({"assay.bundle": record.response["bundle"]} if record.response else {})
 
 
-def _retrieval(told: Mapping[str, Any], texts: bool) -> dict[str, Any]:
-    passages = told.get("passages", told.get("contexts", ()))
-    known = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": told["bundle"]}
+def _retrieval_attributes(response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
+    passages = response.get("passages", response.get("contexts", ()))
+    known = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": response["bundle"]}
     known |= {"gen_ai.request.top_k": len(passages)}
     if not texts:
         return known
-    documents = [{"id": one["chunk"], "score": one["score"]} for one in passages]
-    return known | {"gen_ai.retrieval.query.text": told["question"], "gen_ai.retrieval.documents": json.dumps(documents)}
+    documents = [{"id": passage["chunk"], "score": passage["score"]} for passage in passages]
+    return known | {"gen_ai.retrieval.query.text": response["question"], "gen_ai.retrieval.documents": json.dumps(documents)}
 
 
-def _answer(seen: Seen, told: Mapping[str, Any], texts: bool) -> dict[str, Any]:
+def _chat_attributes(record: RequestRecord, response: Mapping[str, Any], texts: bool) -> dict[str, Any]:
     known: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "assay"}
-    known |= {"gen_ai.request.model": told["model"], "gen_ai.response.model": told["model"], "gen_ai.response.id": told["id"]}
-    known |= {"gen_ai.output.type": "text", "gen_ai.usage.input_tokens": told["tokens"]["prompt"]}
-    known |= {"gen_ai.usage.output_tokens": told["tokens"]["completion"], "assay.abstained": bool(told["abstained"])}
-    known |= {"gen_ai.conversation.id": told["session"]} if told.get("session") else {}
-    known |= {"assay.cost_usd": told["cost_usd"]} if told["cost_usd"] is not None else {}
-    known |= {"gen_ai.response.time_to_first_chunk": seen.first} if seen.first is not None else {}
+    known |= {
+        "gen_ai.request.model": response["model"],
+        "gen_ai.response.model": response["model"],
+        "gen_ai.response.id": response["id"],
+    }
+    known |= {"gen_ai.output.type": "text", "gen_ai.usage.input_tokens": response["tokens"]["prompt"]}
+    known |= {"gen_ai.usage.output_tokens": response["tokens"]["completion"], "assay.abstained": bool(response["abstained"])}
+    known |= {"gen_ai.conversation.id": response["session"]} if response.get("session") else {}
+    known |= {"assay.cost_usd": response["cost_usd"]} if response["cost_usd"] is not None else {}
+    known |= {"gen_ai.response.time_to_first_chunk": record.first} if record.first is not None else {}
     if not texts:
         return known
-    asked = [{"role": "user", "parts": [{"type": "text", "content": told["question"]}]}]
-    said = [{"role": "assistant", "parts": [{"type": "text", "content": told["answer"]}], "finish_reason": "stop"}]
-    return known | {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(said)}
+    question = [{"role": "user", "parts": [{"type": "text", "content": response["question"]}]}]
+    reply = [{"role": "assistant", "parts": [{"type": "text", "content": response["answer"]}], "finish_reason": "stop"}]
+    return known | {"gen_ai.input.messages": json.dumps(question), "gen_ai.output.messages": json.dumps(reply)}

@@ -1,94 +1,139 @@
-"""What went wrong, as RFC 9457 has it, and as OpenAI's clients read it."""
+"""Errors as problems (RFC 9457), and in the form of OpenAI's API under /v1/."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import Message, Scope, Send
 
 from rag.core.errors import ConfigError, DataError, MissingExtraError, RefusalError, ServiceError, StoreError, UserError
 from rag.core.redaction import HIDDEN, SECRET_VALUE
 from rag.serve.database import MissingError
-from rag.serve.json_output import written
+from rag.serve.response_models import OpenAiProblem, Problem
+from rag.serve.responses import event, json_bytes
 
 MEDIA = "application/problem+json"
 OPENAI = "/v1/"
-OURS = (ConfigError, DataError, MissingExtraError, StoreError)
-"""Errors that whoever runs the server can act on, and who asks cannot."""
+OPERATOR_ERRORS = (ConfigError, DataError, MissingExtraError, StoreError)
+"""Errors that the operator of the server can fix, and a client cannot."""
 
 
 class UpstreamError(ServiceError):
-    """The model behind the generator, or one behind another step, does not answer."""
+    """The endpoint of a model does not answer."""
 
 
 def status_of(error: UserError) -> int:
-    """The HTTP status of an error that somebody can act on."""
+    """The HTTP status of an error."""
     if isinstance(error, MissingError):
         return HTTPStatus.NOT_FOUND
     if isinstance(error, RefusalError):
         return HTTPStatus.UNPROCESSABLE_ENTITY
     if isinstance(error, UpstreamError):
         return HTTPStatus.BAD_GATEWAY
-    if isinstance(error, OURS):
+    if isinstance(error, OPERATOR_ERRORS):
         return HTTPStatus.INTERNAL_SERVER_ERROR
     return HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, ServiceError) else HTTPStatus.UNPROCESSABLE_ENTITY
 
 
-def problem(status: int, detail: str, remedy: str) -> dict[str, Any]:
-    """The members of a problem; what looks like a key or a password is not told."""
-    detail = SECRET_VALUE.sub(HIDDEN, detail)
+def problem(status: int, detail: str, remedy: str) -> Problem:
+    """A problem; values in `detail` that look like keys or passwords are hidden."""
     title = HTTPStatus(status).phrase
     kind = "urn:assay:" + title.lower().replace(" ", "-")
-    return {"type": kind, "title": title, "status": int(status), "detail": detail, "remedy": remedy}
+    return {
+        "type": kind,
+        "title": title,
+        "status": int(status),
+        "detail": SECRET_VALUE.sub(HIDDEN, detail),
+        "remedy": remedy,
+    }
 
 
-def problem_from(error: UserError) -> dict[str, Any]:
-    """A problem from an error."""
-    return problem(status_of(error), f"{error.where}: {error.what}", error.remedy)
-
-
-def failure(error: Exception) -> dict[str, Any]:
-    """A problem of our own; what an error says may be a text, and stays here."""
+def problem_of(error: Exception) -> Problem:
+    """The problem of an error. The message of an unexpected error may hold texts, so only its class is named."""
+    if isinstance(error, UserError):
+        return problem(status_of(error), f"{error.where}: {error.what}", error.remedy)
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, type(error).__name__, "the server's log says more")
 
 
-def respond(request: Request, found: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    """A problem as a response, worded for who asked."""
-    if not request.url.path.startswith(OPENAI):
-        return Response(written(found), found["status"], dict(headers or {}), MEDIA)
-    return Response(written(openai(found)), found["status"], dict(headers or {}), "application/json")
-
-
-def openai(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A problem as OpenAI's API words it."""
+def openai_problem(found: Problem) -> OpenAiProblem:
+    """A problem in the form of OpenAI's API."""
     kind = "invalid_request_error" if found["status"] < 500 else "server_error"
     code = found["type"].rpartition(":")[2].replace("-", "_")
     return {"error": {"message": f"{found['detail']} → {found['remedy']}", "type": kind, "param": None, "code": code}}
 
 
-def install(app: FastAPI) -> None:
-    """Have an app answer errors with problems."""
+def problem_response(path: str, found: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """A problem as the response of the API that a path belongs to."""
+    if path.startswith(OPENAI):
+        return Response(json_bytes(openai_problem(found)), found["status"], headers, "application/json")
+    return Response(json_bytes(found), found["status"], headers, MEDIA)
 
-    @app.exception_handler(UserError)
-    async def user(request: Request, error: UserError) -> Response:
-        return respond(request, problem_from(error))
+
+def problem_event(path: str, found: Problem) -> bytes:
+    """A problem as the last event of a stream, in the form of the API that a path belongs to."""
+    return b"data: %s\n\n" % json_bytes(openai_problem(found)) if path.startswith(OPENAI) else event("error", found)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer errors of routes with problems."""
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return respond(request, problem(422, _wrong(error), "see /openapi.json"))
+        # Names the fields and never repeats their values.
+        fields = [f"{'.'.join(str(part) for part in wrong['loc'])}: {wrong['msg']}" for wrong in error.errors()]
+        return problem_response(request.scope["path"], problem(422, "; ".join(fields)[:1000], "see /openapi.json"))
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
-        return respond(request, problem(error.status_code, str(error.detail), "see /openapi.json"), error.headers)
+        found = problem(error.status_code, str(error.detail), "see /openapi.json")
+        return problem_response(request.scope["path"], found, error.headers)
 
+    @app.exception_handler(UserError)
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
-        return respond(request, failure(error))
+        return problem_response(request.scope["path"], problem_of(error))
 
 
-def _wrong(error: RequestValidationError) -> str:
-    """Which fields, and why; what stood in them is not repeated."""
-    said = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()]
-    return "; ".join(said)[:1000]
+class ResponseState:
+    """Passes messages on; knows whether the response has begun, whether it is a stream of events, and whether it has ended."""
+
+    def __init__(self, send: Send) -> None:
+        self.send = send
+        self.begun = self.events = self.ended = False
+
+    async def __call__(self, message: Message) -> None:
+        """Send a message."""
+        if message["type"] == "http.response.start":
+            self.begun = True
+            kinds = [value for name, value in message.get("headers", ()) if name.lower() == b"content-type"]
+            self.events = any(kind.startswith(b"text/event-stream") for kind in kinds)
+        elif message["type"] == "http.response.body":
+            self.ended = not message.get("more_body", False)
+        await self.send(message)
+
+
+async def refuse(
+    scope: Scope, send: Send, status: int, detail: str, remedy: str, headers: Mapping[str, str] | None = None
+) -> None:
+    """Answer with a problem instead of calling the route."""
+
+    async def nothing() -> Message:
+        return {"type": "http.disconnect"}
+
+    await problem_response(scope["path"], problem(status, detail, remedy), headers)(scope, nothing, send)
+
+
+async def end_with_problem(
+    scope: Scope, reply: ResponseState, status: int, detail: str, remedy: str, headers: Mapping[str, str] | None = None
+) -> None:
+    """End a response that cannot be completed with a problem; a stream of events that has begun gets one more event.
+
+    Any other response that has begun is left without its end, so that the client notices the break.
+    """
+    if not reply.begun:
+        await refuse(scope, reply, status, detail, remedy, headers)
+    elif reply.events and not reply.ended:
+        body = problem_event(scope["path"], problem(status, detail, remedy))
+        await reply({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,4 +1,4 @@
-"""The process that serves."""
+"""The process of `rag serve`."""
 
 import math
 import resource
@@ -21,21 +21,21 @@ from rag.serve.logs import LOGGING
 from rag.serve.settings import Settings
 
 KEEP = 75
-"""Seconds that an idle connection is kept: longer than proxies keep theirs, or they would send into a closed one."""
+"""Seconds that an idle connection stays open: longer than in proxies, which would otherwise send into a closed one."""
 
 
 def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Settings, *, watch: bool = False) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what is being answered. ConfigError where the address is taken."""
+    """Serve until SIGTERM or SIGINT, then finish running requests. ConfigError if the address is taken."""
     import uvicorn
 
-    with ending_in_order(), closing(bound(settings)) as listening:
+    with signals_end_in_order(), closing(bound(settings)) as listening:
         served = Served(sources, opening, watch=watch)
         with closing(Conversations(settings.sessions, settings.idle)) as conversations:
             app = create_app(served, settings, conversations, Opinions(conversations.database, settings.idle))
             config = uvicorn.Config(
                 app,
-                http=patient(settings.patience),
-                limit_concurrency=most(settings.connections),
+                http=connections_with(settings.patience),
+                limit_concurrency=allowed_connections(settings.connections),
                 ws="none",
                 log_config=dict(LOGGING),
                 access_log=False,
@@ -43,26 +43,26 @@ def run(sources: Sequence[Path], opening: Callable[[Path], Bundle], settings: Se
                 timeout_keep_alive=KEEP,
                 timeout_graceful_shutdown=math.ceil(settings.timeout) + 1,
             )
-            # Who reads the address may come at once; it waits until the server takes it.
+            # A client that reads the address may connect at once; it waits until the server accepts.
             listening.listen(config.backlog)
-            serving(address(listening), [(one.name, one.bundle.digest) for one in served.models])
+            serving(address(listening), [(model.name, model.bundle.digest) for model in served.models])
             uvicorn.Server(config).run([listening])
 
 
-def patient(seconds: float) -> type[BoundedConnection]:
-    """Connections that wait for a client so many seconds."""
+def connections_with(seconds: float) -> type[BoundedConnection]:
+    """A class of connections with that patience."""
     return type("PatientConnection", (BoundedConnection,), {"patience": seconds})
 
 
-def most(connections: int) -> int:
-    """How many connections may be open: half of the descriptors at most, for databases, models and files need some too."""
+def allowed_connections(connections: int) -> int:
+    """At most half of the file descriptors: databases, models and files need some too."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return connections if descriptors == resource.RLIM_INFINITY else min(connections, descriptors // 2)
 
 
 @contextmanager
-def ending_in_order() -> Iterator[None]:
-    """Let SIGTERM end the process as Ctrl-C does, at any time; SIGHUP must not end it before a server listens for it."""
+def signals_end_in_order() -> Iterator[None]:
+    """SIGTERM ends the process like Ctrl-C at any time; SIGHUP is ignored until the server handles it."""
     before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)}
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -74,13 +74,13 @@ def ending_in_order() -> Iterator[None]:
 
 
 def address(listening: socket.socket) -> str:
-    """Where a server answers."""
+    """The URL of a listening socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def bound(settings: Settings) -> socket.socket:
-    """The socket of an address, bound before models are loaded: who cannot have it need not wait for them."""
+    """A bound socket. It is bound before models are loaded, so that a taken address fails at once with ConfigError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -88,6 +88,6 @@ def bound(settings: Settings) -> socket.socket:
         listening.bind((settings.host.strip("[]"), settings.port))
     except OSError as error:
         listening.close()
-        what = f"{settings.host}:{settings.port} cannot be had ({error.strerror or error})"
-        raise ConfigError("address", what, "choose another with --port, or end what listens there") from error
+        what = f"{settings.host}:{settings.port} cannot be used ({error.strerror or error})"
+        raise ConfigError("address", what, "choose another port with --port, or end the process that listens there") from error
     return listening

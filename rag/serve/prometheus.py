@@ -1,4 +1,4 @@
-"""Figures of a server for Prometheus. Labels are names that the server itself gave: nobody outside makes new series."""
+"""Metrics for Prometheus. Labels hold names of the server only, so that clients cannot create new series."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,14 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.responses import Response
 
 from rag.serve.limits import Shares
-from rag.serve.request_log import Seen
+from rag.serve.request_log import RequestRecord
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 STEP_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
 
 
 class Meters:
-    """Counters of one app, in a registry of its own: two apps in a process do not meet."""
+    """Counters of one app, in a registry of its own, so that two apps in a process count apart."""
 
     def __init__(self, turns: Shares) -> None:
         self.registry = registry = CollectorRegistry()
@@ -38,33 +38,33 @@ class Meters:
         Gauge("assay_requests_working", "Requests at work.", registry=registry).set_function(lambda: turns.working)
         Gauge("assay_requests_waiting", "Requests that wait.", registry=registry).set_function(lambda: turns.waiting)
 
-    def __call__(self, seen: Seen) -> None:
+    def __call__(self, record: RequestRecord) -> None:
         """Count a request."""
-        self.requests.labels(seen.method, seen.route, str(seen.status)).inc()
-        self.seconds.labels(seen.route).observe(seen.seconds)
-        if seen.failed:
-            self.broken.labels(seen.failed).inc()
-        if seen.told is not None:
-            self._count(seen, seen.told)
+        self.requests.labels(record.method, record.route, str(record.status)).inc()
+        self.seconds.labels(record.route).observe(record.seconds)
+        if record.failed:
+            self.broken.labels(record.failed).inc()
+        if record.response is not None:
+            self._count(record, record.response)
 
-    def _count(self, seen: Seen, told: Mapping[str, Any]) -> None:
-        for step, seconds in seen.steps.items():
+    def _count(self, record: RequestRecord, response: Mapping[str, Any]) -> None:
+        for step, seconds in record.steps.items():
             self.steps.labels(step).observe(seconds)
-        if "answer" not in told:
+        if "answer" not in response:
             return
-        model = told["model"]
-        if seen.first is not None:
-            self.first.labels(seen.route).observe(seen.first)
-        self.answers.labels(model, str(bool(told["abstained"])).lower()).inc()
-        for kind, count in told["tokens"].items():
+        model = response["model"]
+        if record.first is not None:
+            self.first.labels(record.route).observe(record.first)
+        self.answers.labels(model, str(bool(response["abstained"])).lower()).inc()
+        for kind, count in response["tokens"].items():
             self.tokens.labels(model, kind).inc(count)
-        self.cost.labels(model).inc(told["cost_usd"] or 0)
-        for finding in told["findings"]:
+        self.cost.labels(model).inc(response["cost_usd"] or 0)
+        for finding in response["findings"]:
             self.findings.labels(finding["source"], finding["action"]).inc()
 
     def close(self) -> None:
-        """Nothing is to be sent: Prometheus fetches."""
+        """Do nothing: Prometheus fetches the metrics."""
 
     def render(self) -> Response:
-        """Show how much is asked and answered, how fast and at what cost, as Prometheus reads it."""
+        """Return the metrics in the format of Prometheus."""
         return Response(generate_latest(self.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -1,52 +1,43 @@
-"""Where questions are taken: what a body asks for, of which model, for whom."""
+"""Takes questions from requests: checks them, picks the model, searches, answers, and stores the answer."""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import Request, Response
-from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
-from starlette.types import Receive, Send
-from starlette.types import Scope as ASGIScope
 
 from rag.core.errors import ServiceError, UserError
 from rag.core.records import Span, Turn
 from rag.pipeline.search_filter import EVERYTHING, Scope
-from rag.serve import problems
-from rag.serve.answer_job import Asking
+from rag.serve.answer_job import AnswerJob
 from rag.serve.conversations import Conversations
 from rag.serve.feedback import Opinions
-from rag.serve.json_output import written
 from rag.serve.loaded_bundles import Served
-from rag.serve.logs import tell_failure
-from rag.serve.request_log import broke
+from rag.serve.logs import log_failure
+from rag.serve.problems import problem_event, problem_of
+from rag.serve.request_log import CLIENT_GONE, note_failure
 from rag.serve.request_models import AskBody, AskRequest, Within
+from rag.serve.response_models import Answer
+from rag.serve.responses import EventStream, event, finished_for_client, json_response
 from rag.serve.settings import Settings
 
 LOG = logging.getLogger("rag.serve")
-PATIENCE = 15.0
-"""Seconds after which a silent stream shows that it is alive: proxies close what says nothing."""
-
-
-GONE = 499
-"""The status that nobody reads, as nginx has it."""
 
 
 @dataclass(frozen=True)
 class SessionPosition:
-    """Where in a session a question stands: behind turn number `seen`."""
+    """A session, and the number of its last turn when the question was asked."""
 
     session: str
     seen: int = 0
 
 
 @dataclass(frozen=True)
-class Desk:
-    """All that routes need. `pool` has the threads that answers are generated in."""
+class RequestHandler:
+    """What all routes use. Answers are generated in the threads of `pool`."""
 
     served: Served
     settings: Settings
@@ -54,145 +45,96 @@ class Desk:
     opinions: Opinions
     pool: ThreadPoolExecutor
 
-    async def take(self, body: AskRequest, history: Sequence[Turn] = ()) -> Asking:
-        """Search for a question."""
+    async def search(self, body: AskRequest, history: Sequence[Turn] = ()) -> AnswerJob:
+        """Search for a question; UserError if it is too long."""
         if len(body.question) > self.settings.question_chars:
             what = f"has {len(body.question)} characters"
             raise UserError("question", what, f"at most {self.settings.question_chars}; RAG_QUESTION_CHARS sets the limit")
         model, scope = self.served.pick(body.model), scope_of(body.within)
-        return await Asking.begin(model, body.question, history, scope, self.pool)
+        return await AnswerJob.begin(model, body.question, history, scope, self.pool)
 
-    async def answer(self, request: Request, body: AskBody, asking: Asking, place: SessionPosition | None = None) -> Response:
-        """Answer in the form that a body asks for."""
+    async def answer(
+        self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None = None
+    ) -> Response:
+        """Answer as JSON, or as a stream if the body asks for one."""
         if body.stream:
-            pieces = self._events(request, body, asking, place)
-            return Events(pieces, asking)
-        told = await self.complete(request, asking, body.show, place)
-        return told if isinstance(told, Response) else sent(told, asking.headers)
+            return self.stream(request, job, self._events(request, body, job, position))
+        answer = await self.complete(request, job, body.show, position)
+        return json_response(answer, job.model.headers) if answer else Response(status_code=CLIENT_GONE)
 
     async def complete(
-        self, request: Request, asking: Asking, show: Sequence[str] = (), place: SessionPosition | None = None
-    ) -> dict[str, Any] | Response:
-        """The complete answer; an empty response where who asked has gone, and then nobody generates any further."""
-        work = asyncio.ensure_future(asking.complete(self.pool))
-        if not await attended(request, work):
-            return Response(status_code=GONE)
+        self, request: Request, job: AnswerJob, show: Sequence[str] = (), position: SessionPosition | None = None
+    ) -> Answer | None:
+        """Return the full answer. If the client disconnects, cancel generation and return None."""
+        work = asyncio.ensure_future(job.complete(self.pool))
+        if not await finished_for_client(request, work):
+            return None
         await work
-        return await self.store_answer(owner_of(request), asking.payload(show), place)
+        return await self.store_answer(owner_of(request), job.answer_json(show), position)
+
+    def stream(self, request: Request, job: AnswerJob, events: AsyncIterator[bytes], end: bytes = b"") -> EventStream:
+        """Send events, then `end`. An error becomes the last event, and a client that disconnects stops generation."""
+
+        async def with_errors() -> AsyncIterator[bytes]:
+            try:
+                async for each in events:
+                    yield each
+            except Exception as error:
+                note_failure(error)
+                if not isinstance(error, UserError):
+                    log_failure(error, request.scope, self.settings.log_texts)
+                yield problem_event(request.scope["path"], problem_of(error))
+            if end:
+                yield end
+
+        return EventStream(with_errors(), job.model.headers, job.stop)
 
     async def _events(
-        self, request: Request, body: AskBody, asking: Asking, place: SessionPosition | None
+        self, request: Request, body: AskBody, job: AnswerJob, position: SessionPosition | None
     ) -> AsyncIterator[bytes]:
-        try:
-            known = asking.passages()
-            yield event("passages", known)
-            async for piece in asking.pieces(self.pool, early=True):
-                # Guards and the budget of tokens may have left some out, and then the numbers are others.
-                if asking.speaker.said and (read := asking.passages_read()) != known:
-                    yield event("passages", known := read)
-                yield event("piece", {"text": piece})
-            yield event("answer", await self.store_answer(owner_of(request), asking.payload(body.show), place))
-        except UserError as error:
-            broke(error)
-            yield event("error", problems.problem_from(error))
-        except Exception as error:
-            broke(error)
-            tell_failure(error, request.scope, self.settings.log_texts)
-            yield event("error", problems.failure(error))
+        known: Sequence[object] = job.passages()
+        yield event("passages", known)
+        async for piece in job.pieces(self.pool, early=True):
+            # Guards and the token budget may drop passages, which changes the numbers of the others.
+            if job.generator.sent and (read := job.passages_read()) != known:
+                yield event("passages", known := read)
+            yield event("piece", {"text": piece})
+        yield event("answer", await self.store_answer(owner_of(request), job.answer_json(body.show), position))
 
-    async def store_answer(self, owner: str, told: dict[str, Any], place: SessionPosition | None = None) -> dict[str, Any]:
-        """An answer that its session has, or that can at least be rated."""
-        if place is None:
+    async def store_answer(self, owner: str, answer: Answer, position: SessionPosition | None = None) -> Answer:
+        """Store an answer in its session, or else for rating; the answer with its session and turn."""
+        if position is None:
             try:
-                await run_in_threadpool(self.opinions.keep, owner, told)
+                await run_in_threadpool(self.opinions.keep, owner, answer)
             except ServiceError as error:
                 LOG.warning("an answer cannot be rated: %s", error)
-            return told
-        told["session"] = place.session
-        args = (owner, place.session, told["question"], told["answer"], told, place.seen)
-        told["turn"] = await run_in_threadpool(self.conversations.append, *args)
-        return told
+            return answer
+        answer["session"] = position.session
+        turn = (owner, position.session, answer["question"], answer["answer"], answer, position.seen)
+        answer["turn"] = await run_in_threadpool(self.conversations.append, *turn)
+        return answer
 
 
-class Events(StreamingResponse):
-    """A stream of events; when it ends, or whoever listens has gone, the answer is broken off at once."""
-
-    media_type = "text/event-stream"
-
-    def __init__(self, pieces: AsyncIterator[bytes], asking: Asking) -> None:
-        super().__init__(beating(pieces), headers=asking.headers)
-        self.asking = asking
-
-    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        """Send it."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self.asking.stop()
-
-
-def desk_of(request: Request) -> Desk:
-    """The desk of an app."""
-    desk: Desk = request.app.state.desk
-    return desk
+def handler_of(request: Request) -> RequestHandler:
+    """The handler of an app."""
+    handler: RequestHandler = request.app.state.handler
+    return handler
 
 
 def owner_of(request: Request) -> str:
-    """Whose key a request brought."""
+    """The owner of the key in a request."""
     return str(getattr(request.state, "owner", None) or "anyone")
 
 
 def scope_of(within: Within | None) -> Scope:
-    """Where a body wants a question looked for."""
+    """The search filter that a body describes."""
     if within is None:
         return EVERYTHING
-    names = {
-        name: None if (some := getattr(within, name)) is None else tuple(some) for name in ("documents", "sections", "whole")
-    }
+    lists = {name: getattr(within, name) for name in NAME_FILTERS}
+    names = {name: None if values is None else tuple(values) for name, values in lists.items()}
     chosen = within.range
-    span = Span(chosen.doc_id, chosen.start, chosen.end) if chosen else None
-    return Scope(tags=within.tags, range=span, **names)
+    return Scope(tags=within.tags, range=Span(chosen.doc_id, chosen.start, chosen.end) if chosen else None, **names)
 
 
-def sent(told: Any, headers: dict[str, str]) -> Response:
-    """A JSON response; what is no number is null."""
-    return Response(written(told), headers=headers, media_type="application/json")
-
-
-def event(name: str, told: Any) -> bytes:
-    """A server-sent event."""
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), written(told))
-
-
-async def attended(request: Request, work: "asyncio.Future[Any]") -> bool:
-    """Wait for work; False when who asked went away before, and then the work is cancelled."""
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-        return work.done()
-    finally:
-        gone.cancel()
-        if not work.done():
-            work.cancel()
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def beating(pieces: AsyncIterator[bytes], seconds: float = PATIENCE) -> AsyncIterator[bytes]:
-    """A stream with a comment in it wherever it says nothing for so long."""
-    following = asyncio.ensure_future(anext(pieces, None))
-    try:
-        while True:
-            done, _ = await asyncio.wait((following,), timeout=seconds)
-            if not done:
-                yield b": still here\n\n"
-                continue
-            if (piece := following.result()) is None:
-                return
-            yield piece
-            following = asyncio.ensure_future(anext(pieces, None))
-    finally:
-        following.cancel()
+NAME_FILTERS = ("documents", "sections", "whole")
+"""Conditions of `Within` that are lists of names."""

@@ -1,9 +1,9 @@
-"""Every request is seen once, when it has ended: by the log, by the metrics, by traces where they are asked for."""
+"""Observes every request when it has ended: the log, the metrics, and traces if they are configured."""
 
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -16,20 +16,20 @@ from rag.serve.logs import REQUESTS, route_of
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 QUIET = ("/healthz", "/readyz", "/metrics")
-"""Routes that machines ask all the time; nobody wants to read that."""
+"""Routes that machines poll; they are logged at level debug."""
 
 TEXTS = ("question", "answer")
-GONE = 499
-"""The status of a request whose client did not wait for one, as proxies log it."""
+CLIENT_GONE = 499
+"""The status of a request whose client disconnected before the response, as in nginx."""
 
 
 @dataclass
-class Seen:
+class RequestRecord:
     """A request that has ended.
 
-    `began` and `ended` are nanoseconds since 1970; `seconds` and `first`, until the first piece of an answer, are by a clock
-    that nobody sets. `told` is the answer or the search result as the API has it, where there is one; `failed` names the error
-    that ended a stream which had begun well.
+    `began` and `ended` are nanoseconds since 1970; `seconds` and `first` (until the first piece of an answer) come from a
+    monotonic clock. `response` is the answer or search result, if there is one; `failed` names the error that ended a stream
+    after its response had begun.
     """
 
     request: str
@@ -37,126 +37,123 @@ class Seen:
     began: int
     parents: Mapping[str, str]
     route: str = "-"
-    status: int = GONE
+    status: int = CLIENT_GONE
     owner: str | None = None
     ended: int = 0
     seconds: float = 0.0
     first: float | None = None
-    told: Mapping[str, Any] | None = None
+    response: Mapping[str, Any] | None = None
     failed: str = ""
     _clock: float = field(default_factory=time.perf_counter)
 
     def elapsed(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the request began."""
         return time.perf_counter() - self._clock
 
     @property
     def steps(self) -> dict[str, float]:
-        """Seconds by step of what was told."""
-        timings = (self.told or {}).get("timings", {})
+        """Seconds by step of the response."""
+        timings = (self.response or {}).get("timings", {})
         return {name: seconds for name, seconds in timings.items() if name != "total"}
 
 
-CURRENT: ContextVar[Seen | None] = ContextVar("seen", default=None)
-"""The request that is being answered."""
+CURRENT: ContextVar[RequestRecord | None] = ContextVar("request_record", default=None)
+"""The record of the request that is being answered."""
 
 
-def tell(told: Mapping[str, Any]) -> None:
-    """Say what the current request was answered with; nothing happens where none is watched."""
-    if seen := CURRENT.get():
-        seen.told = told
+def note_response(response: Mapping[str, Any]) -> None:
+    """Record the answer or search result of the current request, if it is observed."""
+    if record := CURRENT.get():
+        record.response = response
 
 
-def spoke() -> None:
-    """Say that the current request's answer goes on; the first time counts."""
-    if (seen := CURRENT.get()) and seen.first is None:
-        seen.first = seen.elapsed()
+def note_first_piece() -> None:
+    """Record when the first piece of the current request's answer came; later calls change nothing."""
+    if (record := CURRENT.get()) and record.first is None:
+        record.first = record.elapsed()
 
 
-def broke(error: BaseException) -> None:
-    """Say that the current request failed after its response had begun."""
-    if seen := CURRENT.get():
-        seen.failed = type(error).__name__
+def note_failure(error: BaseException) -> None:
+    """Record that the current request failed after its response had begun."""
+    if record := CURRENT.get():
+        record.failed = type(error).__name__
 
 
-class Watcher(Protocol):
-    """Looks at requests that have ended. It must not raise, and it must not keep anybody waiting."""
+class Observer(Protocol):
+    """Receives requests that have ended. It must neither raise nor block."""
 
-    def __call__(self, seen: Seen) -> None:
-        """Look at one."""
+    def __call__(self, record: RequestRecord) -> None:
+        """Receive a request."""
 
     def close(self) -> None:
-        """Send what is still to be sent; the server ends."""
+        """Send what is left; the server ends."""
 
 
 @dataclass(frozen=True)
 class RequestLog:
-    """A line for each request. What was asked and answered stands there only with `log_texts`."""
+    """Logs a line for each request; questions and answers only with `log_texts`."""
 
     log_texts: bool
 
-    def __call__(self, seen: Seen) -> None:
-        """Write a line."""
-        known: dict[str, Any] = {"request": seen.request, "method": seen.method, "route": seen.route, "status": seen.status}
-        known |= {"seconds": round(seen.seconds, 6), "owner": seen.owner}
-        known |= {"failed": seen.failed} if seen.failed else {}
-        told = seen.told or {}
+    def __call__(self, record: RequestRecord) -> None:
+        """Log a request."""
+        values: dict[str, Any] = {name: getattr(record, name) for name in ("request", "method", "route", "status")}
+        values |= {"seconds": round(record.seconds, 6), "owner": record.owner}
+        values |= {"failed": record.failed} if record.failed else {}
+        response = record.response or {}
         names = ("id", "model", "bundle", "session", "abstained", "tokens", "cost_usd", *(TEXTS if self.log_texts else ()))
-        known |= {name: told[name] for name in names if told.get(name) is not None}
-        REQUESTS.log(logging.DEBUG if seen.route in QUIET else logging.INFO, "answered", extra={"told": known})
+        values |= {name: response[name] for name in names if response.get(name) is not None}
+        REQUESTS.log(logging.DEBUG if record.route in QUIET else logging.INFO, "answered", extra={"values": values})
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Do nothing: every line is written at once."""
 
 
-class Observed:
-    """Shows every request to watchers when it has ended, and gives it the id that logs and traces know it by."""
+class ObserveRequests:
+    """Passes every request that has ended to observers, and gives it the id under which logs and traces know it."""
 
-    def __init__(self, app: ASGIApp, watchers: Sequence[Watcher]) -> None:
-        self.app, self.watchers = app, watchers
+    def __init__(self, app: ASGIApp, observers: Sequence[Observer]) -> None:
+        self.app, self.observers = app, observers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and watch."""
+        """Pass on, and observe."""
         if scope["type"] == "lifespan":
             return await self.app(scope, receive, self._closing(send))
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        seen = _begun(scope)
-        before = CURRENT.set(seen)
+        record = _begun(scope)
+
+        async def with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                record.status = message["status"]
+                MutableHeaders(scope=message)["X-Request-Id"] = record.request
+            await send(message)
+
+        before = CURRENT.set(record)
         try:
-            await self.app(scope, receive, _watched(seen, send))
+            await self.app(scope, receive, with_id)
         finally:
             CURRENT.reset(before)
-            seen.route, seen.owner = route_of(scope), scope["state"].get("owner")
-            seen.ended, seen.seconds = time.time_ns(), seen.elapsed()
-            for watcher in self.watchers:
-                watcher(seen)
+            record.route, record.owner = route_of(scope), scope["state"].get("owner")
+            record.ended, record.seconds = time.time_ns(), record.elapsed()
+            for observer in self.observers:
+                observer(record)
 
     def _closing(self, send: Send) -> Send:
         async def closing(message: Message) -> None:
             if message["type"].startswith("lifespan.shutdown"):
-                for watcher in self.watchers:
-                    await run_in_threadpool(watcher.close)
+                for observer in self.observers:
+                    await run_in_threadpool(observer.close)
             await send(message)
 
         return closing
 
 
-def _begun(scope: Scope) -> Seen:
-    # An id of our own: one that a client sends would let it write into logs.
+def _begun(scope: Scope) -> RequestRecord:
+    # The server makes the id: one from the client would let it write into logs.
     request = secrets.token_hex(12)
     scope.setdefault("state", {})["request"] = request
     headers = Headers(scope=scope)
     parents = {name: headers[name] for name in ("traceparent", "tracestate") if name in headers}
     method = scope["method"] if scope["method"] in METHODS else "OTHER"
-    return Seen(request, method, time.time_ns(), parents)
-
-
-def _watched(seen: Seen, send: Send) -> Callable[[Message], Any]:
-    async def watched(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            seen.status = message["status"]
-            MutableHeaders(scope=message)["X-Request-Id"] = seen.request
-        await send(message)
-
-    return watched
+    return RequestRecord(request, method, time.time_ns(), parents)

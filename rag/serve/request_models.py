@@ -1,4 +1,4 @@
-"""What is sent to the server, checked before anything is done with it; unknown fields are refused, for they are misspelt."""
+"""Bodies of requests. Unknown fields are refused as typing errors."""
 
 from typing import Annotated, Literal
 
@@ -8,13 +8,13 @@ Text = Annotated[str, StringConstraints(strip_whitespace=False, min_length=1, pa
 QUESTION = "How many days of leave do I get?"
 
 
-class Closed(BaseModel):
+class ClosedBody(BaseModel):
     """A body with known fields only."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Range(Closed):
+class Range(ClosedBody):
     """The characters [start, end) of a document."""
 
     doc_id: str
@@ -22,10 +22,10 @@ class Range(Closed):
     end: int = Field(ge=1)
 
 
-class Within(Closed):
-    """Where is searched: every condition that is given must hold.
+class Within(ClosedBody):
+    """Restricts the search; all given conditions must hold.
 
-    `whole` documents are read verbatim instead of being searched; `range` is the passage that a person selected.
+    `whole` documents are read verbatim instead of being searched; `range` is a passage that a person selected.
     """
 
     documents: list[str] | None = Field(default=None, description="Only these documents.", examples=[["handbook/leave.md"]])
@@ -34,39 +34,40 @@ class Within(Closed):
         default=None, description="Metadata: one of the values of each key."
     )
     range: Range | None = Field(default=None, description="Only these characters of one document.")
-    whole: list[str] | None = Field(default=None, description="These documents verbatim, nothing is searched.")
+    whole: list[str] | None = Field(default=None, description="Read these documents verbatim, without a search.")
 
 
-class AskRequest(Closed):
-    """A question, and where it is looked for."""
+class AskRequest(ClosedBody):
+    """A question, its model, and where to search."""
 
-    question: Text = Field(examples=[QUESTION], description="In plain words.")
+    question: Text = Field(examples=[QUESTION], description="The question in natural language.")
     model: str | None = Field(default=None, description="One of GET /v1/models, or a bundle's hash; null is the first.")
     within: Within | None = None
 
 
+Show = list[Literal["trace", "prompt"]]
+
+
 class SearchBody(AskRequest):
-    """What to find passages for."""
+    """A question to find passages for."""
 
     k: int | None = Field(
         default=None, ge=1, le=100, description="How many passages; null is as many as are read for an answer."
     )
-    show: list[Literal["trace", "prompt"]] = Field(default=[], description="Ignored: a search shows its steps.")
-    stream: bool = Field(default=False, description="Ignored: passages come at once.")
+    show: Show = Field(default=[], description="Ignored: a search shows its steps.")
+    stream: bool = Field(default=False, description="Ignored: all passages come at once.")
 
 
 class AskBody(AskRequest):
-    """What to answer."""
+    """A question to answer."""
 
-    show: list[Literal["trace", "prompt"]] = Field(
-        default=[], description="What else to tell: passages kept and dropped, messages."
-    )
+    show: Show = Field(default=[], description="Adds all candidate passages, or the messages sent to the model.")
     stream: bool = Field(
         default=False, description="Server-sent events `passages`, `piece`, `answer`, `error` instead of JSON."
     )
 
 
 class ChatBody(AskBody):
-    """What to answer after what was said before."""
+    """A question to answer after earlier turns."""
 
-    session: str | None = Field(default=None, description="As an answer gave it; null begins a conversation.")
+    session: str | None = Field(default=None, description="The session of an earlier answer; null begins a conversation.")

@@ -1,171 +1,47 @@
-"""What the server answers with, field by field: the part of the API's description that people build clients from.
+"""The JSON that the server returns, as types: routes build it, and the description of the API is made from it."""
 
-Answers are written without these models, for they are made here and need no checking; that they keep to them is tested.
-"""
+from typing import Annotated, Any, Literal, NotRequired
 
-from typing import Literal
+from pydantic import Field
+from typing_extensions import TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from rag.serve.request_models import QUESTION
+from rag.pipeline.json_shapes import FoundPassage, Metadata, PipelineAnswer
 
 
-class ResponsePart(BaseModel):
-    """Part of an answer: every field is always there unless it says otherwise."""
+class Problem(TypedDict):
+    """What went wrong (RFC 9457), and what would fix it."""
 
-    model_config = ConfigDict(extra="forbid")
-
-
-class Problem(ResponsePart):
-    """What went wrong (RFC 9457), and what would do."""
-
-    type: str = Field(examples=["urn:assay:not-found"])
-    title: str = Field(examples=["Not Found"])
-    status: int = Field(examples=[404])
-    detail: str = Field(examples=["model: there is no 'best'"])
-    remedy: str = Field(examples=["there is: hybrid-3fa1c2b4d5e6"])
+    type: Annotated[str, Field(examples=["urn:assay:not-found"])]
+    title: Annotated[str, Field(examples=["Not Found"])]
+    status: Annotated[int, Field(examples=[404])]
+    detail: Annotated[str, Field(examples=["model: there is no 'best'"])]
+    remedy: Annotated[str, Field(examples=["there is: hybrid-3fa1c2b4d5e6"])]
 
 
-class Step(ResponsePart):
-    """Where a passage stood after a step: its rank, from 1, and the score that ranked it."""
+class Head(TypedDict):
+    """The id of a response, its model, and the hash of the bundle; seconds by step, and in `total`."""
 
-    rank: int
-    score: float
-
-
-Metadata = dict[str, str | int | float | bool]
-
-
-class Passage(ResponsePart):
-    """A passage: the characters [start, end) of a document. `section` are the headings that most of it stands under."""
-
-    number: int
-    chunk: str = Field(examples=["leave/annual-leave.md:619-1160"])
-    doc_id: str
-    start: int
-    end: int
-    section: str
-    text: str
-    score: float
-    metadata: Metadata
-
-
-class Ranked(Passage):
-    """A passage that was found, and where it stood after each step."""
-
-    steps: dict[str, Step]
-
-
-class Answered(ResponsePart):
-    """What every answer says of itself: an id, the model, and the hash of its bundle."""
-
-    id: str = Field(pattern="^ans_[0-9a-f]{24}$")
+    id: Annotated[str, Field(pattern="^ans_[0-9a-f]{24}$")]
     model: str
-    bundle: str = Field(pattern="^[0-9a-f]{64}$")
-    question: str = Field(examples=[QUESTION])
-    timings: dict[str, float] = Field(description="Seconds by step, and in `total`.")
+    bundle: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    timings: dict[str, float]
 
 
-class Searched(Answered):
+class Searched(Head):
     """The passages of a search, best first."""
 
-    passages: list[Ranked]
-
-
-class Place(ResponsePart):
-    """The characters [start, end) of a document."""
-
-    start: int
-    end: int
-
-
-class Citation(ResponsePart):
-    """The marker at [start, end) of the answer cites source `number`, `quote` as it was shown, `section` are its headings."""
-
-    number: int
-    start: int
-    end: int
-    doc_id: str
-    span: Place
-    quote: str
-    section: str
-    metadata: Metadata
-
-
-class Noticed(ResponsePart):
-    """What a check or guard noticed, in source number `context` or, where that is 0, in the answer."""
-
-    source: str
-    what: str
-    action: Literal["flag", "quarantine", "abstain", "remove", "refuse", "regenerate"]
-    context: int
-    start: int
-    end: int
-    advice: str
-    passage: str
-
-
-class SoughtFor(ResponsePart):
-    """What was searched for: the question as it stands alone, the texts, and what was fallen back to."""
-
     question: str
-    texts: list[str]
-    note: str
+    passages: list[FoundPassage]
 
 
-class Tokens(ResponsePart):
-    """What the model read and wrote."""
+class Answer(Head, PipelineAnswer):
+    """An answer with its sources. `trace` and `prompt` are present if `show` asks for them."""
 
-    prompt: int
-    completion: int
-
-
-class Fate(ResponsePart):
-    """What became of a passage: `number` of the source that it is, or why it was dropped."""
-
-    chunk: str
-    doc_id: str
-    start: int
-    end: int
-    section: str
-    text: str
-    number: int | None
-    kept: bool
-    why: str
-    steps: dict[str, Step]
-
-
-class Trace(ResponsePart):
-    """Every passage that had a chance."""
-
-    passages: list[Fate]
-
-
-class Sent(ResponsePart):
-    """A message as the model was sent it."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
-
-
-class Answer(Answered):
-    """An answer with its sources. `trace` and `prompt` are there where `show` asks for them."""
-
-    answer: str
-    abstained: bool
-    sought: SoughtFor
-    citations: list[Citation]
-    contexts: list[Passage]
-    findings: list[Noticed]
-    tokens: Tokens
-    cost_usd: float | None = Field(description="US dollars; null where the price is not known.")
     session: str | None
     turn: int | None
-    trace: Trace | None = Field(default=None)
-    prompt: list[Sent] | None = Field(default=None)
 
 
-class Listed(ResponsePart):
+class ListedDocument(TypedDict):
     """A document: its length in Unicode code points, its headings."""
 
     id: str
@@ -175,45 +51,113 @@ class Listed(ResponsePart):
     sections: list[str]
 
 
-class Documents(ResponsePart):
-    """A page of documents, of `total`."""
+class Documents(TypedDict):
+    """A page of the list of documents; `total` counts all."""
 
     model: str
     total: int
     offset: int
-    documents: list[Listed]
+    documents: list[ListedDocument]
 
 
-class Text(Listed):
+class DocumentText(ListedDocument):
     """A document and its text."""
 
     text: str
 
 
-class OpenModel(ResponsePart):
-    """A model that is ready."""
+class ReadyModel(TypedDict):
+    """A model that is ready, and the hash of its bundle."""
 
     model: str
     bundle: str
 
 
-class Health(ResponsePart):
-    """The server answers; `models` only where readiness was asked for."""
+class Health(TypedDict):
+    """The server answers; /readyz lists the `models`."""
 
     status: Literal["ok"]
-    models: list[OpenModel] = Field(default=[])
+    models: NotRequired[list[ReadyModel]]
 
 
-class Turn(Answer):
-    """A turn of a session; `at` is seconds since 1970."""
+class SessionTurn(Answer):
+    """A turn of a session; `at` is in seconds since 1970."""
 
     at: float
 
 
-class Session(ResponsePart):
-    """A conversation; times in seconds since 1970."""
+class Session(TypedDict):
+    """A conversation; times are in seconds since 1970."""
 
     session: str
     created: float
     expires: float
-    turns: list[Turn]
+    turns: list[SessionTurn]
+
+
+class OpenAiError(TypedDict):
+    """The error of an OpenAI response."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class OpenAiProblem(TypedDict):
+    """What went wrong, as OpenAI's API says it."""
+
+    error: OpenAiError
+
+
+class ListedModel(TypedDict):
+    """A model as OpenAI's API lists it.
+
+    `title` describes it in words, `experiment` names the one that measured it (empty if none did), and `follows` says whether
+    earlier turns change what is searched for.
+    """
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    title: str
+    experiment: str
+    bundle: str
+    follows: bool
+
+
+class Models(TypedDict):
+    """The models, the default first."""
+
+    object: Literal["list"]
+    data: list[ListedModel]
+
+
+class Choice(TypedDict):
+    """The answer, with its citations as annotations."""
+
+    index: int
+    message: dict[str, Any]
+    logprobs: None
+    finish_reason: Literal["stop"]
+
+
+class Usage(TypedDict):
+    """Numbers of tokens."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ChatCompletion(TypedDict):
+    """A chat completion; `assay` holds the parts of an answer that have no field in OpenAI's API."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: Usage
+    assay: dict[str, Any]

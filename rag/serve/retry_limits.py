@@ -1,4 +1,4 @@
-"""What a sweep may wait for and a person may not: endpoints that are asked again and again, models in everybody's way."""
+"""A pipeline for interactive use: few retries, and slow rewriters run before the search."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ from rag.core.roles import Rewriter
 from rag.pipeline.pipeline import Pipeline
 
 RETRIES = 1
-"""How often a model's endpoint is asked again at most: a person waits, and may ask again too."""
+"""Retries of a call to a model's endpoint: a person waits, and can ask again."""
 
 
 class KnownQueries:
-    """Says what a model said is searched for before a question came here.
+    """A rewriter that returns rewritten questions which are known before the search.
 
-    Questions are searched for one batch at a time, and a model that is slow to rewrite one would keep the others waiting.
+    Questions are searched for one batch at a time; a model that rewrites one slowly would delay the others.
     """
 
     def __init__(self, rewriter: Rewriter) -> None:
@@ -25,7 +25,7 @@ class KnownQueries:
 
     @contextmanager
     def expecting(self, query: Query, sought: Sought) -> Iterator[None]:
-        """A question is searched for inside; it is known by its id."""
+        """Know a question, by its id, inside the block."""
         self._known[query.query_id] = sought
         try:
             yield
@@ -33,26 +33,26 @@ class KnownQueries:
             del self._known[query.query_id]
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        """What is known; a question that nobody announced is searched for as it was typed."""
+        """The known rewritten questions; an unknown one is searched for as typed."""
         return [self._known.get(query.query_id) or Sought(query.text, (query.text,)) for query in queries]
 
 
-def prompt(pipeline: Pipeline) -> Pipeline:
-    """A pipeline that keeps nobody waiting for long; what it answers is the same."""
-    queries = impatient(pipeline.queries)
+def interactive(pipeline: Pipeline) -> Pipeline:
+    """A pipeline with few retries and without slow rewriting in the search; its answers are the same."""
+    queries = with_few_retries(pipeline.queries)
     return replace(
         pipeline,
         queries=KnownQueries(queries) if getattr(queries, "costly", False) else queries,
-        embedder=impatient(pipeline.embedder),
-        reranker=impatient(pipeline.reranker),
-        generator=impatient(pipeline.generator),
-        reading=replace(pipeline.reading, memory=impatient(pipeline.reading.memory)),
-        inspections={name: impatient(one) for name, one in pipeline.inspections.items()},
+        embedder=with_few_retries(pipeline.embedder),
+        reranker=with_few_retries(pipeline.reranker),
+        generator=with_few_retries(pipeline.generator),
+        reading=replace(pipeline.reading, memory=with_few_retries(pipeline.reading.memory)),
+        inspections={name: with_few_retries(each) for name, each in pipeline.inspections.items()},
     )
 
 
-def impatient(component: Any) -> Any:
-    """A component that asks an endpoint again RETRIES times at most, wherever in it that is done."""
+def with_few_retries(component: Any) -> Any:
+    """A component that retries at most RETRIES times, and so do all components in it."""
     if not is_dataclass(component) or isinstance(component, type):
         return component
     changes = dict(_changes(component))
@@ -64,5 +64,5 @@ def _changes(component: Any) -> Iterator[tuple[str, Any]]:
         value = getattr(component, field.name)
         if field.name == "retries" and isinstance(value, int) and value > RETRIES:
             yield field.name, RETRIES
-        elif field.init and (other := impatient(value)) is not value:
-            yield field.name, other
+        elif field.init and (changed := with_few_retries(value)) is not value:
+            yield field.name, changed

@@ -1,4 +1,4 @@
-"""How a server behaves, whatever it serves: addresses, keys, limits. None of it can change an answer."""
+"""Settings of a server: addresses, keys, limits. None of them changes an answer."""
 
 import ipaddress
 import os
@@ -16,30 +16,30 @@ HIGHEST_PORT = 65535
 
 @dataclass(frozen=True)
 class Settings:
-    """All that a server is told besides its bundles. ConfigError where something cannot be, or would not be safe.
+    """All settings of a server. ConfigError for a value that is out of bounds or not safe.
 
     `rate` is requests per minute and key, 0 for no limit, and `burst` how many of them may come at once. At most `workers`
-    requests are worked on at a time and `queue` wait, half of both for one key among several. `timeout` and `idle` are seconds:
-    what a request may take, waiting included, or a stream from piece to piece, and how long a session lives unused. At most
-    `connections` are open, or half of the descriptors of the process. The head of a request has `patience` seconds to come, and
-    a client as many to read on. `origins` are pages elsewhere that may ask. Of `trace_share` of the requests, 0 to 1, a trace
-    is sent to MLflow. Texts stand in logs and traces only with `log_texts`.
+    requests work at a time and `queue` wait, half of both for one key among several. `timeout` and `idle` are seconds: the
+    limit for a request, waiting included, or between two pieces of a stream, and the lifetime of an unused session. At most
+    `connections` are open, or half of the file descriptors of the process. The head of a request must come within `patience`
+    seconds, and a client must read on as fast. `origins` are pages of other origins that may ask. `trace_share`, 0 to 1, is the
+    share of requests whose traces go to MLflow. Logs and traces hold texts only with `log_texts`.
     """
 
     host: str = "127.0.0.1"
     port: int = 8000
-    keys: Keys = field(default_factory=Keys, repr=False)
-    rate: float = 600
+    keys: Keys = field(default=Keys(), repr=False)
+    rate: float = 600.0
     burst: int = 120
     body_bytes: int = 262_144
     question_chars: int = 8_000
-    timeout: float = 60
+    timeout: float = 60.0
     queue: int = 64
     workers: int = 32
     connections: int = 512
-    patience: float = 20
+    patience: float = 20.0
     sessions: str = field(default="sqlite:///.rag/serve.db", repr=False)
-    idle: float = 1800
+    idle: float = 1800.0
     log_texts: bool = False
     origins: tuple[str, ...] = ()
     trace_share: float = 0.0
@@ -58,10 +58,13 @@ class Settings:
 
     @classmethod
     def from_environment(cls, **overrides: Any) -> "Settings":
-        """From RAG_HOST, RAG_PORT, RAG_API_KEYS and so on; `overrides` that are not None go before them."""
-        told = {one.name: os.environ.get(variable_name(one.name)) for one in fields(cls)}
-        found = {name: READERS[name](variable_name(name), text) for name, text in told.items() if text}
-        return cls(**found | {name: value for name, value in overrides.items() if value is not None})
+        """Read RAG_HOST, RAG_PORT, RAG_API_KEYS and so on; `overrides` that are not None take precedence."""
+        values: dict[str, Any] = {}
+        for setting in fields(cls):
+            variable = variable_name(setting.name)
+            if text := os.environ.get(variable):
+                values[setting.name] = READERS[type(setting.default)](variable, text)
+        return cls(**values | {name: value for name, value in overrides.items() if value is not None})
 
 
 BOUNDS: Mapping[str, tuple[float, float]] = {
@@ -86,7 +89,7 @@ def variable_name(setting: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Whether only this machine can reach an address."""
     if host == "localhost":
         return True
     try:
@@ -95,51 +98,29 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _whole(where: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ConfigError(where, f"is {text!r}", "a whole number") from None
+def _number(kind: type[int] | type[float], remedy: str) -> Callable[[str, str], float]:
+    def read(variable: str, text: str) -> float:
+        try:
+            return kind(text)
+        except ValueError:
+            raise ConfigError(variable, f"is {text!r}", remedy) from None
+
+    return read
 
 
-def _number(where: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigError(where, f"is {text!r}", "a number") from None
-
-
-def _switch(where: str, text: str) -> bool:
+def _switch(variable: str, text: str) -> bool:
     known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
     if text.lower() not in known:
-        raise ConfigError(where, f"is {text!r}", "1 or 0")
+        raise ConfigError(variable, f"is {text!r}", "1 or 0")
     return known[text.lower()]
 
 
-def _listed(where: str, text: str) -> tuple[str, ...]:
-    return tuple(part.strip().rstrip("/") for part in text.split(",") if part.strip())
-
-
-def _text(where: str, text: str) -> str:
-    return text
-
-
-READERS: Mapping[str, Callable[[str, str], Any]] = {
-    "host": _text,
-    "port": _whole,
-    "keys": lambda where, text: Keys.parsed(text, where),
-    "rate": _number,
-    "burst": _whole,
-    "body_bytes": _whole,
-    "question_chars": _whole,
-    "timeout": _number,
-    "queue": _whole,
-    "workers": _whole,
-    "connections": _whole,
-    "patience": _number,
-    "sessions": _text,
-    "idle": _number,
-    "log_texts": _switch,
-    "origins": _listed,
-    "trace_share": _number,
+READERS: Mapping[type, Callable[[str, str], Any]] = {
+    str: lambda variable, text: text,
+    int: _number(int, "a whole number"),
+    float: _number(float, "a number"),
+    bool: _switch,
+    tuple: lambda variable, text: tuple(part.strip().rstrip("/") for part in text.split(",") if part.strip()),
+    Keys: lambda variable, text: Keys.parsed(text, variable),
 }
+"""Readers of an environment variable by the type of the setting."""

@@ -1,6 +1,6 @@
-"""What a server keeps: sessions, answers, ratings.
+"""Tables of a server: sessions, answers, ratings.
 
-Texts are stored as JSON in ASCII: a question may hold characters that a database refuses, such as NUL or half a surrogate pair.
+Texts are stored as JSON in ASCII, because databases refuse some characters, such as NUL or half a surrogate pair.
 """
 
 import json
@@ -10,17 +10,17 @@ import sqlalchemy as sa
 
 
 class JsonText(sa.types.TypeDecorator[Any]):
-    """Any JSON value, in characters that every database takes."""
+    """A JSON value, stored in ASCII."""
 
     impl = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str:
-        """As it is stored."""
+        """The JSON text of a value."""
         return json.dumps(value)
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
-        """As it was given."""
+        """The value of a JSON text."""
         return None if value is None else json.loads(value)
 
 
@@ -48,7 +48,7 @@ ANSWERS = sa.Table(
     sa.Column("at", sa.Double, nullable=False, index=True),
     sa.UniqueConstraint("session", "number"),
 )
-"""Answers that can be rated; those of a session are its turns, and go with it."""
+"""Answers that can be rated; those of a session are its turns, and are deleted with it."""
 FEEDBACK = sa.Table(
     "feedback",
     TABLES,
@@ -60,4 +60,4 @@ FEEDBACK = sa.Table(
     sa.Column("told", JsonText, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
 )
-"""Ratings with a copy of what was rated: they outlive the session, until somebody has reviewed them."""
+"""Ratings with a copy of the rated answer; they outlive the session until a person has reviewed them."""

@@ -1,6 +1,6 @@
-"""The laws of every role, for authors of plug-ins.
+"""Contract checks for every role, for authors of plug-ins.
 
-A test of a chunker is `check_chunker(ParagraphChunker())`: it raises AssertionError with the law that the component breaks.
+`check_chunker(ParagraphChunker())` tests a chunker: it raises AssertionError with the law that the component breaks.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,4 +45,7 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {
 }
 """Config group → the check of its choices."""
 
-__all__ = ["CHECKS", *(f"check_{name}" for name in CHECKS)]
+# Written out, so that type checkers of plug-in packages see the names.
+__all__ = ["CHECKS", "check_check", "check_chunker", "check_embedder", "check_fusion", "check_generator", "check_guard"]
+__all__ += ["check_index", "check_judge", "check_loader", "check_memory", "check_metric", "check_prompt", "check_queries"]
+__all__ += ["check_reranker", "check_selector"]

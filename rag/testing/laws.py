@@ -1,4 +1,4 @@
-"""What all checks share: how a broken law is reported, and texts that break careless code."""
+"""Common parts of all checks: the report of a broken law, laws of rankings, and difficult texts."""
 
 from collections.abc import Sequence
 
@@ -17,34 +17,34 @@ TRAPS = (
     "a\r\nb\r\rc\x1cd",
     "Dr. Ames, e.g. 3.50 a day?\r\n\r\n> quoted\r\n",
 )
-"""Texts that often break a component: empty, blank, long, one line, other scripts, control characters."""
+"""Texts that often break components: empty, blank, long, one line, other scripts, control characters."""
 READABLE = tuple(text for text in TRAPS if text.strip())
 DOCUMENTS = tuple(Document(f"d{number}", text) for number, text in enumerate(TRAPS))
 
 
 def law(holds: object, sentence: str) -> None:
-    """Raise AssertionError with the law that is broken."""
+    """Raise AssertionError with the sentence unless the law holds."""
     if not holds:
         raise AssertionError(sentence)
 
 
-def lawful(found: Rankings, questions: int, most: int, positions: Sequence[set[int]] | None = None) -> None:
-    """Check rankings: shapes, types, order by (-score, position), no position twice, nothing from elsewhere."""
-    law(found.positions.dtype == np.int32 and found.scores.dtype == np.float64, "positions are int32 and scores float64")
-    law(found.positions.shape == found.scores.shape, "positions and scores have one shape")
-    law(len(found) == questions, "there is one row per question")
-    law(found.positions.shape[1] <= most, "no row is longer than was asked for")
+def lawful(rankings: Rankings, questions: int, most: int, positions: Sequence[set[int]] | None = None) -> None:
+    """Check rankings: shapes, types, order by (-score, position), no repeated position, no position outside of `positions`."""
+    law(rankings.positions.dtype == np.int32 and rankings.scores.dtype == np.float64, "positions are int32 and scores float64")
+    law(rankings.positions.shape == rankings.scores.shape, "positions and scores have one shape")
+    law(len(rankings) == questions, "there is one row per question")
+    law(rankings.positions.shape[1] <= most, "no row is longer than the depth")
     for question in range(questions):
-        hits = found.row(question)
+        hits = rankings.row(question)
         law(hits == sorted(hits, key=lambda hit: (-hit[1], hit[0])), "hits are ordered by (-score, position)")
-        law(len({position for position, _ in hits}) == len(hits), "no position stands twice in a ranking")
+        law(len({position for position, _ in hits}) == len(hits), "no position is repeated in a ranking")
         law(all(np.isfinite(score) for _, score in hits), "scores are finite")
-        law((found.positions[question, len(hits) :] == NOTHING).all(), "rows are filled up with NOTHING")
-        law(np.isneginf(found.scores[question, len(hits) :]).all(), "the scores of NOTHING are -inf")
+        law((rankings.positions[question, len(hits) :] == NOTHING).all(), "short rows are filled with NOTHING")
+        law(np.isneginf(rankings.scores[question, len(hits) :]).all(), "the scores of NOTHING are -inf")
         if positions is not None:
-            law({position for position, _ in hits} <= positions[question], "nothing is found that was not there")
+            law({position for position, _ in hits} <= positions[question], "nothing is found that is not among the candidates")
 
 
 def same(one: Rankings, other: Rankings) -> bool:
-    """Whether two rankings are equal, to the last digit."""
+    """True if two rankings are equal to the last bit."""
     return bool(np.array_equal(one.positions, other.positions) and np.array_equal(one.scores, other.scores))

@@ -25,7 +25,7 @@ QUESTIONS = ("How much leave?", "the river path", "", "zzz qqq")
 
 
 def check_loader(loader: Loader) -> None:
-    """Documents have ids of their own and plain metadata, and reading twice gives the same."""
+    """Documents have unique ids and plain metadata, and reading twice gives the same."""
     found = list(loader.load())
     law(found, "a loader yields documents")
     law(all(isinstance(document, Document) for document in found), "a loader yields records of the class Document")
@@ -36,33 +36,38 @@ def check_loader(loader: Loader) -> None:
 
 
 def check_chunker(chunker: Chunker) -> None:
-    """Spans lie in their document, in reading order, cover all but white space, and are the same every time."""
+    """Spans lie in their document in reading order, cover all but white space, and are the same every time."""
     for document in DOCUMENTS:
-        spans, text = chunker.chunk(document), document.text
-        covered, last = 0, Span(document.doc_id, 0, 0)
-        for span in spans:
-            law(span.doc_id == document.doc_id, "a span names its document")
-            law(0 <= span.start < span.end <= len(text), "a span lies in its document and is not empty")
-            law(text[span.start : span.end].strip(), "a chunk has something to read")
-            law(span.start >= last.start and span.end >= last.end, "spans stand in reading order")
-            law(not text[covered : span.start].strip(), "no character but white space is left out")
-            covered, last = max(covered, span.end), span
-        law(not text[covered:].strip(), "no character but white space is left out")
-        law(len(set(spans)) == len(spans), "no span stands twice")
-        law(chunker.chunk(document) == spans, "the same document gives the same spans")
+        check_chunks(chunker, document)
+
+
+def check_chunks(chunker: Chunker, document: Document) -> None:
+    """The laws of a chunker, for one document."""
+    spans, text = chunker.chunk(document), document.text
+    covered, last = 0, Span(document.doc_id, 0, 0)
+    for span in spans:
+        law(span.doc_id == document.doc_id, "a span names its document")
+        law(0 <= span.start < span.end <= len(text), "a span lies in its document and is not empty")
+        law(text[span.start : span.end].strip(), "a chunk has something to read")
+        law(span.start >= last.start and span.end >= last.end, "spans are in reading order")
+        law(not text[covered : span.start].strip(), "no character but white space is left out")
+        covered, last = max(covered, span.end), span
+    law(not text[covered:].strip(), "no character but white space is left out")
+    law(len(set(spans)) == len(spans), "no span is repeated")
+    law(chunker.chunk(document) == spans, "the same document gives the same spans")
 
 
 def check_embedder(embedder: Embedder) -> None:
-    """Vectors are finite float32, not null, and each depends on its own text only."""
-    texts = [*READABLE, "", READABLE[0]]
-    for embed in (embedder.embed_documents, embedder.embed_queries):
+    """Vectors are finite float32, not zero, and each depends on its own text only."""
+    passages = [*READABLE, "", READABLE[0]]
+    questions = [text for text in passages if len(text) < 200]
+    for embed, texts in ((embedder.embed_documents, passages), (embedder.embed_queries, questions)):
         vectors = embed(texts)
         law(vectors.dtype == np.float32 and vectors.ndim == 2, "vectors are float32 of shape (texts, dimensions)")
         law(len(vectors) == len(texts), "there is one vector per text")
         law(np.isfinite(vectors).all(), "vectors are finite")
-        law((np.linalg.norm(vectors, axis=1) > 0).all(), "no vector is null, not even of an empty text")
+        law((np.linalg.norm(vectors, axis=1) > 0).all(), "no vector is zero, not even for an empty text")
         law(np.array_equal(vectors[0], vectors[-1]), "the same text gives the same vector")
-        law(np.array_equal(embed(texts), vectors), "the same texts give the same vectors")
         law(np.array_equal(embed(texts[::-1]), vectors[::-1]), "a vector does not depend on the order of the texts")
         alone = np.concatenate([embed([text]) for text in texts])
         law(np.array_equal(alone, vectors), "a vector does not depend on what else is in the batch")
@@ -98,7 +103,7 @@ def check_index(index: Index) -> None:
 
 
 def check_fusion(fusion: Fusion) -> None:
-    """Fused rankings are lawful, hold nothing new, and inputs stay as they were."""
+    """Fused rankings are lawful and have no new positions, and the inputs stay unchanged."""
     rankings = {"one": _rankings(3), "two": _rankings(4)}
     before = {name: (ranking.positions.copy(), ranking.scores.copy()) for name, ranking in rankings.items()}
     known = [{p for ranking in rankings.values() for p, _ in ranking.row(row)} for row in range(len(rankings["one"]))]
@@ -131,7 +136,7 @@ def check_reranker(reranker: Reranker) -> None:
 
 
 def check_selector(selector: Selector) -> None:
-    """Hits are dropped, or widened where the selector says so; order and inputs stay."""
+    """Hits are dropped, or widened if `widens` is True; their order and the inputs stay unchanged."""
     text = "# A\none two\n# B\nthree four\nfive six\n## C\nseven"
     cuts = [Span("d", start, min(start + 6, len(text))) for start in range(0, len(text), 6)]
     corpus = Corpus.of([Document("d", text)], cuts)
@@ -141,8 +146,8 @@ def check_selector(selector: Selector) -> None:
     law(len(found) == len(rankings), "there is one row per question")
     for row in range(len(rankings)):
         given, hits = rankings.row(row), found.row(row)
-        law(len({position for position, _ in hits}) == len(hits), "no position stands twice in a ranking")
-        law([score for _, score in hits] == sorted((score for _, score in hits), reverse=True), "the best stands first")
+        law(len({position for position, _ in hits}) == len(hits), "no position is repeated in a ranking")
+        law([score for _, score in hits] == sorted((score for _, score in hits), reverse=True), "the best hit is first")
         law(all(0 <= position < len(corpus) for position, _ in hits), "positions lie in the corpus")
         if getattr(selector, "widens", False):
             law({position for position, _ in given} <= {position for position, _ in hits}, "a widening selector loses no hit")
@@ -170,4 +175,4 @@ def _rankings(seed: int, positions: int = 9) -> Rankings:
 def _untouched(rankings: Mapping[str, Rankings], before: Mapping[str, tuple[Any, Any]]) -> None:
     for name, ranking in rankings.items():
         is_same = np.array_equal(ranking.positions, before[name][0]) and np.array_equal(ranking.scores, before[name][1])
-        law(is_same, "what comes in stays as it was")
+        law(is_same, "inputs stay unchanged")

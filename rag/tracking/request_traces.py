@@ -1,7 +1,7 @@
 """Requests of a server as traces in MLflow."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ EXPERIMENT = "MLFLOW_EXPERIMENT_NAME"
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a request, with MLflow's name for its kind; times are nanoseconds since 1970."""
+    """A step of a request, with MLflow's name for its kind; times are nanoseconds since 1970."""
 
     name: str
     kind: str
@@ -18,52 +18,28 @@ class Step:
     ended: int
 
 
-@dataclass(frozen=True)
-class RequestTrace:
-    """One request as MLflow shows it; times are nanoseconds since 1970."""
-
-    name: str
-    inputs: Mapping[str, Any]
-    outputs: Mapping[str, Any]
-    attributes: Mapping[str, Any]
-    tags: Mapping[str, str]
-    metadata: Mapping[str, str]
-    began: int
-    ended: int
-    steps: tuple[Step, ...]
-
-
 class TraceLog:
-    """Logs traces in the experiment that MLFLOW_EXPERIMENT_NAME names, else in `assay`. MLflow is loaded with the first one."""
+    """Logs traces in the experiment MLFLOW_EXPERIMENT_NAME, or else `assay`. MLflow is loaded with the first one."""
 
     def __init__(self) -> None:
         self._experiment: str | None = None
 
-    def log(self, trace: RequestTrace) -> None:
-        """Log a trace; whatever MLflow raises is raised."""
+    def log(self, root: Mapping[str, Any], steps: Sequence[Step], outputs: Mapping[str, Any], ended: int) -> None:
+        """Log a trace; errors of MLflow are raised. `root` has the arguments of MLflow's `start_span_no_context`."""
         import mlflow
 
         if self._experiment is None:
             name = os.environ.get(EXPERIMENT) or "assay"
             known = mlflow.get_experiment_by_name(name)
             self._experiment = str(known.experiment_id) if known else mlflow.create_experiment(name)
-        root = mlflow.start_span_no_context(
-            name=trace.name,
-            span_type="CHAIN",
-            inputs=dict(trace.inputs),
-            attributes=dict(trace.attributes),
-            tags=dict(trace.tags),
-            metadata=dict(trace.metadata),
-            experiment_id=self._experiment,
-            start_time_ns=trace.began,
-        )
-        for step in trace.steps:
-            span = mlflow.start_span_no_context(name=step.name, span_type=step.kind, parent_span=root, start_time_ns=step.began)
+        above = mlflow.start_span_no_context(**root, span_type="CHAIN", experiment_id=self._experiment)
+        for step in steps:
+            span = mlflow.start_span_no_context(step.name, step.kind, parent_span=above, start_time_ns=step.began)
             span.end(end_time_ns=step.ended)
-        root.end(outputs=dict(trace.outputs), end_time_ns=trace.ended)
+        above.end(outputs=dict(outputs), end_time_ns=ended)
 
     def flush(self) -> None:
-        """Wait until MLflow has sent what it holds; nothing to do where nothing was logged."""
+        """Wait until MLflow has sent all traces; do nothing if there was none."""
         if self._experiment is not None:
             import mlflow
 

@@ -75,7 +75,7 @@ def test_a_question_that_was_found(rag: Verb, trials: Mapping[str, str]) -> None
     held = [passage for passage in account["passages"] if passage["gold"]]
     (mark,) = held[0]["gold"]
     assert held[0]["text"][mark["start"] : mark["end"]] == place["quote"]
-    assert account["ranks"]["fused"] == [held[0]["rank"]]
+    assert account["ranks"]["fused"] == [held[0]["steps"]["fused"]["rank"]]
 
 
 def test_a_question_that_the_chunker_cut_apart(rag: Verb, trials: Mapping[str, str]) -> None:
@@ -354,7 +354,7 @@ def test_stretches_of_gold_that_meet_are_marked_once() -> None:
 
 
 def test_a_passage_names_the_evidence_that_it_holds() -> None:
-    passage = {"rank": 1, "chunk": "a:0-9", "steps": {}, "gold": [{"group": 2, "start": 0, "end": 1}]}
+    passage = {"number": 1, "chunk": "a:0-9", "steps": {}, "gold": [{"group": 2, "start": 0, "end": 1}]}
     assert "evidence 3" in heading(passage)
     assert "evidence" not in heading({**passage, "gold": []})
 

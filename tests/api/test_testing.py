@@ -30,12 +30,6 @@ PLAIN = {
     "fusion": ("rrf", "weighted"),
     "reranker": ("none", "mmr"),
     "selector": ("neighbours", "score_floor"),
-    "queries": ("none", "last_turn", "concatenate", "carry_over"),
-    "memory": ("none", "buffer", "summary_buffer"),
-    "generator": ("none", "extractive"),
-    "guard": ("scan", "spotlight", "datamark", "rules", "output"),
-    "judge": ("local",),
-    "metric": ("recall", "ndcg", "mrr", "map", "hit", "precision", "iou", "char_recall", "token_f1", "exact_match", "declined"),
 }
 
 
@@ -168,7 +162,7 @@ class Screening:
     ("check", "component", "sentence"),
     [
         (testing.check_chunker, Gap(), "left out"),
-        (testing.check_chunker, Twice(), "twice"),
+        (testing.check_chunker, Twice(), "repeated"),
         (testing.check_chunker, Beyond(), "lies in its document"),
         (testing.check_embedder, Batched(), "what else is in the batch"),
         (testing.check_embedder, Doubles(), "float32"),
@@ -183,7 +177,7 @@ class Screening:
         (testing.check_check, Screening(), "flag, quarantine, abstain"),
         (testing.check_loader, Same(), "an id of its own"),
         (testing.check_selector, Adding(), "nothing is added"),
-        (testing.check_prompt, Filling(), "as they are"),
+        (testing.check_prompt, Filling(), "contexts unchanged"),
         (testing.check_judge, Sure(), "claims, or it abstains|lies in its text|lies in \\[0, 1\\]"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) and not callable(value) else None,

@@ -38,7 +38,7 @@ TARGETS: Cases = {
         ("reranker", "rag.components.embedders.openai.ServiceError", "no component"),
         ("embedder", "rag.components.embedders.openai.ServiceError", "not a class"),
         ("embedder", "rag.components.embedders.hashing.Counter", "not a class"),
-        ("embedder", "rag.components.embedders.limits.check_within", "not a class"),
+        ("embedder", "rag.components.embedders.minilm.verified_weights", "not a class"),
         ("generator", "rag.components.generators.gold.GoldGenerator", "reference answers"),
         ("generator", "", "no class"),
     )

@@ -16,8 +16,8 @@ import pytest
 import yaml
 from support.command_line import verb
 from support.forged_bundles import resealed
-from support.running_server import key_of, running
 from support.scripted_server import answer, say, serving
+from support.servers import key_of, running
 from support.small_set import write_golden
 from support.swept_trial import sweep, trials
 
@@ -360,7 +360,7 @@ def test_conversations_that_were_lived_are_asked_as_they_went(tmp_path: Path, mo
 def test_a_server_answers_as_its_bundle_was_measured(there: Path, tmp_path: Path) -> None:
     bundle = bundle_of(there, "carried over", tmp_path / "b")
     other = bundle_of(there, "joined", tmp_path / "other")
-    with running(bundle.path, f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
+    with running([bundle.path], f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
         found = replayed_url(bundle, f"{server.url}/", key_of("ann"))
         assert found.mismatches == replay_url(bundle, server.url, key_of("ann")) == []
         # A conversation is sent as one, and its prompt is not told.
@@ -452,7 +452,7 @@ def test_verify_ends_with_1_where_something_differs(
     said = rag("verify", str(path), "--json")
     assert (said.code, said.json["same"], said.json["queries"]) == (0, True, 7)
     assert said.json["here"]["compared"]["passages"] == 7
-    with running(path, f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
+    with running([path], f"sqlite:///{tmp_path / 'serve.db'}", ["ann"]) as server:
         monkeypatch.setenv("MY_KEY", key_of("ann"))
         told = rag("verify", str(path), "--url", server.url, "--key-env", "MY_KEY")
         assert told.code == 0, told.err

@@ -115,7 +115,7 @@ def test_overrides_next_to_a_trial_replace_its_parts(rag: Verb, trial: str) -> N
     replaced = ("prompt=strict_book", "generator.sentences=1", "k=1")
     told = rag("ask", ASKED, f"trial={trial}", *replaced, "--json").json
     assert f"but with {' '.join(replaced)} {LENT}" in told["not_as_measured"]
-    assert len(told["passages"]) == 1
+    assert len(told["contexts"]) == 1
     shown = rag("prompt", "show", ASKED, f"trial={trial}", "prompt=strict_book", "prompt.role=You are a lighthouse.")
     assert shown.out.startswith(f"Trial {trial} as it was measured, but with prompt=strict_book 'prompt.role=You")
     assert "You are a lighthouse." in shown.out

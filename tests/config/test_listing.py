@@ -99,7 +99,7 @@ def test_a_choice_with_its_parameters(rag: Verb) -> None:
     assert told["parameters"][0] == {
         "key": "index.bm25s.k1",
         "value": 1.2,
-        "meaning": "how slowly repeats of a word stop counting",
+        "meaning": "saturation of repeated words: a small k1 saturates early",
     }
     runtime = {each["key"]: each for each in rag("list", "embedder=minilm", "--json").json["parameters"]}
     assert runtime["embedder.runtime.threads"]["meaning"].startswith("torch threads")

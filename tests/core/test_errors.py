@@ -1,4 +1,4 @@
-"""An error says where, what and what would do, also after it travelled between processes."""
+"""An error has a place, a problem and a remedy, also after pickling."""
 
 import copy
 import pickle
@@ -61,13 +61,13 @@ def test_errors_travel(error: UserError, travel: object) -> None:
     assert (arrived.where, arrived.what, arrived.remedy) == (error.where, error.what, error.remedy)
 
 
-def test_every_error_of_ours_is_one_that_a_user_can_act_on() -> None:
+def test_all_our_errors_are_user_errors() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert all(issubclass(kind, UserError) for kind in kinds)
     assert {type(error) for error in SOME} == set(kinds)
 
 
-def test_extras_that_are_named_exist() -> None:
+def test_extras_of_errors_exist() -> None:
     root = Path(__file__).parents[2]
     extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     named = []

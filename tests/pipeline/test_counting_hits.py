@@ -23,8 +23,8 @@ from rag.execution.graph.plan import PlannedTrial
 from rag.execution.graph.stage_inputs import rankings_of
 from rag.execution.sweep import sweep
 from rag.execution.sweep.open_config import config_of, open_config
+from rag.pipeline.passage_fates import passage_fates
 from rag.pipeline.steps import select
-from rag.serve.passage_trace import fates
 
 GIVEN = [
     "dataset=native",
@@ -98,7 +98,7 @@ def test_rankings_are_cut_by_rank() -> None:
     assert widened.first(1).row(1) == []
     assert widened.first(1).positions.shape == (2, 2)
     assert widened.only(1).placed(0) == {2: (2, 5.0)}
-    assert widened.of(np.array([1, 0])).placed(1) == {4: (1, 2.0), 3: (1, 2.0), 7: (3, 1.0)}
+    assert widened.take(np.array([1, 0])).placed(1) == {4: (1, 2.0), 3: (1, 2.0), 7: (3, 1.0)}
     assert widened.within(np.array([True] * 4 + [False] + [True] * 3)).placed(0) == {3: (1, 2.0), 7: (3, 1.0)}
     assert ranked.first(1).placed(0) == {4: (1, 2.0)}
 
@@ -187,7 +187,7 @@ def test_prompt_and_fates_tell_the_rank_of_the_hit(
     opened = open_config(config_of([*GIVEN, "selector=neighbours", "k=1"]))
     query = Query("q", QUESTION)
     trace = opened.trace(query)
-    told = fates(opened, trace, opened.answer_from(query, trace))
+    told = passage_fates(opened, trace, opened.answer_from(query, trace))
     assert [one["number"] for one in told if one["kept"]] == list(range(1, len(ranks) + 1))
     (second, *_) = [one for one in told if not one["kept"] and "after selection" in one["why"]]
     assert second["why"] == "after selection it is passage 2, and the first 1 are read"

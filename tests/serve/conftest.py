@@ -1,29 +1,46 @@
-"""A PostgreSQL server for all tests of a process that need one, and bundles that change under a server."""
+"""Bundles and databases that many tests of the server share."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
 
 import pytest
-from support.databases import Postgres, postgres
-from support.small_server import small_bundle
+from support.databases import KINDS, Postgres, file_url, postgres
+from support.small_server import CONVERSING, small_bundle
 
 
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[Postgres]:
-    """Started when the first test asks for it; every test makes databases of its own in it."""
+    """A PostgreSQL server; every test makes its own databases in it."""
     with postgres() as found:
         yield found
 
 
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two bundles of one golden set."""
-    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
-    return [small_bundle(one, "generator=extractive"), small_bundle(other, "generator=extractive", "chunker=whole")]
+@pytest.fixture(params=KINDS)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a new database, once of each kind."""
+    return file_url(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database_server").fresh()
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle whose answers are quotations; tests must not change it."""
+    return small_bundle(tmp_path_factory.mktemp("bundle"), "generator=extractive")
+
+
+@pytest.fixture(scope="session")
+def other_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another bundle of the same golden set; tests must not change it."""
+    return small_bundle(tmp_path_factory.mktemp("other"), "generator=extractive", "chunker=whole")
+
+
+@pytest.fixture(scope="session")
+def conversing_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle that reads earlier turns; tests must not change it."""
+    return small_bundle(tmp_path_factory.mktemp("conversing"), *CONVERSING)
 
 
 @pytest.fixture
-def bundle(bundles: list[Path], tmp_path: Path) -> Path:
-    """A copy of the first bundle, at a path of its own."""
-    return Path(copytree(bundles[0], tmp_path / "served"))
+def own_bundle(bundle: Path, tmp_path: Path) -> Path:
+    """A copy of the bundle that a test may change."""
+    return Path(copytree(bundle, tmp_path / "served"))

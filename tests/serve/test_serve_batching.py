@@ -1,4 +1,4 @@
-"""Questions that wait are searched for together; each gets its own answer, or its own error."""
+"""Waiting questions are searched for in batches; each gets its own result, or its own error."""
 
 import asyncio
 import threading
@@ -20,9 +20,9 @@ from rag.core.roles import Fusion
 from rag.execution.sweep.open_config import config_of, open_config
 from rag.pipeline.pipeline import Pipeline
 from rag.pipeline.search_filter import Scope
-from rag.serve.batching import Batcher, Found
+from rag.serve.batching import Batcher, SearchResult
 
-SOON = 60.0
+SOON = 30.0
 GIVEN = ("dataset=native", "dataset.path=golden", "embedder=hashing", "chunker.size=60", "k=3", "generator=none")
 
 
@@ -36,7 +36,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
 
 
 class Gate:
-    """A rewriter that notes every batch, and waits in the first one until it is let on."""
+    """A rewriter that records every batch, and waits in the first one until it is open."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -52,12 +52,12 @@ class Gate:
         return AsTyped().rewrite(queries)
 
 
-def asked(*texts: str) -> list[Query]:
+def queries_of(*texts: str) -> list[Query]:
     return [Query(f"q{number}", text) for number, text in enumerate(texts)]
 
 
 def gated(pipeline: Pipeline, ask: Callable[[Batcher, Gate], Any], most: int = 32) -> Gate:
-    """Run `ask` with a batcher whose first batch waits for the gate."""
+    """Run `ask` with a batcher whose first batch waits at the gate."""
     gate = Gate()
     batcher = Batcher(replace(pipeline, queries=gate), most)
     try:
@@ -68,10 +68,16 @@ def gated(pipeline: Pipeline, ask: Callable[[Batcher, Gate], Any], most: int = 3
     return gate
 
 
-async def behind(batcher: Batcher, gate: Gate, queries: Sequence[Query], scopes: Sequence[Scope] = ()) -> list[Any]:
-    """Outcomes of questions that all wait while the first one is searched for."""
+async def begun(batcher: Batcher, gate: Gate) -> "asyncio.Future[SearchResult]":
+    """The result of a first question, whose search has begun and waits at the gate."""
     first = asyncio.ensure_future(batcher.search_with_steps(Query("first", "first")))
     await asyncio.to_thread(gate.begun.wait, SOON)
+    return first
+
+
+async def outcomes_of(batcher: Batcher, gate: Gate, queries: Sequence[Query], scopes: Sequence[Scope] = ()) -> list[Any]:
+    """Outcomes of questions that all wait while the first one is searched for."""
+    first = await begun(batcher, gate)
     restricted = [*scopes, *[Scope()] * (len(queries) - len(scopes))]
     rest = [asyncio.ensure_future(batcher.search_with_steps(*pair)) for pair in zip(queries, restricted, strict=True)]
     await asyncio.sleep(0)
@@ -81,18 +87,18 @@ async def behind(batcher: Batcher, gate: Gate, queries: Sequence[Query], scopes:
     return await asyncio.gather(*rest, return_exceptions=True)
 
 
-def test_what_waits_is_searched_for_together_in_its_order(pipeline: Pipeline) -> None:
+def test_waiting_questions_are_searched_for_together_in_their_order(pipeline: Pipeline) -> None:
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        await behind(batcher, gate, asked(*"abcde"))
+        await outcomes_of(batcher, gate, queries_of(*"abcde"))
 
     assert gated(pipeline, ask, most=3).batches == [["first"], ["a", "b", "c"], ["d", "e"]]
 
 
-def test_each_gets_what_it_would_have_found_alone(pipeline: Pipeline) -> None:
-    queries = asked("When does the ferry leave?", "What does a bus ticket cost?", "Do dogs pay?", "zzz") * 5
+def test_each_question_gets_the_result_of_a_search_alone(pipeline: Pipeline) -> None:
+    queries = queries_of("When does the ferry leave?", "What does a bus ticket cost?", "Do dogs pay?", "zzz") * 5
 
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        for query, found in zip(queries, await behind(batcher, gate, queries), strict=True):
+        for query, found in zip(queries, await outcomes_of(batcher, gate, queries), strict=True):
             alone = pipeline.trace(query)
             assert found.trace.selected.row(0) == alone.selected.row(0)
             assert found.trace.sought == alone.sought
@@ -103,11 +109,11 @@ def test_each_gets_what_it_would_have_found_alone(pipeline: Pipeline) -> None:
     gated(pipeline, ask)
 
 
-def test_a_question_with_a_scope_is_searched_for_in_its_turn(pipeline: Pipeline) -> None:
+def test_a_question_with_a_scope_is_searched_for_alone_in_its_turn(pipeline: Pipeline) -> None:
     scopes = [Scope(), Scope(documents=("bus.md",)), Scope(), Scope()]
 
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        for scope, found in zip(scopes, await behind(batcher, gate, asked(*["the ferry"] * 4), scopes), strict=True):
+        for scope, found in zip(scopes, await outcomes_of(batcher, gate, queries_of(*["the ferry"] * 4), scopes), strict=True):
             names = {hit.chunk.span.doc_id for hit in found.pipeline.contexts(found.trace)}
             assert (names == {"bus.md"}) == (not scope.everything)
 
@@ -115,49 +121,41 @@ def test_a_question_with_a_scope_is_searched_for_in_its_turn(pipeline: Pipeline)
 
 
 def test_a_question_fails_alone(pipeline: Pipeline) -> None:
+    nowhere = Scope(documents=("nowhere.md",))
+
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        good, bad, other = await behind(batcher, gate, asked("good", "broken", "other"))
-        assert (type(good), type(bad), type(other)) == (Found, ZeroDivisionError, Found)
-        assert isinstance(await batcher.search_with_steps(Query("q", "afterwards")), Found)
+        outcomes = await outcomes_of(batcher, gate, queries_of("wrong", "good", "broken", "other"), [nowhere])
+        assert isinstance(outcomes[0], UserError)
+        assert [type(outcome) for outcome in outcomes[1:]] == [SearchResult, ZeroDivisionError, SearchResult]
+        assert isinstance(await batcher.search_with_steps(Query("q", "afterwards")), SearchResult)
 
     gated(pipeline, ask)
 
 
-def test_a_scope_that_cannot_be_is_the_error_of_who_asked(pipeline: Pipeline) -> None:
+def test_a_cancelled_question_is_not_searched_for(pipeline: Pipeline) -> None:
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        wrong, good = await behind(batcher, gate, asked("a", "b"), [Scope(documents=("nowhere.md",))])
-        assert isinstance(wrong, UserError)
-        assert isinstance(good, Found)
-
-    gated(pipeline, ask)
-
-
-def test_who_went_away_is_not_searched_for(pipeline: Pipeline) -> None:
-    async def ask(batcher: Batcher, gate: Gate) -> None:
-        first = asyncio.ensure_future(batcher.search_with_steps(Query("first", "first")))
-        await asyncio.to_thread(gate.begun.wait, SOON)
-        gone, left = (asyncio.ensure_future(batcher.search_with_steps(query)) for query in asked("gone", "left"))
+        first = await begun(batcher, gate)
+        gone, left = (asyncio.ensure_future(batcher.search_with_steps(query)) for query in queries_of("gone", "left"))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.sleep(0)
         first.cancel()  # while it is being searched for
         gate.open.set()
-        assert isinstance(await left, Found)
+        assert isinstance(await left, SearchResult)
 
     assert gated(pipeline, ask).batches == [["first"], ["left"]]
 
 
-def test_closing_answers_what_waits_and_takes_nothing_more(pipeline: Pipeline) -> None:
+def test_closing_answers_waiting_questions_and_accepts_no_more(pipeline: Pipeline) -> None:
     async def ask(batcher: Batcher, gate: Gate) -> None:
-        first = asyncio.ensure_future(batcher.search_with_steps(Query("first", "first")))
-        await asyncio.to_thread(gate.begun.wait, SOON)
+        first = await begun(batcher, gate)
         second = asyncio.ensure_future(batcher.search_with_steps(Query("second", "second")))
         await asyncio.sleep(0)
         closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
         gate.open.set()
         await closing
-        assert isinstance(await first, Found)
-        assert isinstance(await second, Found)
+        assert isinstance(await first, SearchResult)
+        assert isinstance(await second, SearchResult)
         with pytest.raises(RuntimeError, match="closed"):
             await batcher.search_with_steps(Query("late", "late"))
         batcher.close()
@@ -166,7 +164,7 @@ def test_closing_answers_what_waits_and_takes_nothing_more(pipeline: Pipeline) -
 
 
 class Embedding:
-    """An embedder that waits until two batches are with it, where it bears that, and notes who asked."""
+    """An embedder that, if it is parallel, waits until two threads call it; it records its threads."""
 
     def __init__(self, parallel: bool) -> None:
         self.parallel = parallel
@@ -181,7 +179,7 @@ class Embedding:
 
 
 class Alone:
-    """A fusion that fails where two threads are in it."""
+    """A fusion that fails if two threads call it at once."""
 
     def __init__(self, fusion: Fusion) -> None:
         self.fusion, self.inside = fusion, threading.Lock()
@@ -194,12 +192,12 @@ class Alone:
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-def test_two_batches_are_embedded_at_once_where_the_embedder_bears_it(pipeline: Pipeline, parallel: bool) -> None:
-    embedder, queries = Embedding(parallel), asked("the ferry", "the bus", "dogs", "a ticket")
+def test_two_threads_call_a_parallel_embedder_and_one_any_other(pipeline: Pipeline, parallel: bool) -> None:
+    embedder, queries = Embedding(parallel), queries_of("the ferry", "the bus", "dogs", "a ticket")
     batcher = Batcher(replace(pipeline, embedder=embedder, fusion=Alone(pipeline.fusion)), most=1)
 
-    async def ask() -> list[Found]:
-        return await asyncio.gather(*map(batcher.found, queries))
+    async def ask() -> list[SearchResult]:
+        return await asyncio.gather(*map(batcher.search_with_steps, queries))
 
     found = asyncio.run(asyncio.wait_for(ask(), SOON))
     batcher.close()
@@ -208,9 +206,9 @@ def test_two_batches_are_embedded_at_once_where_the_embedder_bears_it(pipeline: 
     assert [one.trace.selected.row(0) for one in found] == [pipeline.trace(query).selected.row(0) for query in queries]
 
 
-def test_a_second_batch_begins_beside_the_first_when_it_is_as_large(pipeline: Pipeline) -> None:
+def test_a_second_batch_begins_only_when_it_is_as_large_as_the_first(pipeline: Pipeline) -> None:
     sizes: list[int] = []
-    begun, both = threading.Event(), threading.Event()
+    begun, both, declined = threading.Event(), threading.Event(), threading.Event()
 
     class Noting(HashingEmbedder):
         parallel = True
@@ -222,14 +220,20 @@ def test_a_second_batch_begins_beside_the_first_when_it_is_as_large(pipeline: Pi
             return super().embed_queries(texts)
 
     async def ask(batcher: Batcher) -> None:
-        first, second, third, fourth = (partial(batcher.found, query) for query in asked(*"abcd"))
-        with batcher._changed:  # nobody looks before both wait
+        first, second, third, fourth = (partial(batcher.search_with_steps, query) for query in queries_of(*"abcd"))
+        with batcher._changed:  # no thread takes a batch before both wait
             asking = [asyncio.ensure_future(first()), asyncio.ensure_future(second())]
             await asyncio.sleep(0)
         await asyncio.to_thread(begun.wait, SOON)
+        batcher._changed.wait = wait  # type: ignore[method-assign]
         asking.append(asyncio.ensure_future(third()))
-        await asyncio.sleep(0.05)  # who begins too early has the time to
+        assert await asyncio.to_thread(declined.wait, SOON), "the second thread has begun with one question"
         await asyncio.gather(*asking, fourth())
+
+    def wait(timeout: float | None = None) -> bool:
+        # The second thread sees the third question, and waits again.
+        declined.set()
+        return threading.Condition.wait(batcher._changed, timeout)
 
     batcher = Batcher(replace(pipeline, embedder=Noting()))
     asyncio.run(asyncio.wait_for(ask(batcher), SOON))
@@ -237,7 +241,7 @@ def test_a_second_batch_begins_beside_the_first_when_it_is_as_large(pipeline: Pi
     assert sizes == [2, 2]
 
 
-def test_a_question_fails_alone_where_two_threads_search(pipeline: Pipeline) -> None:
+def test_a_question_fails_alone_with_two_threads(pipeline: Pipeline) -> None:
     class Failing(HashingEmbedder):
         parallel = True
 
@@ -246,19 +250,25 @@ def test_a_question_fails_alone_where_two_threads_search(pipeline: Pipeline) -> 
                 raise ZeroDivisionError
             return super().embed_queries(texts)
 
-    async def ask(batcher: Batcher) -> list[Found | BaseException]:
-        questions = map(batcher.found, asked("good", "broken", "other", "broken", "last"))
+    async def ask(batcher: Batcher) -> list[SearchResult | BaseException]:
+        questions = map(batcher.search_with_steps, queries_of("good", "broken", "other", "broken", "last"))
         return await asyncio.gather(*questions, return_exceptions=True)
 
     batcher = Batcher(replace(pipeline, embedder=Failing()))
     outcomes = asyncio.run(asyncio.wait_for(ask(batcher), SOON))
     batcher.close()
-    assert [type(outcome) for outcome in outcomes] == [Found, ZeroDivisionError, Found, ZeroDivisionError, Found]
+    assert [type(outcome) for outcome in outcomes] == [
+        SearchResult,
+        ZeroDivisionError,
+        SearchResult,
+        ZeroDivisionError,
+        SearchResult,
+    ]
 
 
-def test_several_event_loops_may_ask(pipeline: Pipeline) -> None:
+def test_several_event_loops_may_search(pipeline: Pipeline) -> None:
     batcher = Batcher(pipeline)
-    outcomes: list[Found] = []
+    outcomes: list[SearchResult] = []
 
     def ask() -> None:
         outcomes.append(asyncio.run(batcher.search_with_steps(Query("q", "the ferry"))))
@@ -273,7 +283,7 @@ def test_several_event_loops_may_ask(pipeline: Pipeline) -> None:
     assert len(outcomes) == 8
 
 
-def test_a_loop_that_ended_meanwhile_is_nobody(pipeline: Pipeline) -> None:
+def test_a_closed_event_loop_breaks_nothing(pipeline: Pipeline) -> None:
     gate = Gate()
     batcher = Batcher(replace(pipeline, queries=gate))
 
@@ -283,5 +293,5 @@ def test_a_loop_that_ended_meanwhile_is_nobody(pipeline: Pipeline) -> None:
 
     asyncio.run(leave())
     gate.open.set()
-    assert isinstance(asyncio.run(batcher.search_with_steps(Query("next", "next"))), Found)
+    assert isinstance(asyncio.run(batcher.search_with_steps(Query("next", "next"))), SearchResult)
     batcher.close()

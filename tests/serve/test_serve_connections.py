@@ -1,4 +1,4 @@
-"""Connections: heads of bounded size that come in bounded time, over real sockets."""
+"""Connections over real sockets: limits of heads, of unread answers, and of the number of connections."""
 
 import asyncio
 import resource
@@ -12,26 +12,26 @@ import httpx
 import pytest
 from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
-from support.small_server import ALICE, TWO_KEYS, bearer, echo, guarded, listening, stream_of
+from support.servers import address_of, in_thread
+from support.small_server import ALICE, TWO_KEYS, bearer, echo, guarded, stream_of
 
 from rag.serve import connections
 from rag.serve.connections import BoundedConnection
-from rag.serve.process import most
+from rag.serve.process import allowed_connections
 
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    """Where an app with small limits listens."""
+    """Host and port of an app with small limits."""
     monkeypatch.setattr(connections, "HEAD", 2000)
-    with listening(guarded(echo, keys=TWO_KEYS, rate=0)) as url:
-        host, _, port = url.removeprefix("http://").partition(":")
-        yield host, int(port)
+    with in_thread(guarded(echo, keys=TWO_KEYS, rate=0)) as (url, _):
+        yield address_of(url)
 
 
-def said(connection: socket.socket) -> bytes:
-    """All that comes until the other end closes."""
+def received(connection: socket.socket) -> bytes:
+    """All bytes until the server closes."""
     parts = []
-    # It may close while we are still sending.
+    # It may close while the test is still sending.
     with suppress(ConnectionResetError):
         while part := connection.recv(65_536):
             parts.append(part)
@@ -45,7 +45,7 @@ def connection(address: tuple[str, int]) -> Iterator[socket.socket]:
 
 
 def send(connection: socket.socket, data: bytes) -> None:
-    """Send as much as is taken."""
+    """Send as much as the server accepts."""
     with suppress(BrokenPipeError, ConnectionResetError):
         connection.sendall(data)
 
@@ -58,41 +58,35 @@ def send(connection: socket.socket, data: bytes) -> None:
         b"GET /" + b"y" * 1_000_000,
     ],
 )
-def test_a_head_without_end_is_refused(connection: socket.socket, head: bytes) -> None:
+def test_an_endless_head_is_refused(connection: socket.socket, head: bytes) -> None:
     send(connection, head)
-    answer = said(connection)
+    answer = received(connection)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
-def test_a_head_that_comes_slowly_is_waited_for_so_long(monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]) -> None:
-    monkeypatch.setattr(BoundedConnection, "patience", 0.05)
-    for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: "):
-        with closing(socket.create_connection(address, timeout=60)) as connection:
-            connection.sendall(begun)
-            assert said(connection) == b""
-
-
-def test_a_connection_that_is_kept_waits_for_its_second_head_no_longer(
-    monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]
-) -> None:
+def test_a_slow_head_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]) -> None:
     with closing(socket.create_connection(address, timeout=60)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 200 OK")
         monkeypatch.setattr(BoundedConnection, "patience", 0.05)
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
-        assert said(connection) == b""
+        assert received(connection) == b""
+    for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: "):
+        with closing(socket.create_connection(address, timeout=60)) as connection:
+            connection.sendall(begun)
+            assert received(connection) == b""
 
 
-def test_long_bodies_are_no_long_heads(address: tuple[str, int]) -> None:
+def test_long_bodies_do_not_count_as_long_heads(address: tuple[str, int]) -> None:
     with httpx.Client(base_url=f"http://{address[0]}:{address[1]}", headers=bearer(ALICE), timeout=60) as client:
         for size in (10, 100_000, 1_000, 200_000, 0, 200_000):
             assert client.post("/ask", content=b"x" * size).text == f"alice {size}"
 
 
-def test_a_body_that_is_too_long_is_answered_and_the_connection_closed(connection: socket.socket) -> None:
+def test_a_body_that_is_too_long_gets_its_answer_and_the_connection_is_closed(connection: socket.socket) -> None:
     head = b"POST /ask HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + ALICE.encode() + b"\r\nContent-Length: 1000000\r\n\r\n"
     connection.sendall(head)
-    answer = said(connection)
+    answer = received(connection)
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"connection: close" in answer
 
@@ -109,17 +103,17 @@ def test_a_body_that_is_too_long_is_answered_and_the_connection_closed(connectio
         b"POST /ask HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
-def test_what_is_no_request_is_refused(connection: socket.socket, head: bytes) -> None:
+def test_invalid_requests_are_refused(connection: socket.socket, head: bytes) -> None:
     connection.sendall(head)
     connection.shutdown(socket.SHUT_WR)
-    assert said(connection).startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 401 "))
+    assert received(connection).startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 401 "))
 
 
 LONG = 8 * 2**20
 
 
 async def long_text(request: Request) -> Response:
-    """More than a socket takes, at once."""
+    """More bytes than a socket buffers."""
     return Response(b"x" * LONG)
 
 
@@ -130,7 +124,7 @@ async def _without_end() -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("answer", [long_text, stream_of(_without_end)])
-def test_an_answer_that_is_not_read_is_dropped(
+def test_a_client_that_does_not_read_is_disconnected(
     monkeypatch: pytest.MonkeyPatch, answer: Callable[[Request], Awaitable[Response]]
 ) -> None:
     dropped, lost = threading.Event(), BoundedConnection.connection_lost
@@ -141,50 +135,48 @@ def test_an_answer_that_is_not_read_is_dropped(
 
     monkeypatch.setattr(BoundedConnection, "patience", 0.2)
     monkeypatch.setattr(BoundedConnection, "connection_lost", dropping)
-    with listening(guarded(answer, rate=0, timeout=600)) as url, asking(url) as connection:
+    with in_thread(guarded(answer, rate=0, timeout=600)) as (url, _), asking(url) as connection:
         assert dropped.wait(60)
-        assert len(said(connection)) < LONG
+        assert len(received(connection)) < LONG
 
 
-def test_an_answer_that_is_read_slowly_comes_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_reads_slowly_gets_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoundedConnection, "patience", 0.2)
-    with listening(guarded(long_text, rate=0)) as url, asking(url) as connection:
+    with in_thread(guarded(long_text, rate=0)) as (url, _), asking(url) as connection:
         began, parts = time.monotonic(), [connection.recv(65_536)]
         while parts[-1] and time.monotonic() < began + 1:
             time.sleep(0.02)
             parts.append(connection.recv(65_536))
-        head, _, body = (b"".join(parts) + said(connection)).partition(b"\r\n\r\n")
+        head, _, body = (b"".join(parts) + received(connection)).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 ")
         assert len(body) == LONG
 
 
 @contextmanager
 def asking(url: str) -> Iterator[socket.socket]:
-    """A connection that has asked, whose system keeps little of what it does not read."""
-    host, _, port = url.removeprefix("http://").partition(":")
+    """A connection that has asked, and whose system buffers little."""
     with closing(socket.socket()) as connection:
         connection.settimeout(60)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        connection.connect((host, int(port)))
+        connection.connect(address_of(url))
         connection.sendall(b"POST /ask HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         yield connection
 
 
-def test_the_connection_that_waits_longest_makes_room() -> None:
-    with listening(guarded(echo, rate=0), limit_concurrency=3) as url, ExitStack() as stack:
-        host, _, port = url.removeprefix("http://").partition(":")
+def test_a_new_connection_replaces_the_one_that_waits_longest() -> None:
+    with in_thread(guarded(echo, rate=0), limit_concurrency=3) as (url, _), ExitStack() as stack:
         silent = []
         for _ in range(2):
-            silent.append(stack.enter_context(closing(socket.create_connection((host, int(port)), timeout=5))))
-            # The clock of the server's loop has milliseconds.
+            silent.append(stack.enter_context(closing(socket.create_connection(address_of(url), timeout=5))))
+            # The clock of the event loop counts milliseconds.
             time.sleep(0.05)
         assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
-        assert said(silent[0]) == b""
+        assert received(silent[0]) == b""
         silent[1].sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-        assert said(silent[1]).startswith(b"HTTP/1.1 200 ")
+        assert received(silent[1]).startswith(b"HTTP/1.1 200 ")
 
 
-def test_requests_that_are_answered_make_no_room() -> None:
+def test_requests_that_work_are_not_replaced() -> None:
     begun, let = threading.Semaphore(0), threading.Event()
 
     async def slow(request: Request) -> Response:
@@ -192,34 +184,34 @@ def test_requests_that_are_answered_make_no_room() -> None:
         await run_in_threadpool(let.wait, 60)
         return Response("At last.")
 
-    with listening(guarded(slow, rate=0), limit_concurrency=3) as url, ExitStack() as stack:
+    with in_thread(guarded(slow, rate=0), limit_concurrency=3) as (url, _), ExitStack() as stack:
         asked = [stack.enter_context(asking(url)) for _ in range(2)]
         for _ in asked:
             assert begun.acquire(timeout=60)
         assert httpx.get(f"{url}/healthz", timeout=60).status_code == 503
         let.set()
-        assert [said(one)[-8:] for one in asked] == [b"At last."] * 2
+        assert [received(one)[-8:] for one in asked] == [b"At last."] * 2
 
 
 @pytest.mark.parametrize(
     ("seconds", "expected"), [(0.2, b"event: answer\n"), (60, b'event: error\ndata: {"type":"urn:assay:service-unavailable"')]
 )
-def test_a_server_that_stops_ends_its_streams(seconds: float, expected: bytes) -> None:
+def test_a_server_that_stops_completes_or_ends_its_streams(seconds: float, expected: bytes) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield b"event: piece\n\n"
         await asyncio.sleep(seconds)
         yield b"event: answer\n\n"
 
     with ExitStack() as stack:
-        with listening(guarded(stream_of(pieces), rate=0), timeout_graceful_shutdown=1) as url:
+        with in_thread(guarded(stream_of(pieces), rate=0), timeout_graceful_shutdown=1) as (url, _):
             connection = stack.enter_context(asking(url))
             assert connection.recv(15) == b"HTTP/1.1 200 OK"
-        rest = said(connection)
+        rest = received(connection)
         assert expected in rest
         assert rest.endswith(b"\r\n0\r\n\r\n")
 
 
 @pytest.mark.parametrize(("descriptors", "expected"), [(256, 128), (10_000, 512), (resource.RLIM_INFINITY, 512)])
-def test_connections_leave_half_of_the_descriptors(monkeypatch: pytest.MonkeyPatch, descriptors: int, expected: int) -> None:
+def test_connections_use_half_of_the_descriptors(monkeypatch: pytest.MonkeyPatch, descriptors: int, expected: int) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (descriptors, descriptors))
-    assert most(512) == expected
+    assert allowed_connections(512) == expected

@@ -1,4 +1,4 @@
-"""Sessions, the same in SQLite and PostgreSQL: what is appended stays, whoever else writes, until it expires."""
+"""Sessions in SQLite and PostgreSQL: appended turns stay until the session expires, also with several writers."""
 
 import os
 import signal
@@ -14,45 +14,32 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from support.databases import KINDS, file_url
+from support.databases import file_url
+from support.small_server import ManualClock
 
 from rag.core.errors import ConfigError, ServiceError
 from rag.core.records import Turn
 from rag.serve import conversations
-from rag.serve.conversations import PORTION, Conversations, NoSessionError
+from rag.serve.conversations import PORTION, Conversations
+from rag.serve.database import MissingError
 from rag.serve.feedback import answer_id
 from rag.serve.sql_tables import SESSIONS
 
 ODD = ["NUL \0", "half a pair \ud800", "'; DROP TABLE sessions; --", "𝒶 e\u0301 \u202e", "", "x" * 100_000]
 
 
-class Hours:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture(params=KINDS)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return file_url(tmp_path) if request.param == "sqlite" else request.getfixturevalue("database_server").fresh()
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(1_000_000.0)
 
 
 @pytest.fixture
-def hours() -> Hours:
-    return Hours()
-
-
-@pytest.fixture
-def opened(url: str, hours: Hours) -> Iterator[Callable[[], Conversations]]:
+def opened(url: str, clock: ManualClock) -> Iterator[Callable[[], Conversations]]:
     """Open the database once more, as another server would."""
     found: list[Conversations] = []
 
     def again() -> Conversations:
-        found.append(Conversations(url, 1800, hours))
+        found.append(Conversations(url, 1800, clock))
         return found[-1]
 
     yield again
@@ -66,80 +53,80 @@ def talks(opened: Callable[[], Conversations]) -> Conversations:
 
 
 def say(talks: Conversations, owner: str, session: str, question: str, answer: str = "so", **more: Any) -> int:
-    told = {"id": answer_id(), "question": question, "answer": answer}
-    return talks.append(owner, session, question, answer, told, **more)
+    payload = {"id": answer_id(), "question": question, "answer": answer}
+    return talks.append(owner, session, question, answer, payload, **more)
 
 
-def test_a_session_keeps_what_was_said_in_its_order(talks: Conversations, hours: Hours) -> None:
+def test_a_session_stores_its_turns_in_order(talks: Conversations, clock: ManualClock) -> None:
     session = talks.create("ann")
     assert talks.turns("ann", session) == []
-    hours.now += 5
+    clock.now += 5
     assert [say(talks, "ann", session, f"question {n}", f"answer {n} [1]") for n in range(1, 4)] == [1, 2, 3]
     kept = talks.turns("ann", session)
     assert [(one.number, one.question, one.answer, one.at) for one in kept] == [
-        (n, f"question {n}", f"answer {n} [1]", hours.now) for n in range(1, 4)
+        (n, f"question {n}", f"answer {n} [1]", clock.now) for n in range(1, 4)
     ]
     assert [one.number for one in talks.turns("ann", session, 2)] == [2, 3]
-    assert kept[0].turns == (Turn("user", "question 1"), Turn("assistant", "answer 1"))
-    assert kept[0].told == {}
-    assert [one.told["question"] for one in talks.show("ann", session).turns] == ["question 1", "question 2", "question 3"]
+    assert kept[0].messages == (Turn("user", "question 1"), Turn("assistant", "answer 1"))
+    assert kept[0].payload == {}
+    assert [one.payload["question"] for one in talks.show("ann", session).turns] == ["question 1", "question 2", "question 3"]
 
 
 @pytest.mark.parametrize("text", ODD, ids=lambda text: repr(text[:20]))
-def test_any_text_comes_back_as_it_was(talks: Conversations, text: str) -> None:
+def test_any_text_is_stored_unchanged(talks: Conversations, text: str) -> None:
     session = talks.create("ann")
     say(talks, "ann", session, text, text)
     (kept,) = talks.show("ann", session).turns
-    assert (kept.question, kept.answer, kept.told["answer"]) == (text, text, text)
+    assert (kept.question, kept.answer, kept.payload["answer"]) == (text, text, text)
 
 
 @pytest.mark.parametrize("name", [*ODD, "ses_", "ses_" + "0" * 32, "ses_" + "0" * 32 + "\n", "SES_" + "0" * 32])
-def test_what_is_no_session_is_none(talks: Conversations, name: str) -> None:
+def test_an_invalid_id_is_not_a_session(talks: Conversations, name: str) -> None:
     for use in (talks.turns, talks.show, talks.forget):
-        with pytest.raises(NoSessionError, match="no such session"):
+        with pytest.raises(MissingError, match="no such session"):
             use("ann", name)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         say(talks, "ann", name, "?")
 
 
-def test_a_session_is_its_owners_alone(talks: Conversations) -> None:
+def test_a_session_belongs_to_its_owner(talks: Conversations) -> None:
     session = talks.create("ann")
     say(talks, "ann", session, "mine")
     for use in (talks.turns, talks.show, talks.forget):
-        with pytest.raises(NoSessionError):
+        with pytest.raises(MissingError):
             use("bob", session)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         say(talks, "bob", session, "yours")
     assert [one.question for one in talks.show("ann", session).turns] == ["mine"]
 
 
-def test_a_session_lives_as_long_as_it_is_used(talks: Conversations, hours: Hours) -> None:
+def test_a_session_lives_as_long_as_it_is_used(talks: Conversations, clock: ManualClock) -> None:
     session = talks.create("ann")
-    hours.now += 1799
+    clock.now += 1799
     talks.turns("ann", session)
-    hours.now += 1799
+    clock.now += 1799
     say(talks, "ann", session, "still here?")
-    hours.now += 1799
+    clock.now += 1799
     shown = talks.show("ann", session)
-    assert shown.expires == hours.now + 1
-    hours.now += 1
+    assert shown.expires == clock.now + 1
+    clock.now += 1
     # Looking did not prolong it.
     for use in (talks.turns, talks.show, talks.forget):
-        with pytest.raises(NoSessionError):
+        with pytest.raises(MissingError):
             use("ann", session)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         say(talks, "ann", session, "too late")
 
 
-def test_many_expired_sessions_do_not_hold_up_who_writes(
-    talks: Conversations, hours: Hours, monkeypatch: pytest.MonkeyPatch
+def test_purging_many_sessions_does_not_block_writers(
+    talks: Conversations, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [{"id": f"ses_{n:032x}", "owner": "ann", "created": hours.now, "used": hours.now, "turns": 0} for n in range(10_000)]
+    rows = [{"id": f"ses_{n:032x}", "owner": "ann", "created": clock.now, "used": clock.now, "turns": 0} for n in range(2_000)]
     with talks.database.writing() as connection:
         connection.execute(sa.insert(SESSIONS), rows)
-    hours.now += 2000
+    clock.now += 2000
     left, begun = list[int](), list[str]()
-    expired = sa.select(sa.func.count()).select_from(SESSIONS).where(SESSIONS.c.used < hours.now)
+    expired = sa.select(sa.func.count()).select_from(SESSIONS).where(SESSIONS.c.used < clock.now)
 
     def another(_: float) -> None:
         with talks.database.reading() as connection:
@@ -154,7 +141,7 @@ def test_many_expired_sessions_do_not_hold_up_who_writes(
 
 
 @pytest.mark.parametrize("use", ["turns", "show", "append", "forget"])
-def test_no_use_of_a_session_reads_all_of_them(tmp_path: Path, use: str) -> None:
+def test_no_query_scans_all_sessions(tmp_path: Path, use: str) -> None:
     talks = Conversations(file_url(tmp_path))
     session, plans = talks.create("ann"), list[str]()
     say(talks, "ann", session, "first")
@@ -170,34 +157,34 @@ def test_no_use_of_a_session_reads_all_of_them(tmp_path: Path, use: str) -> None
     assert not [plan for plan in plans if plan.startswith("SCAN")]
 
 
-def test_what_has_expired_is_removed_and_nothing_else(talks: Conversations, hours: Hours) -> None:
+def test_a_purge_deletes_expired_sessions_only(talks: Conversations, clock: ManualClock) -> None:
     old = talks.create("ann")
     say(talks, "ann", old, "old")
-    hours.now += 1000
+    clock.now += 1000
     young = talks.create("ann")
     say(talks, "ann", young, "young")
     assert talks.purge() == 0
-    hours.now += 800
+    clock.now += 800
     assert (talks.purge(), talks.purge()) == (1, 0)
     assert [one.question for one in talks.show("ann", young).turns] == ["young"]
-    hours.now -= 800
-    # Were it only hidden, it would be back.
-    with pytest.raises(NoSessionError):
+    clock.now -= 800
+    # A session that was only hidden would be back.
+    with pytest.raises(MissingError):
         talks.show("ann", old)
 
 
-def test_what_is_forgotten_is_gone(talks: Conversations, url: str, tmp_path: Path) -> None:
+def test_a_forgotten_session_leaves_no_bytes(talks: Conversations, url: str, tmp_path: Path) -> None:
     session = talks.create("ann")
-    say(talks, "ann", session, "a secret that nobody should find")
+    say(talks, "ann", session, "a secret that must be gone")
     talks.forget("ann", session)
-    with pytest.raises(NoSessionError):
+    with pytest.raises(MissingError):
         talks.show("ann", session)
     talks.close()
     if url.startswith("sqlite"):
-        assert b"nobody should find" not in b"".join(path.read_bytes() for path in tmp_path.glob("serve.db*"))
+        assert b"that must be gone" not in b"".join(path.read_bytes() for path in tmp_path.glob("serve.db*"))
 
 
-def test_turns_at_once_lose_nothing(opened: Callable[[], Conversations]) -> None:
+def test_no_turn_is_lost_with_two_servers(opened: Callable[[], Conversations]) -> None:
     servers = [opened(), opened()]
     session = servers[0].create("ann")
     questions = [f"question {n}" for n in range(60)]
@@ -208,7 +195,7 @@ def test_turns_at_once_lose_nothing(opened: Callable[[], Conversations]) -> None
     assert {one.number: one.question for one in kept} == dict(zip(numbers, questions, strict=True))
 
 
-def test_many_who_converse_at_once_are_all_served(talks: Conversations) -> None:
+def test_many_conversations_at_once_are_stored(talks: Conversations) -> None:
     sessions = [talks.create("ann") for _ in range(16)]
 
     def converse(session: str) -> list[int]:
@@ -218,16 +205,16 @@ def test_many_who_converse_at_once_are_all_served(talks: Conversations) -> None:
         assert list(threads.map(converse, sessions)) == [list(range(1, 9))] * 16
 
 
-def test_a_session_that_ends_while_it_is_answered_stays_ended(opened: Callable[[], Conversations]) -> None:
-    one, other = opened(), opened()
-    session = one.create("ann")
-    one.turns("ann", session)
+def test_a_session_that_ends_while_a_question_is_answered_stays_ended(opened: Callable[[], Conversations]) -> None:
+    first, other = opened(), opened()
+    session = first.create("ann")
+    first.turns("ann", session)
     other.forget("ann", session)
-    with pytest.raises(NoSessionError):
-        say(one, "ann", session, "?")
+    with pytest.raises(MissingError):
+        say(first, "ann", session, "?")
 
 
-def test_servers_that_start_together_share_their_tables(url: str) -> None:
+def test_servers_that_start_together_create_tables_once(url: str) -> None:
     with ThreadPoolExecutor(6) as threads:
         found = list(threads.map(lambda _: Conversations(url), range(6)))
     session = found[0].create("ann")
@@ -248,23 +235,23 @@ while True:
 """
 
 
-def test_a_killed_server_loses_nothing_that_it_had_said(url: str) -> None:
+def test_a_killed_server_loses_no_confirmed_turn(url: str) -> None:
     with subprocess.Popen([sys.executable, "-c", WRITER, url], stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout
         session = writer.stdout.readline().strip()
-        told = [int(writer.stdout.readline()) for _ in range(20)]
+        confirmed = [int(writer.stdout.readline()) for _ in range(20)]
         os.kill(writer.pid, signal.SIGKILL)
-        told += [int(line) for line in writer.stdout.read().split("\n")[:-1]]
+        confirmed += [int(line) for line in writer.stdout.read().split("\n")[:-1]]
     talks = Conversations(url)
     kept = [one.number for one in talks.turns("ann", session)]
-    # The last one may have been kept without having been told.
-    assert kept[: len(told)] == told == list(range(1, len(told) + 1))
-    assert len(kept) <= len(told) + 1
+    # The last turn may be stored without having been confirmed.
+    assert kept[: len(confirmed)] == confirmed == list(range(1, len(confirmed) + 1))
+    assert len(kept) <= len(confirmed) + 1
     assert say(talks, "ann", session, "and on") == len(kept) + 1
     talks.close()
 
 
-def test_no_error_repeats_what_somebody_said(talks: Conversations, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_error_repeats_a_text(talks: Conversations, caplog: pytest.LogCaptureFixture) -> None:
     session, words = talks.create("ann"), str(12345**3)
     with talks.database.writing() as connection:
         connection.exec_driver_sql("DROP TABLE answers")
@@ -274,7 +261,7 @@ def test_no_error_repeats_what_somebody_said(talks: Conversations, caplog: pytes
     assert "answers" in caplog.text
 
 
-def test_files_are_the_owners_alone(tmp_path: Path) -> None:
+def test_only_the_owner_may_read_the_files(tmp_path: Path) -> None:
     talks = Conversations(f"sqlite:///{tmp_path}/below/one/serve.db")
     talks.create("ann")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "below" / "one").iterdir()}
@@ -283,24 +270,24 @@ def test_files_are_the_owners_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "what"),
     [
-        ("sqlite://", "is no file"),
-        ("sqlite:///:memory:", "is no file"),
-        ("sqlite:///file:x?mode=memory", "is no file"),
+        ("sqlite://", "is not a file"),
+        ("sqlite:///:memory:", "is not a file"),
+        ("sqlite:///file:x?mode=memory", "is not a file"),
         ("mysql://localhost/x", "is a database of 'mysql'"),
-        ("serve.db", "is no URL"),
-        ("", "is no URL"),
-        ("postgresql://u:secret@host:notaport/x", "is no URL"),
+        ("serve.db", "is not the URL"),
+        ("", "is not the URL"),
+        ("postgresql://u:secret@host:notaport/x", "is not the URL"),
     ],
 )
-def test_an_url_of_no_use_is_refused(url: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said) as caught:
+def test_an_invalid_url_is_refused(url: str, what: str) -> None:
+    with pytest.raises(ConfigError, match=what) as caught:
         Conversations(url)
     assert "secret" not in str(caught.value)
 
 
-def test_a_database_that_is_not_there_is_told_without_its_password(tmp_path: Path) -> None:
+def test_a_missing_database_is_reported_without_its_password(tmp_path: Path) -> None:
     with pytest.raises(ServiceError, match="cannot be opened") as caught:
         Conversations(f"postgresql://ann:secret@/x?host={tmp_path}")
     assert "secret" not in str(caught.value)

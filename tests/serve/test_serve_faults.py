@@ -1,4 +1,4 @@
-"""When the database is full, gone or killed: a clear 503, no turn half written, and on as before when it is back."""
+"""A database that is full, gone or killed: a clear 503, no partial turn, and recovery when it is back."""
 
 import resource
 import shutil
@@ -11,26 +11,13 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from support.databases import KINDS, Postgres, file_url, postgres
-from support.running_server import CONVERSING, Running, running
-from support.small_server import small_bundle
+from support.databases import KINDS, file_url
+from support.servers import Server, running
 
 from rag.serve import database
 
 LONG = "When does the ferry to Holm leave? " + "And tell me why. " * 400
-"""It takes more than what is left on a page."""
-
-
-@pytest.fixture(scope="module")
-def crashing() -> Iterator[Postgres]:
-    """A server that no other test relies on."""
-    with postgres() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_bundle(tmp_path_factory.mktemp("bundle"), *CONVERSING)
+"""It needs more room than a page has left."""
 
 
 @pytest.fixture(params=KINDS)
@@ -40,24 +27,24 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("crashing").fresh()
+    return file_url(tmp_path) if kind == "sqlite" else request.getfixturevalue("database_server").fresh()
 
 
 @pytest.fixture
-def app(bundle: Path, url: str) -> Iterator[Running]:
-    with running(bundle, url, ["ann"]) as found:
+def app(conversing_bundle: Path, url: str) -> Iterator[Server]:
+    with running([conversing_bundle], url, ["ann"]) as found:
         yield found
 
 
 @pytest.fixture
-def client(app: Running) -> Iterator[httpx.Client]:
+def client(app: Server) -> Iterator[httpx.Client]:
     with app.as_owner("ann") as found:
         yield found
 
 
 @contextmanager
 def full_pages() -> Iterator[None]:
-    """SQLite at the most pages that it may have, however it is opened."""
+    """SQLite at its limit of pages, however it is opened."""
     before = database._connect
 
     def limited(file: Path) -> sqlite3.Connection:
@@ -72,7 +59,7 @@ def full_pages() -> Iterator[None]:
 
 @contextmanager
 def full_disk(path: Path) -> Iterator[None]:
-    """No file of this process may grow beyond the size that the log of the database has."""
+    """No file of this process may grow beyond the size of the log of the database."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     size = path.with_name(f"{path.name}-wal").stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -84,10 +71,10 @@ def full_disk(path: Path) -> Iterator[None]:
 
 @contextmanager
 def full_postgres(url: str) -> Iterator[None]:
-    """A table that has no room for one row more, as a full disk is told."""
-    said = "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'"
+    """A table without room for another row, with the error of a full disk."""
+    full = "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE FUNCTION full_() RETURNS trigger AS $$ BEGIN {said}; END $$ LANGUAGE plpgsql")
+        connection.execute(f"CREATE FUNCTION full_() RETURNS trigger AS $$ BEGIN {full}; END $$ LANGUAGE plpgsql")
         connection.execute("CREATE TRIGGER full_ BEFORE INSERT ON answers FOR EACH ROW EXECUTE FUNCTION full_()")
         yield
         connection.execute("DROP TRIGGER full_ ON answers")
@@ -95,7 +82,7 @@ def full_postgres(url: str) -> Iterator[None]:
 
 @contextmanager
 def moved(path: Path) -> Iterator[None]:
-    """The files of a database elsewhere for a while."""
+    """The files of a database are elsewhere inside the block."""
     away = path.with_name("away")
     away.mkdir()
     for file in path.parent.glob("serve.db*"):
@@ -111,12 +98,12 @@ def asked(client: httpx.Client, question: str = "When does the bus leave?", **mo
 
 
 def refused(response: httpx.Response, words: str) -> None:
-    """A problem that says what is the matter and what to do, and nothing of hosts and files."""
+    """The response is a problem with a remedy, without hosts and files."""
     assert (response.status_code, response.headers["content-type"]) == (503, "application/problem+json")
-    told = response.json()
-    assert words in told["detail"]
-    assert "later" in told["remedy"]
-    assert "/" not in told["detail"].replace("read or written", "")
+    problem = response.json()
+    assert words in problem["detail"]
+    assert "later" in problem["remedy"]
+    assert "/" not in problem["detail"].replace("read or written", "")
 
 
 def questions(client: httpx.Client, session: str) -> list[tuple[int, str]]:
@@ -124,7 +111,7 @@ def questions(client: httpx.Client, session: str) -> list[tuple[int, str]]:
     return [(turn["turn"], turn["question"]) for turn in turns]
 
 
-def test_a_turn_that_finds_no_room_is_not_half_written(kind: str, url: str, client: httpx.Client, tmp_path: Path) -> None:
+def test_a_turn_without_room_is_not_stored_in_part(kind: str, url: str, client: httpx.Client, tmp_path: Path) -> None:
     session = asked(client, "first").json()["session"]
     words = "cannot be read or written now" if kind == "sqlite" else "has no room left"
     with full_disk(tmp_path / "serve.db") if kind == "sqlite" else full_postgres(url):
@@ -133,7 +120,7 @@ def test_a_turn_that_finds_no_room_is_not_half_written(kind: str, url: str, clie
         assert streamed.status_code in (200, 503)
         assert "event: answer" not in streamed.text
         assert words in streamed.text
-        # An answer outside of sessions needs no room, and what is there can be read.
+        # An answer outside of sessions needs no room, and stored turns can be read.
         assert client.post("/ask", json={"question": "When does the bus leave?"}).status_code == 200
         assert questions(client, session) == [(1, "first")]
     assert asked(client, "second", session=session).json()["turn"] == 2
@@ -141,7 +128,7 @@ def test_a_turn_that_finds_no_room_is_not_half_written(kind: str, url: str, clie
 
 
 def down(client: httpx.Client, session: str) -> None:
-    """All that needs the database says so; all else works."""
+    """Every request that needs the database is refused; all others work."""
     refused(asked(client), "cannot be read or written now")
     refused(asked(client, session=session), "cannot be read or written now")
     refused(client.get(f"/sessions/{session}"), "cannot be read or written now")
@@ -162,7 +149,7 @@ def test_a_database_that_was_killed_comes_back(
         with moved(tmp_path / "serve.db"):
             down(client, session)
     else:
-        server = request.getfixturevalue("crashing")
+        server = request.getfixturevalue("database_server")
         server.crash()
         down(client, session)
         server.start()
@@ -171,7 +158,7 @@ def test_a_database_that_was_killed_comes_back(
     assert questions(client, session) == [(1, "first"), (2, "second")]
 
 
-def test_tables_that_are_gone_are_told(kind: str, url: str, client: httpx.Client, tmp_path: Path) -> None:
+def test_missing_tables_are_reported(kind: str, url: str, client: httpx.Client, tmp_path: Path) -> None:
     session = asked(client, "first").json()["session"]
     if kind == "sqlite":
         for path in tmp_path.glob("serve.db*"):
@@ -184,11 +171,11 @@ def test_tables_that_are_gone_are_told(kind: str, url: str, client: httpx.Client
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-def test_a_database_that_somebody_holds_is_waited_for_and_then_told(
-    bundle: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_locked_database_is_waited_for_and_then_reported(
+    conversing_bundle: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "PATIENCE", 0.1)
-    with running(bundle, url, ["ann"]) as app, app.as_owner("ann") as client:
+    with running([conversing_bundle], url, ["ann"]) as app, app.as_owner("ann") as client:
         session = asked(client, "first").json()["session"]
         holder = sqlite3.connect(tmp_path / "serve.db", isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
@@ -200,11 +187,11 @@ def test_a_database_that_somebody_holds_is_waited_for_and_then_told(
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-def test_a_database_at_its_limit_is_told(bundle: Path, url: str, tmp_path: Path) -> None:
-    with running(bundle, url, ["ann"]) as app, app.as_owner("ann") as client:
+def test_a_database_at_its_limit_is_reported(conversing_bundle: Path, url: str, tmp_path: Path) -> None:
+    with running([conversing_bundle], url, ["ann"]) as app, app.as_owner("ann") as client:
         session = asked(client, "first").json()["session"]
-    with full_pages(), running(bundle, url, ["ann"]) as app, app.as_owner("ann") as client:
+    with full_pages(), running([conversing_bundle], url, ["ann"]) as app, app.as_owner("ann") as client:
         refused(asked(client, LONG, session=session), "has no room left")
         assert questions(client, session) == [(1, "first")]
-    with running(bundle, url, ["ann"]) as app, app.as_owner("ann") as client:
+    with running([conversing_bundle], url, ["ann"]) as app, app.as_owner("ann") as client:
         assert asked(client, LONG, session=session).json()["turn"] == 2

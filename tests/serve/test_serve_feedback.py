@@ -1,4 +1,4 @@
-"""Sessions and ratings over HTTP: what is looked at, forgotten, rated, and what becomes of a rating."""
+"""Sessions and ratings over HTTP, from the answer to the golden question."""
 
 import asyncio
 from collections.abc import Iterator
@@ -10,13 +10,11 @@ import httpx
 import pytest
 from support.command_line import verb
 from support.databases import KINDS, file_url
-from support.running_server import CONVERSING, Running, running
-from support.small_server import small_bundle
+from support.servers import Server, running
+from support.small_server import CONVERSING, QUESTION, small_bundle
 
 from rag.core.errors import ServiceError
-from rag.serve.expiry import purging
-
-FERRY = "When does the ferry to Holm leave?"
+from rag.serve.app import purge_regularly
 
 
 @pytest.fixture(scope="module")
@@ -30,21 +28,21 @@ def bundle(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def app(request: pytest.FixtureRequest, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def app(request: pytest.FixtureRequest, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     sqlite = request.param == "sqlite"
     url = file_url(tmp_path_factory.mktemp("db")) if sqlite else request.getfixturevalue("database_server").fresh()
-    with running(bundle, url, ["ann"]) as found:
+    with running([bundle], url, ["ann"]) as found:
         yield found
 
 
 @pytest.fixture
-def client(app: Running) -> Iterator[httpx.Client]:
+def client(app: Server) -> Iterator[httpx.Client]:
     with app.as_owner("ann") as found:
         yield found
     app.opinions.settle([one.answer for one in app.opinions.candidates()])
 
 
-def asked(client: httpx.Client, question: str = FERRY, **more: Any) -> dict[str, Any]:
+def asked(client: httpx.Client, question: str = QUESTION, **more: Any) -> dict[str, Any]:
     response = client.post("/chat", json={"question": question, **more})
     assert response.status_code == 200
     return dict(response.json())
@@ -54,17 +52,17 @@ def rate(client: httpx.Client, answer: dict[str, Any], rating: Any = 1, **more: 
     return client.post("/feedback", json={"answer": answer["id"], "rating": rating, **more}).status_code
 
 
-def test_a_session_is_shown_with_its_answers_as_they_were_given(client: httpx.Client) -> None:
+def test_a_session_shows_its_answers_unchanged(client: httpx.Client) -> None:
     first = asked(client)
     second = asked(client, "And the bus?", session=first["session"])
     shown = client.get(f"/sessions/{first['session']}")
     assert shown.status_code == 200
-    told = shown.json()
-    assert told["session"] == first["session"]
-    assert told["expires"] - told["created"] >= 1800
-    for turn, answer in zip(told["turns"], (first, second), strict=True):
+    session = shown.json()
+    assert session["session"] == first["session"]
+    assert session["expires"] - session["created"] >= 1800
+    for turn, answer in zip(session["turns"], (first, second), strict=True):
         assert {name: turn[name] for name in answer} == answer
-        assert told["created"] <= turn["at"] <= told["expires"]
+        assert session["created"] <= turn["at"] <= session["expires"]
 
 
 def test_a_forgotten_session_is_gone_for_all_routes(client: httpx.Client) -> None:
@@ -81,30 +79,30 @@ def test_a_forgotten_session_is_gone_for_all_routes(client: httpx.Client) -> Non
         assert set(response.json()) == {"type", "title", "status", "detail", "remedy"}
 
 
-def test_questions_at_once_in_one_session_lose_nothing(client: httpx.Client) -> None:
+def test_simultaneous_questions_in_one_session_are_all_stored(client: httpx.Client) -> None:
     session = asked(client)["session"]
-    questions = [f"{FERRY} Asked {n} times." for n in range(12)]
+    questions = [f"{QUESTION} Asked {n} times." for n in range(12)]
     with ThreadPoolExecutor(6) as threads:
-        told = list(threads.map(lambda question: asked(client, question, session=session), questions))
-    assert sorted(one["turn"] for one in told) == list(range(2, 14))
+        answers = list(threads.map(lambda question: asked(client, question, session=session), questions))
+    assert sorted(one["turn"] for one in answers) == list(range(2, 14))
     shown = client.get(f"/sessions/{session}").json()["turns"]
     assert [one["turn"] for one in shown] == list(range(1, 14))
-    assert {one["turn"]: one["question"] for one in told}.items() <= {one["turn"]: one["question"] for one in shown}.items()
+    assert {one["turn"]: one["question"] for one in answers}.items() <= {one["turn"]: one["question"] for one in shown}.items()
 
 
-def test_another_server_goes_on_where_one_has_ended(bundle: Path, tmp_path: Path) -> None:
+def test_another_server_continues_a_session(bundle: Path, tmp_path: Path) -> None:
     url = file_url(tmp_path)
-    with running(bundle, url, ["ann"]) as first, first.as_owner("ann") as client:
+    with running([bundle], url, ["ann"]) as first, first.as_owner("ann") as client:
         answer = asked(client)
-    with running(bundle, url, ["ann"]) as second, second.as_owner("ann") as client:
+    with running([bundle], url, ["ann"]) as second, second.as_owner("ann") as client:
         following = asked(client, "And the bus?", session=answer["session"], show=["prompt"])
         assert following["turn"] == 2
-        assert FERRY in [message["content"] for message in following["prompt"]]
+        assert QUESTION in [message["content"] for message in following["prompt"]]
         assert rate(client, answer) == 204
 
 
-def test_answers_are_rated_once_each_and_only_the_last_word_counts(app: Running, client: httpx.Client) -> None:
-    first, alone = asked(client), client.post("/ask", json={"question": FERRY}).json()
+def test_only_the_last_rating_of_an_answer_counts(app: Server, client: httpx.Client) -> None:
+    first, alone = asked(client), client.post("/ask", json={"question": QUESTION}).json()
     second = asked(client, "And the bus?", session=first["session"])
     assert rate(client, second, 1, comment="good") == 204
     assert rate(client, alone, -1) == 204
@@ -112,7 +110,7 @@ def test_answers_are_rated_once_each_and_only_the_last_word_counts(app: Running,
     found = {one.answer: one for one in app.opinions.candidates()}
     assert set(found) == {second["id"], alone["id"]}
     assert (found[second["id"]].rating, found[second["id"]].comment) == (-1, "no, bad")
-    assert [turn.text for turn in found[second["id"]].history] == [FERRY, "The ferry to Holm leaves at seven."]
+    assert [turn.text for turn in found[second["id"]].history] == [QUESTION, "The ferry to Holm leaves at seven."]
     assert found[alone["id"]].history == ()
 
 
@@ -120,7 +118,7 @@ def test_answers_are_rated_once_each_and_only_the_last_word_counts(app: Running,
     "wrong",
     [{"rating": 0}, {"rating": 2}, {"rating": "1"}, {"rating": None}, {"comment": "x" * 4001}, {"comment": None}, {"more": 1}],
 )
-def test_ratings_that_are_none_are_refused(app: Running, client: httpx.Client, wrong: dict[str, Any]) -> None:
+def test_an_invalid_rating_is_refused(app: Server, client: httpx.Client, wrong: dict[str, Any]) -> None:
     answer = asked(client)
     response = client.post("/feedback", json={"answer": answer["id"], "rating": 1} | wrong)
     assert (response.status_code, response.headers["content-type"]) == (422, "application/problem+json")
@@ -128,14 +126,14 @@ def test_ratings_that_are_none_are_refused(app: Running, client: httpx.Client, w
 
 
 @pytest.mark.parametrize("rating", [True, 1.0])
-def test_what_equals_a_rating_is_one_or_is_refused(app: Running, client: httpx.Client, rating: Any) -> None:
+def test_a_value_equal_to_a_rating_is_stored_or_refused(app: Server, client: httpx.Client, rating: Any) -> None:
     status = rate(client, asked(client), rating)
     assert status in (204, 422)
     assert [one.rating for one in app.opinions.candidates()] == [1] * (status == 204)
 
 
 def test_a_thumb_becomes_a_golden_question(
-    app: Running, client: httpx.Client, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    app: Server, client: httpx.Client, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = asked(client)
     answer = asked(client, "What does a ticket cost on it?", session=first["session"])
@@ -154,7 +152,7 @@ def test_a_thumb_becomes_a_golden_question(
 
 
 class Failing:
-    """Sessions whose database is away at first."""
+    """Sessions whose database fails at first."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -166,11 +164,11 @@ class Failing:
         return 1
 
 
-def test_the_purge_goes_on_when_the_database_is_back() -> None:
+def test_the_purge_continues_when_the_database_is_back() -> None:
     failing = Failing()
 
     async def until_it_works() -> None:
-        job = asyncio.create_task(purging(failing, 0))  # type: ignore[arg-type]
+        job = asyncio.create_task(purge_regularly(failing, 0))  # type: ignore[arg-type]
         while failing.times < 5:
             await asyncio.sleep(0)
         assert not job.done()

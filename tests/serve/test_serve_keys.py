@@ -1,14 +1,15 @@
-"""Who may ask: keys, their names, and what a server refuses to start with."""
+"""Keys, their owners, and settings that a server refuses to start with."""
 
 import hmac
 import re
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import Verb, verb
-from support.small_server import ALICE, BOB, TWO_KEYS, ask, bearer, small_app, small_bundle
+from support.small_server import ALICE, BOB, TWO_KEYS, ask, bearer, small_app
 
 from rag.core.errors import ConfigError
 from rag.core.redaction import redacted_text
@@ -19,12 +20,13 @@ rag = pytest.fixture(verb)
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sealed bundle."""
-    return small_bundle(tmp_path_factory.mktemp("keys"))
+def app(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """The whole application with keys."""
+    return small_app(bundle, tmp_path_factory.mktemp("keys") / "serve.db", keys=TWO_KEYS, rate=0)
 
 
 def test_each_key_has_its_owner() -> None:
+    assert TWO_KEYS.owner(f"bearer  {ALICE} ") == "alice"
     assert TWO_KEYS.names == ("alice", "bob")
     assert [TWO_KEYS.owner(f"Bearer {key}") for key in (ALICE, BOB, new_key())] == ["alice", "bob", None]
 
@@ -32,20 +34,16 @@ def test_each_key_has_its_owner() -> None:
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer", "Bearer ", ALICE, f"Basic {ALICE}", f"Bearer {hashed(ALICE)}", f"Bearer {ALICE}x"]
 )
-def test_nothing_but_the_key_itself_opens(header: str | None) -> None:
+def test_only_the_key_itself_has_an_owner(header: str | None) -> None:
     assert TWO_KEYS.owner(header) is None
 
 
 @given(st.text(st.characters(max_codepoint=255)))
-def test_any_header_is_taken_for_what_it_is(header: str) -> None:
+def test_any_other_header_has_no_owner(header: str) -> None:
     assert TWO_KEYS.owner(header) is None
 
 
-def test_the_scheme_is_written_as_one_likes() -> None:
-    assert TWO_KEYS.owner(f"bearer  {ALICE} ") == "alice"
-
-
-def test_every_hash_is_looked_at_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_hash_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[str, str]] = []
 
     def digest(one: str, other: str) -> bool:
@@ -60,12 +58,12 @@ def test_every_hash_is_looked_at_in_constant_time(monkeypatch: pytest.MonkeyPatc
     assert all(re.fullmatch("[0-9a-f]{64}", one) for one, _ in compared)
 
 
-def test_without_keys_everything_is_anyones() -> None:
-    assert Keys().owner(None) == Keys().owner("Bearer whatever") == "anyone"
+def test_without_keys_the_owner_is_anyone() -> None:
+    assert Keys().owner(None) == Keys().owner("Bearer any") == "anyone"
     assert not Keys.parsed("")
 
 
-def test_a_name_may_have_two_keys_while_one_is_exchanged() -> None:
+def test_an_owner_may_have_two_keys() -> None:
     keys = Keys.parsed(f"alice:{hashed(ALICE)}, alice:{hashed(BOB)},")
     assert {keys.owner(f"Bearer {key}") for key in (ALICE, BOB)} == {"alice"}
 
@@ -76,48 +74,37 @@ def test_a_name_may_have_two_keys_while_one_is_exchanged() -> None:
         (ALICE, "entry 1 is not NAME:sha256"),
         (f"bob:{hashed(BOB)},alice:{ALICE}", "entry 2 is not NAME:sha256"),
         (f"alice:{hashed(ALICE)[:-1]}", "entry 1 is not NAME:sha256"),
-        (f":{hashed(ALICE)}", "a name has characters that none may have"),
+        (f":{hashed(ALICE)}", "a name has characters that are not allowed"),
         (f"a b:{hashed(ALICE)}", "a name has characters"),
         (f"anyone:{hashed(ALICE)}", "'anyone' stands for requests without a key"),
         (f"alice:{hashed(ALICE)},bob:{hashed(ALICE)}", "entry 2 has the key of 'alice' under another name"),
         (" , ", "is set and names no key"),
     ],
 )
-def test_what_is_no_list_of_keys_is_refused_without_being_repeated(text: str, what: str) -> None:
+def test_an_invalid_list_of_keys_is_refused_without_repeating_it(text: str, what: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(what)) as caught:
         Keys.parsed(text)
     assert ALICE not in str(caught.value)
 
 
-def test_a_made_key_opens_and_is_hidden_wherever_values_are_shown(rag: Verb) -> None:
-    made = rag("key", "carol", "--json").json
-    assert Keys.parsed(made["entry"]).owner(f"Bearer {made['key']}") == "carol"
-    assert made["key"].startswith(PREFIX)
-    assert len(made["key"]) == len(PREFIX) + 43
-    assert made["key"] not in redacted_text("note", f"it is {made['key']}")
-
-
-def test_the_key_and_its_entry_stand_alone_on_standard_output(rag: Verb) -> None:
+def test_the_verb_makes_a_key_and_its_entry(rag: Verb) -> None:
+    printed = rag("key", "carol", "--json").json
+    key, entry = printed["key"], printed["entry"]
+    assert Keys.parsed(entry).owner(f"Bearer {key}") == "carol"
+    assert (key.startswith(PREFIX), len(key)) == (True, len(PREFIX) + 43)
+    assert key not in redacted_text("note", f"it is {key}")
     said = rag("key", "carol")
     key, entry = said.out.splitlines()
     assert entry == f"carol:{hashed(key)}"
     assert key not in said.err
+    refused = rag("key", "carol,dave")
+    assert (refused.code, refused.out) == (2, "")
+    assert "letters, digits, dots" in refused.err
 
 
-def test_a_name_that_none_may_have_is_refused(rag: Verb) -> None:
-    said = rag("key", "carol,dave")
-    assert (said.code, said.out) == (2, "")
-    assert "letters, digits, dots" in said.err
-
-
-def test_settings_come_from_the_environment_and_what_is_given_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, text in {
-        "PORT": "81",
-        "RATE": "1.5",
-        "LOG_TEXTS": "yes",
-        "ORIGINS": "https://a.example/, http://b:1",
-        "HOST": "::1",
-    }.items():
+def test_settings_come_from_the_environment_and_overrides_take_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"PORT": "81", "RATE": "1.5", "LOG_TEXTS": "yes", "ORIGINS": "https://a.example/, http://b:1", "HOST": "::1"}
+    for name, text in texts.items():
         monkeypatch.setenv(f"RAG_{name}", text)
     monkeypatch.setenv("RAG_API_KEYS", f"alice:{hashed(ALICE)}")
     found = Settings.from_environment(port=82, host=None)
@@ -141,14 +128,14 @@ def test_settings_come_from_the_environment_and_what_is_given_goes_first(monkeyp
         ("ORIGINS", "*"),
     ],
 )
-def test_a_setting_that_cannot_be_names_its_variable(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_setting_names_its_variable(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"RAG_{name}", text)
     with pytest.raises(ConfigError, match=f"^RAG_{name}: "):
         Settings.from_environment()
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_every_bound_is_kept(name: str) -> None:
+def test_every_bound_is_checked(name: str) -> None:
     low, high = BOUNDS[name]
     for value in (low, high):
         Settings(**{name: value})
@@ -158,18 +145,18 @@ def test_every_bound_is_kept(name: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", "localhost.example.org", ""])
-def test_an_address_that_others_reach_needs_keys(host: str) -> None:
+def test_a_public_address_needs_keys(host: str) -> None:
     with pytest.raises(ConfigError, match=r"RAG_HOST.*others can reach(.|\n)*rag key NAME"):
         Settings(host=host)
     assert Settings(host=host, keys=TWO_KEYS).host == host
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
-def test_an_address_of_this_machine_does_not(host: str) -> None:
+def test_a_loopback_address_needs_no_keys(host: str) -> None:
     assert not Settings(host=host).keys
 
 
-def test_serving_elsewhere_without_keys_ends_before_anything_is_opened(rag: Verb, here: Path) -> None:
+def test_a_public_address_without_keys_is_refused_before_anything_is_opened(rag: Verb, here: Path) -> None:
     said = rag("serve", "no/such/bundle", "--host", "0.0.0.0")
     assert said.code == 2
     assert "RAG_API_KEYS" in said.err
@@ -181,19 +168,12 @@ def test_settings_do_not_show_secrets() -> None:
     assert hashed(ALICE) not in text
 
 
-def test_every_route_but_health_and_the_page_needs_a_key(bundle: Path, tmp_path: Path) -> None:
-    app = small_app(bundle, tmp_path / "serve.db", keys=TWO_KEYS, rate=0)
+def test_every_route_but_health_and_the_page_needs_a_key(app: FastAPI) -> None:
     document = ask(app, "/openapi.json", "GET", headers=bearer(ALICE)).json()
     routes = [(path, method.upper()) for path, methods in document["paths"].items() for method in methods]
     assert {path for path, _ in routes} >= {"/ask", "/chat", "/search", "/healthz", "/metrics"}
-    for path, method in [
-        *routes,
-        ("/openapi.json", "GET"),
-        ("/nowhere", "GET"),
-        ("/", "POST"),
-        ("/healthz", "POST"),
-        ("/page/x", "PUT"),
-    ]:
+    others = [("/openapi.json", "GET"), ("/nowhere", "GET"), ("/", "POST"), ("/healthz", "POST"), ("/page/x", "PUT")]
+    for path, method in routes + others:
         filled = re.sub(r"\{[^}]*\}", "x", path)
         without = ask(app, filled, method)
         wrong = ask(app, filled, method, headers=bearer(new_key()))
@@ -207,17 +187,9 @@ def test_every_route_but_health_and_the_page_needs_a_key(bundle: Path, tmp_path:
     assert ask(app, "/", "GET").status_code == ask(app, "/page/icons.svg", "GET").status_code == 200
 
 
-def test_roundabout_paths_find_no_way_past_the_key(bundle: Path, tmp_path: Path) -> None:
-    app = small_app(bundle, tmp_path / "serve.db", keys=TWO_KEYS)
-    for path in [
-        "/page/../metrics",
-        "/page/..%2Fmetrics",
-        "http://127.0.0.1//metrics",
-        "/page/%2e%2e/metrics",
-        "/healthz/../metrics",
-        "/METRICS",
-        "/page/",
-    ]:
-        found = ask(app, path, "GET")
-        assert found.status_code in (401, 404), path
+@pytest.mark.parametrize("path", ["/page/../", "/page/..%2F", "http://127.0.0.1//", "/page/%2e%2e/", "/healthz/../"])
+def test_no_path_avoids_the_key(app: FastAPI, path: str) -> None:
+    for name in (f"{path}metrics", "/METRICS", "/page/"):
+        found = ask(app, name, "GET")
+        assert found.status_code in (401, 404), name
         assert b"assay_requests" not in found.content

@@ -1,4 +1,4 @@
-"""How much may be asked, how often, how long, and what is answered where that is too much."""
+"""Limits of requests: size, rate, turns, time; and the responses beyond them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,19 +7,33 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import Request, Response
-from support.small_server import ALICE, BOB, TWO_KEYS, ask, bearer, echo, guarded, small_app, small_bundle, stream_of, talk
+from support.small_server import (
+    ALICE,
+    BOB,
+    TWO_KEYS,
+    ManualClock,
+    ask,
+    bearer,
+    chat_request,
+    echo,
+    guarded,
+    small_app,
+    stream_of,
+    talk,
+)
 
 from rag.serve.limits import Buckets
 
 PIECE = b"event: piece\ndata: {}\n\n"
 
 
-def test_a_body_of_just_the_size_goes_through() -> None:
+def test_the_real_size_of_a_body_counts() -> None:
     app = guarded(echo, body_bytes=2000)
     assert ask(app, content=b"x" * 2000).text == "anyone 2000"
+    assert ask(app, content=b"x" * 3000, headers={"Content-Length": "10"}).status_code == 413
 
 
-def test_a_longer_body_is_refused_before_it_is_read_when_it_says_so() -> None:
+def test_a_body_that_declares_too_many_bytes_is_not_read() -> None:
     async def never() -> AsyncIterator[bytes]:
         raise AssertionError("the body was read")
         yield b""
@@ -29,7 +43,7 @@ def test_a_longer_body_is_refused_before_it_is_read_when_it_says_so() -> None:
     assert found.json()["remedy"] == "send less; RAG_BODY_BYTES sets the limit"
 
 
-def test_a_body_that_does_not_say_its_size_is_refused_as_soon_as_it_is_too_long() -> None:
+def test_a_body_of_undeclared_size_is_refused_at_the_limit() -> None:
     read = []
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -41,62 +55,44 @@ def test_a_body_that_does_not_say_its_size_is_refused_as_soon_as_it_is_too_long(
     assert len(read) == 5
 
 
-def test_a_body_may_lie_about_its_size_only_downwards() -> None:
-    found = ask(guarded(echo, body_bytes=2000), content=b"x" * 3000, headers={"Content-Length": "10"})
-    assert found.status_code == 413
-
-
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_a_key_that_asks_too_often_waits_as_long_as_it_is_told() -> None:
-    clock = Clock()
+def test_a_key_beyond_its_rate_waits_for_retry_after() -> None:
+    clock = ManualClock()
     app = guarded(echo, clock, keys=TWO_KEYS, rate=6, burst=3)
 
     async def asking(client: httpx.AsyncClient) -> list[tuple[int, str | None]]:
-        async def one(key: str = ALICE) -> tuple[int, str | None]:
+        async def response_to(key: str = ALICE) -> tuple[int, str | None]:
             found = await client.post("/ask", headers=bearer(key))
             return found.status_code, found.headers.get("retry-after")
 
-        first = [await one() for _ in range(4)]
-        other = await one(BOB)
+        first = [await response_to() for _ in range(4)]
+        other = await response_to(BOB)
         clock.now += 9
-        early = await one()
+        early = await response_to()
         clock.now += 1
-        return [*first, other, early, await one(), await one()]
+        return [*first, other, early, await response_to(), await response_to()]
 
     ok = (200, None)
     assert talk(app, asking) == [ok, ok, ok, (429, "10"), ok, (429, "1"), ok, (429, "10")]
 
 
 def test_a_bucket_never_holds_more_than_its_burst() -> None:
-    clock = Clock()
+    clock = ManualClock()
     buckets = Buckets(rate=1.0, burst=2, now=clock)
     assert [buckets.wait("a") for _ in range(3)] == [0.0, 0.0, 1.0]
     clock.now = 3600
     assert [buckets.wait("a") for _ in range(3)] == [0.0, 0.0, 1.0]
 
 
-def test_health_and_the_page_do_not_count_and_need_no_turn() -> None:
-    app = guarded(echo, Clock(), rate=1, burst=1)
+def test_health_has_no_rate_limit_and_a_rate_of_0_is_none() -> None:
+    unlimited = guarded(echo, rate=0, burst=1)
+    assert {ask(unlimited).status_code for _ in range(3)} == {200}
+    app = guarded(echo, ManualClock(), rate=1, burst=1)
     assert ask(app).status_code == 200
     assert ask(app).status_code == 429
     assert [ask(app, "/healthz", "GET").status_code for _ in range(5)] == [200] * 5
 
 
-def test_no_rate_is_no_limit() -> None:
-    app = guarded(echo, rate=0, burst=1)
-    assert {ask(app).status_code for _ in range(10)} == {200}
-
-
-def test_so_many_work_so_many_wait_and_the_next_is_told_to_come_back() -> None:
+def test_requests_beyond_workers_and_queue_are_refused() -> None:
     entered, go = [], asyncio.Event()
 
     async def slow(request: Request) -> Response:
@@ -107,12 +103,12 @@ def test_so_many_work_so_many_wait_and_the_next_is_told_to_come_back() -> None:
     app = guarded(slow, workers=2, queue=3)
 
     async def crowd(client: httpx.AsyncClient) -> list[int]:
-        async def one() -> int:
+        async def response_to() -> int:
             found = await client.post("/ask")
             if found.status_code == 503:
                 assert found.headers["retry-after"] == "1"
                 assert found.json()["detail"] == "too many requests wait already"
-                # When nobody else gets in, those who did may end.
+                # When all others have been refused, the rest may end.
                 refused.append(1)
                 if len(refused) == 4:
                     assert len(entered) == 2
@@ -121,12 +117,12 @@ def test_so_many_work_so_many_wait_and_the_next_is_told_to_come_back() -> None:
             return found.status_code
 
         refused: list[int] = []
-        return sorted(await asyncio.gather(*(one() for _ in range(9))))
+        return sorted(await asyncio.gather(*(response_to() for _ in range(9))))
 
     assert talk(app, crowd) == [200] * 5 + [503] * 4
 
 
-def test_a_turn_is_given_back_whatever_becomes_of_the_request() -> None:
+def test_a_turn_is_released_after_a_failure() -> None:
     async def failing(request: Request) -> Response:
         if await request.body() == b"well":
             return Response("done")
@@ -136,7 +132,7 @@ def test_a_turn_is_given_back_whatever_becomes_of_the_request() -> None:
     assert [ask(app, content=body).status_code for body in (b"ill", b"ill", b"well")] == [500, 500, 200]
 
 
-def test_a_slow_sender_keeps_nobody_waiting() -> None:
+def test_a_slow_sender_delays_no_other_request() -> None:
     app = guarded(echo, workers=1, queue=0)
 
     async def both(client: httpx.AsyncClient) -> list[str]:
@@ -163,27 +159,22 @@ async def endless(request: Request) -> Response:
 
 
 @pytest.mark.parametrize("path", ["/ask", "/v1/ask"])
-def test_what_takes_too_long_is_broken_off(path: str) -> None:
+def test_a_request_that_takes_too_long_is_cancelled(path: str) -> None:
     found = ask(guarded(endless, timeout=0.05), path)
     assert found.status_code == 504
-    told = found.json()["error"]["message"] if path.startswith("/v1") else found.json()["detail"]
-    assert told.startswith("not answered within 0.05 s")
+    detail = found.json()["error"]["message"] if path.startswith("/v1") else found.json()["detail"]
+    assert detail.startswith("not answered within 0.05 s")
 
 
-def test_waiting_for_a_turn_counts_as_taking_time() -> None:
-    app = guarded(endless, timeout=0.05, workers=1)
-
+def test_waiting_and_sending_count_as_taking_time() -> None:
     async def two(client: httpx.AsyncClient) -> list[int]:
         return [found.status_code for found in await asyncio.gather(client.post("/ask"), client.post("/ask"))]
 
-    assert talk(app, two) == [504, 504]
-
-
-def test_a_body_that_never_ends_counts_as_taking_time() -> None:
     async def never() -> AsyncIterator[bytes]:
         yield b"x"
         await asyncio.Event().wait()
 
+    assert talk(guarded(endless, timeout=0.05, workers=1), two) == [504, 504]
     assert ask(guarded(echo, timeout=0.05), content=never()).status_code == 504
 
 
@@ -194,7 +185,7 @@ def test_a_body_that_never_ends_counts_as_taking_time() -> None:
         ("/v1/ask", b'data: {"error":{"message":"nothing more'),
     ],
 )
-def test_a_stream_that_takes_too_long_ends_with_an_event_that_says_so(path: str, last: bytes) -> None:
+def test_a_stream_that_takes_too_long_ends_with_a_problem(path: str, last: bytes) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield b"event: piece\ndata: {}\n\n"
         loop = asyncio.get_running_loop()
@@ -208,40 +199,40 @@ def test_a_stream_that_takes_too_long_ends_with_an_event_that_says_so(path: str,
     assert second.startswith(last)
 
 
-def streamed(said: list[bytes], pause: float, timeout: float) -> bytes:
-    """What is heard of a stream with so many seconds before each piece, by a clock that is set and never runs."""
+def streamed(sent: list[bytes], pause: float, timeout: float) -> bytes:
+    """The bytes received of a stream with `pause` seconds before each piece, by a clock that the test sets."""
 
     async def pieces() -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        for number, piece in enumerate(said, 1):
+        for number, piece in enumerate(sent, 1):
             loop.time = lambda now=began + number * pause: now  # type: ignore[method-assign, misc]
-            for _ in range(5):  # a deadline that has passed is met here
+            for _ in range(5):  # a deadline that has passed takes effect here
                 await asyncio.sleep(0)
             yield piece
 
-    async def listening() -> bytes:
+    async def received() -> bytes:
         transport = httpx.ASGITransport(guarded(stream_of(pieces), timeout=timeout))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             return (await client.post("/ask")).content
 
-    return asyncio.run(listening())
+    return asyncio.run(received())
 
 
-def test_a_stream_goes_on_as_long_as_pieces_come_and_ends_at_ten_times_the_seconds() -> None:
+def test_pieces_extend_a_stream_up_to_ten_times_the_timeout() -> None:
     assert streamed([PIECE] * 12, 800, timeout=1000) == PIECE * 12
     endless = streamed([PIECE] * 20, 800, timeout=1000)
     assert endless.count(PIECE) == 12
     assert b"the whole took 10000 s" in endless
 
 
-def test_what_only_keeps_a_connection_alive_does_not_prolong_a_stream() -> None:
-    heard = streamed([PIECE, *[b": still here\n\n"] * 5], 800, timeout=2000)
-    assert heard.count(b": still here\n\n") == 2
-    assert b"event: error" in heard
+def test_comments_do_not_extend_a_stream() -> None:
+    received = streamed([PIECE, *[b": still here\n\n"] * 5], 800, timeout=2000)
+    assert received.count(b": still here\n\n") == 2
+    assert b"event: error" in received
 
 
-def test_one_key_among_several_leaves_half_of_the_turns_to_others() -> None:
+def test_one_key_of_several_gets_half_of_the_turns() -> None:
     entered, go = [], asyncio.Event()
 
     async def slow(request: Request) -> Response:
@@ -265,14 +256,14 @@ def test_one_key_among_several_leaves_half_of_the_turns_to_others() -> None:
     assert talk(app, both) == [200] * 4 + [503]
 
 
-def test_an_error_of_the_route_that_looks_like_a_timeout_is_not_taken_for_one() -> None:
+def test_a_timeout_error_of_the_route_is_not_a_timeout_of_the_request() -> None:
     async def upstream(request: Request) -> Response:
         raise TimeoutError("a socket")
 
     assert ask(guarded(upstream)).status_code == 500
 
 
-def test_who_goes_away_while_sending_is_not_answered() -> None:
+def test_a_client_that_disconnects_while_sending_gets_no_answer() -> None:
     app, sent = guarded(echo), []
 
     async def leaving() -> None:
@@ -291,11 +282,10 @@ def test_who_goes_away_while_sending_is_not_answered() -> None:
     assert sent == []
 
 
-def test_a_question_that_is_too_long_is_refused_wherever_it_is_asked(tmp_path: Path) -> None:
-    app = small_app(small_bundle(tmp_path), tmp_path / "serve.db", question_chars=20)
+def test_a_question_that_is_too_long_is_refused_by_every_route(bundle: Path, tmp_path: Path) -> None:
+    app = small_app(bundle, tmp_path / "serve.db", question_chars=20)
     for path in ("/ask", "/search", "/chat"):
         found = ask(app, path, json={"question": "a" * 21})
         assert (found.status_code, found.json()["remedy"]) == (422, "at most 20; RAG_QUESTION_CHARS sets the limit")
         assert ask(app, path, json={"question": "a" * 20}).status_code == 200
-    messages = [{"role": "user", "content": "a" * 21}]
-    assert ask(app, "/v1/chat/completions", json={"model": "default", "messages": messages}).status_code == 422
+    assert ask(app, "/v1/chat/completions", json=chat_request("a" * 21)).status_code == 422

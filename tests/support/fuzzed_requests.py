@@ -1,4 +1,4 @@
-"""Requests that are made up from the API's own description, and hostile bodies that no description has."""
+"""Random requests from the API's own description, and hostile bodies."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi import checks
 
-KEPT = (
+CHECKS = (
     not_a_server_error,
     checks.status_code_conformance,
     checks.content_type_conformance,
@@ -20,7 +20,7 @@ KEPT = (
     checks.negative_data_rejection,
     checks.ignored_auth,
 )
-"""What every response must keep to: no failure of the server, nothing invalid accepted, and a response as described."""
+"""Checks of every response: no failure of the server, nothing invalid accepted, and a response as described."""
 
 DEEP = 100_000
 HOSTILE: Mapping[str, bytes] = {
@@ -57,10 +57,10 @@ HOSTILE: Mapping[str, bytes] = {
 def fuzz(
     address: str, headers: Mapping[str, str], known: Mapping[str, str], examples: int, **how: Any
 ) -> Counter[tuple[Any, ...]]:
-    """Ask every operation of a server `examples` times what is valid and as often what is not.
+    """Send every operation of a server `examples` valid requests and as many invalid ones.
 
-    Counts by operation, kind and status. Where a path or a body has a `known` name, half of the requests have its value.
-    What is wrong with responses is raised.
+    Returns counts by operation, kind and status. Half of the requests use the values of `known` for parameters of these names.
+    Raises the failed checks.
     """
     asked: Counter[tuple[Any, ...]] = Counter()
     schema = schemathesis.openapi.from_url(f"{address}/openapi.json", headers=dict(headers))
@@ -68,7 +68,7 @@ def fuzz(
         operation = found.ok()
         for mode in GenerationMode.POSITIVE, GenerationMode.NEGATIVE:
             if mode is GenerationMode.NEGATIVE and operation.path in ("/healthz", "/readyz"):
-                # Nothing that they are sent is invalid.
+                # They have no invalid requests.
                 continue
 
             @settings(
@@ -87,7 +87,7 @@ def fuzz(
                             part.update({name: value for name, value in known.items() if name in part})
                 response = case.call(headers=dict(headers))
                 asked[case.operation.label, case.meta.generation.mode.name, response.status_code] += 1
-                case.validate_response(response, checks=KEPT, headers=dict(headers))
+                case.validate_response(response, checks=CHECKS, headers=dict(headers))
 
             run()
     return asked

@@ -34,7 +34,7 @@ def parameters(name: str) -> dict[str, Any]:
     """What `conf/guard` gives a guard."""
     path = Path(__file__).parents[2] / "conf" / "guard" / f"{name}.yaml"
     node = yaml.safe_load(path.read_text("utf-8"))[name]
-    return {name: value for name, value in node.items() if name not in ("_target_", "embedder")}
+    return {name: value for name, value in node.items() if name not in ("_target_", "stranger")}
 
 
 def scan() -> Run:

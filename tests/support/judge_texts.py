@@ -83,7 +83,7 @@ class WordEncoder:
 
 
 def _vector(word: str) -> NDArray[np.float64]:
-    drawn = np.random.default_rng(list(sha256(word.lower().encode()).digest())).normal(size=32)
+    drawn = np.random.default_rng(list(sha256(word.lower().encode("utf-8", "replace")).digest())).normal(size=32)
     return np.asarray(drawn / np.linalg.norm(drawn))
 
 

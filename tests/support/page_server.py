@@ -1,4 +1,4 @@
-"""A real server with a scripted model behind it, for the tests that open its page."""
+"""A real server with a scripted model, for the tests that open its page."""
 
 import json
 import re
@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 from support import scripted_server
-from support.running_server import Running, running
 from support.scripted_server import Exchange, Script, Step
+from support.servers import Server, running
 
 from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
@@ -35,7 +36,7 @@ PERMIT = "What does the parking permit cost?"
 
 
 def say(text: str) -> Step:
-    """A reply with its usage, streamed word by word where that was asked for."""
+    """A reply with its usage, streamed word by word if the request asks for a stream."""
     usage = {"prompt_tokens": 812, "completion_tokens": 45}
     end = (
         b"data: "
@@ -54,7 +55,7 @@ def say(text: str) -> Step:
 
 @dataclass
 class Gate:
-    """A reply that stops in the middle until it is let through."""
+    """A reply that halts in the middle until `open` is set."""
 
     begins: str
     ends: str
@@ -62,7 +63,7 @@ class Gate:
     open: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self, exchange: Exchange) -> None:
-        """Play it."""
+        """Send the reply."""
         scripted_server.stream(self.begins, ending=b"")(exchange)
         exchange.wfile.flush()
         self.reached.set()
@@ -73,7 +74,7 @@ class Gate:
 
 
 def write_documents(folder: Path, texts: Mapping[str, str] = TEXTS) -> Path:
-    """A golden set of those documents; the folder."""
+    """Write a golden set of documents, and return the folder."""
     for name, text in texts.items():
         path = folder / "documents" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,34 +84,27 @@ def write_documents(folder: Path, texts: Mapping[str, str] = TEXTS) -> Path:
 
 
 def sealed(folder: Path, model: str | None, *overrides: str, texts: Mapping[str, str] = TEXTS) -> Path:
-    """A bundle of those documents whose answers the model at that URL writes, None for nobody; the folder is made."""
+    """A bundle of documents with the model at a URL as its generator, None for no generator."""
     golden = write_documents(folder / "golden", texts)
-    fixed = [
-        "dataset=native",
-        f"dataset.path={golden}",
-        "embedder=hashing",
-        "embedder.dimensions=64",
-        f"store={folder / 'store'}",
-    ]
-    asked = ["generator=vllm", f"generator.base_url={model}", "generator.runtime.retries=0"] if model else ["generator=none"]
-    seal(config_of([*fixed, *asked, "chunker.size=200", "k=3", *overrides]), folder / "bundle")
+    fixed = ["dataset=native", f"dataset.path={golden}", f"store={folder / 'store'}"]
+    embedder = ["embedder=hashing", "embedder.dimensions=64"]
+    generator = (
+        ["generator=vllm", f"generator.base_url={model}", "generator.runtime.retries=0"] if model else ["generator=none"]
+    )
+    seal(config_of([*fixed, *embedder, *generator, "chunker.size=200", "k=3", *overrides]), folder / "bundle")
     return folder / "bundle"
 
 
 @dataclass(frozen=True)
-class Served:
-    """A server, and the script that its model plays: `plays` says what comes next."""
+class PageServer:
+    """The URL of a page, the script of its model, and the server if it runs in this process."""
 
-    running: Running
+    url: str
     script: Script
-
-    @property
-    def url(self) -> str:
-        """Where the page is."""
-        return self.running.url
+    server: Server | None = None
 
     def plays(self, *steps: Step) -> None:
-        """Play these from now on, the last one for ever."""
+        """Answer with these steps from now on; the last one repeats."""
         self.script.asked.clear()
         self.script.steps = list(steps)
 
@@ -119,30 +113,43 @@ class Served:
 def page_server(
     folder: Path,
     owners: Sequence[str] = (),
-    beside: Sequence[str] = (),
+    second: Sequence[str] = (),
     overrides: Sequence[str] = (),
     texts: Mapping[str, str] = TEXTS,
-) -> Iterator[Served]:
-    """A server of a bundle, and of one more with the overrides `beside` where there are any."""
+) -> Iterator[PageServer]:
+    """A server of a bundle, and of a second one with the overrides `second` if there are any."""
     with scripted_server.serving(say("Nothing yet.")) as script:
-        bundle = sealed(folder / "one", script.url, *overrides, texts=texts)
-        others = [sealed(folder / "two", script.url, *beside)] if beside else []
-        database = f"sqlite:///{folder / 'serve.db'}"
-        with running(bundle, database, owners, beside=others) as server:
-            yield Served(server, script)
+        bundles = [sealed(folder / "one", script.url, *overrides, texts=texts)]
+        bundles += [sealed(folder / "two", script.url, *second)] if second else []
+        with running(bundles, folder / "serve.db", owners) as server:
+            yield PageServer(server.url, script, server)
 
 
 @dataclass
 class Opened:
-    """The page in a browser of its own, and what it said and asked for."""
+    """The page in a browser context of its own, with its console errors and requests."""
 
     page: Page
-    server: Served
+    server: PageServer
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
+    def handlers(self) -> dict[str, Any]:
+        """The listeners of the tab by event."""
+        return {"console": self._note_console, "pageerror": self._note_error, "request": self._note_request}
+
+    def _note_console(self, line: ConsoleMessage) -> None:
+        if line.type in ("error", "warning"):
+            self.errors.append(line.text)
+
+    def _note_error(self, error: Exception) -> None:
+        self.errors.append(str(error))
+
+    def _note_request(self, request: Request) -> None:
+        self.requests.append(request.url)
+
     def ask(self, question: str, wait: bool = True) -> Locator:
-        """Type a question and press Enter; the last turn, by default when it is done."""
+        """Type a question and press Enter; return its turn, by default when it is done."""
         turn = self.page.locator(".turn").nth(self.page.locator(".turn").count())
         self.page.fill("#question", question)
         self.page.press("#question", "Enter")

@@ -1,4 +1,4 @@
-"""Ports for servers that must be told theirs before they start."""
+"""Ports for servers that need theirs before they start."""
 
 import random
 import socket
@@ -6,14 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 
 _CHANCE = random.SystemRandom()
-"""Of its own: tests that seed the usual one would all get the same ports."""
+"""A generator of its own: tests that seed the usual one would all get the same ports."""
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on, and that no connection of this machine is given by chance.
+    """A free port of 127.0.0.1 outside the range from which the system takes the near ends of connections.
 
-    What the system gives for port 0 lies where it also takes the near ends of connections from: by the time a server has
-    started, some other test may talk from there.
+    The system's choice for port 0 is in that range: before a server has started, a connection may take the port.
     """
     while True:
         port = _CHANCE.randrange(10_000, _lowest_of_connections())

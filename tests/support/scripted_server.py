@@ -221,7 +221,7 @@ def stream(
 ) -> Step:
     """Server-sent events, closed by the end of the connection; `ending` replaces the last event, `wait` is before each.
 
-    `usage` comes behind the last one where it was asked for.
+    `usage` follows the last one if the request asks for it.
     """
 
     def step(exchange: Exchange) -> None:

@@ -1,48 +1,41 @@
-"""A server of the small golden set, and a tiny app behind the same guards, for the tests of what stands before every route."""
+"""A small bundle, its app, and a tiny app behind the same middleware, for tests without a socket."""
 
 import asyncio
-import threading
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from support.small_set import write_golden
 
 from rag.bundle.seal import seal
 from rag.execution.sweep.open_config import config_of
-from rag.serve import problems
 from rag.serve.app import create_app
-from rag.serve.connections import BoundedConnection
 from rag.serve.conversations import Conversations
 from rag.serve.feedback import Opinions
 from rag.serve.keys import Keys, hashed
 from rag.serve.loaded_bundles import Served
-from rag.serve.middleware import protect
+from rag.serve.middleware import add_middleware
+from rag.serve.problems import add_error_handlers
 from rag.serve.settings import Settings
 
 QUESTION = "When does the ferry to Holm leave?"
-# Made once: names of tests must be the same in every process.
+CONVERSING = ("generator=extractive", "queries=carry_over", "memory=buffer")
+"""Components that read earlier turns."""
+# Constants: parametrised tests must have the same names in every process.
 ALICE, BOB = "sk-assay-PgFVDmCtkCOiXb2_rGLidxiCS32-FhqiGe490fWmg_o", "sk-assay-c49AqXYQg4ZLEHiJBj9wcanZqbt3qH1ewZheVkjIpXs"
 TWO_KEYS = Keys.parsed(f"alice:{hashed(ALICE)},bob:{hashed(BOB)}")
+CANARY = "Canary-Wombat-4711"
+"""A word that must not appear in logs and metrics."""
 
 
 def small_bundle(folder: Path, *overrides: str) -> Path:
-    """A sealed bundle of the small golden set; `folder` is a new one that it is made in."""
+    """A sealed bundle of the small golden set, made in a new folder."""
     golden = write_golden(folder / "golden")
-    fixed = [
-        "dataset=native",
-        f"dataset.path={golden}",
-        "embedder=hashing",
-        "embedder.dimensions=64",
-        f"store={folder / 'store'}",
-    ]
-    seal(config_of([*fixed, *overrides]), folder / "bundle")
+    fixed = ["dataset=native", f"dataset.path={golden}", "embedder=hashing", "embedder.dimensions=64"]
+    seal(config_of([*fixed, f"store={folder / 'store'}", *overrides]), folder / "bundle")
     return folder / "bundle"
 
 
@@ -53,55 +46,50 @@ def small_app(bundle: Path, database: Path, **settings: Any) -> FastAPI:
     return create_app(Served([bundle]), chosen, conversations, Opinions(conversations.database, chosen.idle))
 
 
-@contextmanager
-def listening(app: FastAPI, **more: Any) -> Iterator[str]:
-    """A real server of an app on a port that was free; its address. `more` is for uvicorn's Config."""
-    chosen = uvicorn.Config(app, port=0, http=BoundedConnection, log_config=None, access_log=False, **more)
-    server = uvicorn.Server(chosen)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive(), "the server does not start"
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
 def bearer(key: str) -> dict[str, str]:
-    """The header that brings a key."""
+    """The header with a key."""
     return {"Authorization": f"Bearer {key}"}
+
+
+def chat_request(text: str, **more: Any) -> dict[str, Any]:
+    """The body of a chat completion."""
+    return {"model": "default", "messages": [{"role": "user", "content": text}], **more}
+
+
+class ManualClock:
+    """A clock that a test sets."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def guarded(
     answer: Callable[[Request], Awaitable[Response]], now: Callable[[], float] | None = None, **settings: Any
 ) -> FastAPI:
-    """An app that answers POST /ask and /v1/ask with `answer`, guarded as the real one is."""
+    """An app that answers POST /ask and /v1/ask with `answer`, behind the middleware of the real one."""
     app = FastAPI()
-    problems.install(app)
-    for path in ("/ask", "/v1/ask"):
-        app.add_api_route(path, _route(answer), methods=["POST"])
-    app.add_api_route("/healthz", lambda: {"status": "ok"})
-    protect(app, Settings(**settings), *([now] if now else []))
-    return app
+    add_error_handlers(app)
 
-
-def _route(answer: Callable[[Request], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
     async def route(request: Request) -> Response:
         return await answer(request)
 
-    return route
+    for path in ("/ask", "/v1/ask"):
+        app.add_api_route(path, route, methods=["POST"])
+    app.add_api_route("/healthz", lambda: {"status": "ok"})
+    add_middleware(app, Settings(**settings), *([now] if now else []))
+    return app
 
 
 async def echo(request: Request) -> Response:
-    """The owner, and how many bytes were sent."""
+    """The owner, and the number of bytes in the body."""
     return Response(f"{request.state.owner} {len(await request.body())}")
 
 
 def stream_of(pieces: Callable[[], AsyncIterator[bytes]]) -> Callable[[Request], Awaitable[Response]]:
-    """An answer in events."""
+    """An answer as a stream of events."""
 
     async def answer(request: Request) -> Response:
         return StreamingResponse(pieces(), media_type="text/event-stream")
@@ -120,5 +108,5 @@ def talk(app: FastAPI, work: Callable[[httpx.AsyncClient], Awaitable[Any]], base
 
 
 def ask(app: FastAPI, path: str = "/ask", method: str = "POST", base: str = "http://127.0.0.1", **sent: Any) -> httpx.Response:
-    """One request to an app."""
+    """The response of an app to one request."""
     return talk(app, lambda client: client.request(method, path, **sent), base)

@@ -11,12 +11,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
 class Collector(ThreadingHTTPServer):
-    """Speaks OTLP over HTTP; keeps what it is sent, or refuses it."""
+    """Receives OTLP over HTTP, and stores or refuses the spans."""
 
     daemon_threads = True
 
     def __init__(self, status: int = 200) -> None:
-        super().__init__(("127.0.0.1", 0), Taking)
+        super().__init__(("127.0.0.1", 0), Receiver)
         self.status, self.paths, self.bodies = status, list[str](), list[bytes]()
 
     @property
@@ -25,13 +25,13 @@ class Collector(ThreadingHTTPServer):
 
     @property
     def spans(self) -> dict[str, Span]:
-        """What was sent, by name."""
+        """The spans by name."""
         requests = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
         scopes = [scope for request in requests for resource in request.resource_spans for scope in resource.scope_spans]
         return {span.name: span for scope in scopes for span in scope.spans}
 
 
-class Taking(BaseHTTPRequestHandler):
+class Receiver(BaseHTTPRequestHandler):
     server: Collector
 
     def do_POST(self) -> None:
@@ -43,7 +43,7 @@ class Taking(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *args: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @contextmanager

@@ -11,10 +11,11 @@ from rag.analysis.why.reopened_trial import ReopenedTrial, row_of
 from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Evidence, Example, Reply, Sought, Span
-from rag.execution.graph.stage_inputs import replies_of
+from rag.core.records import Answer, Evidence, Example, Reply, Sought, Span
+from rag.execution.graph.stage_inputs import answers_of
+from rag.execution.store.serialisation import sought_of
 from rag.execution.sweep import trial_scores
-from rag.execution.sweep.open_config import placed
+from rag.pipeline.answer_json import answer_json, found_passages
 from rag.pipeline.pipeline import Trace
 
 
@@ -25,8 +26,8 @@ class Account:
     `stage` lost it, "" for none; `said` says so in a sentence. `stages` and `told` speak of every group of evidence by itself.
     `ranks` has by step the rank of every group, 0 where it was not found; `unit` is what they count, passage or document.
     `read` tells the groups that the contexts satisfy, None where nothing is generated. `passages` are the first k as
-    `rag search` gives them, each with its `gold`: group, and start and end in its text. `answer` has the reply and its scores,
-    None where nothing is generated.
+    `rag search` gives them, each with its `gold`: group, and start and end in its text. `answer` is the answer as `rag ask`
+    gives it, with its `scores` and whether it is `wrong`; None where nothing is generated.
     """
 
     trial_id: str
@@ -145,24 +146,33 @@ class _Row:
         trial = self.asked.trial
         if trial.ends.check is None:
             return None
-        reply: Reply = replies_of(self.reader.runner.obtain(trial.ends.check))[self.row]
+        corpus, queries = self.reader.corpus(trial), [example.query for example in trial.golden.examples]
+        answer = answers_of(self.reader.runner.obtain(trial.ends.check), corpus, queries)[self.row]
+        answer = answer or Answer(self.example.query, (), Reply(""))
         values = blame.measured(
             trial_scores.read_scores(trial, self.asked.made, self.asked.store).scores, self.row, self.config["k"]
         )
-        wrong = blame.is_wrong(reply, self.example, values)
-        return {"reply": reply.text, "citations": list(reply.citations), "scores": values, "wrong": wrong}
+        wrong = blame.is_wrong(answer.reply, self.example, values)
+        return {**answer_json(answer, self._sought(), corpus), "scores": values, "wrong": wrong}
+
+    def _sought(self) -> Sought:
+        """What was searched for: the output of the rewriter, or the question as it was typed."""
+        made, index = self.asked.made, next(iter(self.steps.indexes.values()))
+        key = made.stages[index].inputs["queries"]
+        if key in made.stages:
+            return sought_of(self.reader.runner.obtain(key).meta)[self.row]
+        return Sought(self.example.query.text, (self.example.query.text,))
 
     def _passages(self) -> list[dict[str, Any]]:
         fused = self._ranking(self.steps.fused)
         reranked = fused if self.steps.reranked == self.steps.fused else self._ranking(self.steps.reranked)
         selected = reranked if self.steps.selected == self.steps.reranked else self._ranking(self.steps.selected)
-        query = self.example.query
-        sought = Sought(query.text, (query.text,))
-        trace = Trace(sought, {name: self._ranking(key) for name, key in self.steps.indexes.items()}, fused, reranked, selected)
+        indexes = {name: self._ranking(key) for name, key in self.steps.indexes.items()}
+        trace = Trace(self._sought(), indexes, fused, reranked, selected)
         corpus, k = self.reader.corpus(self.asked.trial), self.config["k"]
         positions = [position for position, _ in selected.first(k).row(0)]
-        found = zip(placed(corpus, trace, k), positions, strict=True)
-        return [passage | {"gold": _gold(corpus, position, self.groups)} for passage, position in found]
+        found = zip(found_passages(corpus, trace, k), positions, strict=True)
+        return [dict(passage) | {"gold": _gold(corpus, position, self.groups)} for passage, position in found]
 
     def _ranking(self, key: str) -> Rankings:
         return self.reader.rankings(key).only(self.row)

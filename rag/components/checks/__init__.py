@@ -1,1 +1,1 @@
-"""What may go wrong with an answer, before a model is asked and after, one check per file."""
+"""Checks of contexts, before a model is asked, and of its replies."""

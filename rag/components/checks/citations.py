@@ -1,47 +1,23 @@
-"""Whether a reply says what it rests on."""
+"""Whether the claims of a reply cite contexts."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rag.components.checks.failure_action import action_of, asserted, shortened
-from rag.core.errors import ConfigError
-from rag.core.records import Finding, Reply, Request
+from rag.components.checks.failure_action import SentenceCheck, shortened
+from rag.core.records import Finding, Request
 
 
 @dataclass(frozen=True)
-class CitationsCheck:
-    """Fails where a sentence that claims something cites no context, or, unless `every`, where none of them does.
+class CitationsCheck(SentenceCheck):
+    """Fails for each claim without a citation; with `every` = False only for a reply whose claims have none at all."""
 
-    Sentences of fewer than `words` words claim nothing. `refusal` is the sentence that the prompt wants where there is no
-    answer; a reply that declines cites nothing and does not fail.
-    """
-
+    name: ClassVar[str] = "citations"
     every: bool = True
-    words: int = 3
-    on_failure: str = "flag"
-    advice: str = ""
-    refusal: str = ""
 
-    def __post_init__(self) -> None:
-        action_of("citations", self.on_failure, self.advice)
-        if not isinstance(self.every, bool):
-            raise ConfigError("check.citations.every", f"is {self.every!r}", "true or false")
-        if self.words < 1:
-            raise ConfigError("check.citations.words", f"is {self.words}", "1 or more")
-
-    def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
-        """A finding per sentence without a citation; one per reply where one citation would do."""
-        return [self._one(request, reply.text) for request, reply in zip(requests, replies, strict=True)]
-
-    def _one(self, request: Request, reply: str) -> list[Finding]:
-        sentences = asserted(reply, self.refusal, request.contexts, self.words)
-        bare = [sentence for sentence in sentences if not sentence.cites(len(request.contexts))]
+    def failures(self, request: Request, reply: str) -> list[Finding]:
+        """One finding per claim without a citation, or one for the reply."""
+        bare, claims = self.uncited(request, reply)
         if self.every:
-            return [
-                self._finding(f"cites nothing: {shortened(reply[one.start : one.end])}", one.start, one.end) for one in bare
-            ]
-        return [self._finding("cites nothing", 0, len(reply))] if bare and len(bare) == len(sentences) else []
-
-    def _finding(self, what: str, start: int, end: int) -> Finding:
-        action = action_of("citations", self.on_failure, self.advice)
-        return Finding("citations", what, action, start=start, end=end, advice=self.advice)
+            quoted = ((f"cites nothing: {shortened(reply[one.start : one.end])}", one.start, one.end) for one in bare)
+            return [self.finding(*place) for place in quoted]
+        return [self.finding("cites nothing", 0, len(reply))] if bare and len(bare) == claims else []

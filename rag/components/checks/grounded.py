@@ -1,71 +1,65 @@
-"""Whether what a reply says without citing anything is near to anything that was read."""
+"""Whether claims without a citation are similar to a context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rag.components.checks.failure_action import action_of, asserted, shortened
-from rag.components.checks.nearness import distinct, nearest
-from rag.core.errors import ConfigError
+from rag.components.checks.failure_action import SentenceCheck, shortened
+from rag.components.checks.nearness import nearest, numbered
+from rag.core.checks import check_number
 from rag.core.records import Finding, Reply, Request
 from rag.core.roles import Embedder
 from rag.core.text.citations import CitedSentence, cited_sentences, without_markers
 
 
 @dataclass(frozen=True)
-class GroundedCheck:
-    """Fails where a sentence without a citation has no passage with a cosine of at least `theta`, by an embedder.
+class GroundedCheck(SentenceCheck):
+    """Fails for a claim without a citation whose cosine with every passage is below `theta`, by an embedder.
 
-    A passage is a context, or one of its sentences: a sentence stands apart from a long context even if it is a part of it.
-    What stands in a context word for word needs no vector.
+    The passages are the contexts and their sentences, because a sentence has a low cosine with a long context that contains it.
+    A claim that a context contains word for word passes without vectors.
     """
 
+    name: ClassVar[str] = "grounded"
     embedder: Embedder
     theta: float = 0.6
-    words: int = 3
-    on_failure: str = "flag"
-    advice: str = ""
-    refusal: str = ""
 
     def __post_init__(self) -> None:
-        action_of("grounded", self.on_failure, self.advice)
-        if not 0 <= self.theta <= 1:
-            raise ConfigError("check.grounded.theta", f"is {self.theta}", "a cosine, from 0 to 1")
-        if self.words < 1:
-            raise ConfigError("check.grounded.words", f"is {self.words}", "1 or more")
+        super().__post_init__()
+        check_number("check.grounded.theta", self.theta, 0, 1)
 
     def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
-        """A finding per sentence that nothing which was read is near to."""
-        pairs = list(zip(requests, replies, strict=True))
-        bare = [self._bare(request, reply.text) for request, reply in pairs]
-        texts = [[_plain(reply.text, one) for one in own] for (_, reply), own in zip(pairs, bare, strict=True)]
-        passages = [_passages(request) if own else [] for (request, _), own in zip(pairs, bare, strict=True)]
-        number = distinct([*texts, *passages])
-        vectors = self.embedder.embed_documents(list(number)) if number else None
-        found: list[list[Finding]] = [[] for _ in pairs]
-        for place, own in enumerate(bare):
+        """One finding per claim that is far from all contexts; the texts of all requests are embedded in one batch."""
+        claims = [self._unquoted(request, reply.text) for request, reply in zip(requests, replies, strict=True)]
+        texts = [[_text(reply.text, claim) for claim in own] for reply, own in zip(replies, claims, strict=True)]
+        passages = [_passages(request) if own else [] for request, own in zip(requests, claims, strict=True)]
+        rows = numbered([*texts, *passages])
+        vectors = self.embedder.embed_documents(list(rows)) if rows else None
+        findings: list[list[Finding]] = [[] for _ in requests]
+        for number, own in enumerate(claims):
             if own and vectors is not None:
-                ours, theirs = (vectors[[number[text] for text in row]] for row in (texts[place], passages[place]))
-                found[place] = self._far(pairs[place][1].text, own, [float(value) for value in nearest(ours, theirs)])
-        return found
+                ours, theirs = (vectors[[rows[text] for text in part]] for part in (texts[number], passages[number]))
+                findings[number] = self._far(replies[number].text, own, nearest(ours, theirs).tolist())
+        return findings
 
-    def _far(self, reply: str, own: Sequence[CitedSentence], near: Sequence[float]) -> list[Finding]:
-        action = action_of("grounded", self.on_failure, self.advice)
-        told = [
-            (one, f"nothing that was read is near ({value:.2f}): {shortened(reply[one.start : one.end])}")
-            for one, value in zip(own, near, strict=True)
-            if value < self.theta
+    def failures(self, request: Request, reply: str) -> list[Finding]:
+        """One finding per claim that is far from all contexts."""
+        return self.inspect([request], [Reply(reply)])[0]
+
+    def _far(self, reply: str, claims: Sequence[CitedSentence], cosines: Sequence[float]) -> list[Finding]:
+        far = [(claim, cosine) for claim, cosine in zip(claims, cosines, strict=True) if cosine < self.theta]
+        return [
+            self.finding(f"no context is near ({cosine:.2f}): {shortened(reply[one.start : one.end])}", one.start, one.end)
+            for one, cosine in far
         ]
-        return [Finding("grounded", what, action, start=one.start, end=one.end, advice=self.advice) for one, what in told]
 
-    def _bare(self, request: Request, reply: str) -> list[CitedSentence]:
-        """Sentences that cite nothing and stand in no context."""
-        read = [" ".join(chunk.text.split()) for chunk in request.contexts]
-        sentences = asserted(reply, self.refusal, request.contexts, self.words)
-        uncited = [one for one in sentences if not one.cites(len(request.contexts))]
-        return [one for one in uncited if not any(_plain(reply, one) in text for text in read)]
+    def _unquoted(self, request: Request, reply: str) -> list[CitedSentence]:
+        """The claims that cite no context and that no context contains word for word."""
+        contexts = [" ".join(chunk.text.split()) for chunk in request.contexts]
+        return [one for one in self.uncited(request, reply)[0] if not any(_text(reply, one) in text for text in contexts)]
 
 
-def _plain(reply: str, sentence: CitedSentence) -> str:
+def _text(reply: str, sentence: CitedSentence) -> str:
     return " ".join(without_markers(reply[sentence.start : sentence.end]).split())
 
 

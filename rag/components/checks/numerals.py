@@ -1,9 +1,8 @@
-"""Numbers in a text, in digits or English words, by what they may mean: 1,000, 1 000 and "one thousand" are the same.
+"""Numbers in a text, in digits or English words, by their values: 1,000, 1 000 and "one thousand" are equal.
 
 So are 5 % to 10 % and 5-10 %, 5 pm and 17:00, 1 June and 1.6., 2024/25 and 2024/2025.
 
-A number has one or more *readings*, each a tuple of values that it stands for: `1.000` is a thousand or one, `1.6.2025` is a
-one, a six and a year.
+A number has one or more *readings*, each a tuple of values: `1.000` is 1000 or 1, `1.6.2025` is 1, 6 and 2025.
 """
 
 import itertools
@@ -16,32 +15,15 @@ from decimal import Decimal
 from rag.components.checks.calendar import dates, months, times
 
 NAMES = (
-    "zero zeroth",
-    "one first",
-    "two second",
-    "three third",
-    "four fourth",
-    "five fifth",
-    "six sixth",
-    "seven seventh",
-    "eight eighth",
-    "nine ninth",
-    "ten tenth",
-    "eleven eleventh",
-    "twelve twelfth dozen",
-    "thirteen thirteenth",
-    "fourteen fourteenth",
-    "fifteen fifteenth",
-    "sixteen sixteenth",
-    "seventeen seventeenth",
-    "eighteen eighteenth",
-    "nineteen nineteenth",
+    "zero zeroth|one first|two second|three third|four fourth|five fifth|six sixth|seven seventh|eight eighth|nine ninth|"
+    "ten tenth|eleven eleventh|twelve twelfth dozen|thirteen thirteenth|fourteen fourteenth|fifteen fifteenth|"
+    "sixteen sixteenth|seventeen seventeenth|eighteen eighteenth|nineteen nineteenth"
 )
-"""What each number below twenty is called."""
+"""The names of the numbers below twenty, in order."""
 TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "trillion": 1_000_000_000_000}
 WORTH = (
-    {word: value for value, words in enumerate(NAMES) for word in words.split()}
+    {word: value for value, words in enumerate(NAMES.split("|")) for word in words.split()}
     | {word: 10 * value for value, word in enumerate(TENS, 2)}
     | {f"{word[:-1]}ieth": 10 * value for value, word in enumerate(TENS, 2)}
 )
@@ -49,38 +31,38 @@ ALL = "|".join(sorted((*WORTH, *SCALES), key=len, reverse=True))
 
 SHORT = {"k": 1_000, "m": 1_000_000, "mn": 1_000_000, "bn": 1_000_000_000}
 PARTS = {"half": "0.5 50%", "quarter": "0.25 25%", "quarters": "0.75 75%", "once": "1", "twice": "2"}
-"""What documents say in words that replies write in digits."""
+"""Words for numbers that replies write in digits."""
 
 MOST = 15
-"""Words of one number; a document may say `hundred` a thousand times."""
+"""The most words of one number, because a document may repeat `hundred` a thousand times."""
 LONGEST = 40
-"""Digits of a number that is reckoned with; others are only compared."""
+"""The most digits of a number that is multiplied by a scale; longer ones are only compared."""
 
 FRACTIONS = "¼½¾⅓⅔⅛⅜⅝⅞"
 GAP = "\u00a0\u2009\u202f"
 PERCENT = r"%|per\s?cent\b|percentage points?\b"
 UNIT = rf"(?:\s?(?P<percent>{PERCENT})|\s?(?P<scale>thousand|million|billion|trillion|k|mn|bn|(?(money)m|(?!)))\b)?"
-"""An m is metres, but behind an amount of money."""
+"""An `m` means metres, except after an amount of money."""
 DIGITS = re.compile(
     rf"(?P<money>[£$€]\s?)?(?P<digits>\d{{1,3}}(?: \d{{3}})+(?![\d.,])|\d+(?:[.,'’{GAP}]\d+)*)(?P<part>[{FRACTIONS}])?{UNIT}",
     re.IGNORECASE,
 )
 TO = re.compile(r"\s?(?:[-–—]|to|and|or)\s?", re.IGNORECASE)
-"""What stands between the ends of a range, the first of which may leave its unit to the second."""
+"""The text between the two ends of a range; the first end may have its unit from the second."""
 PART = re.compile(rf"\b({'|'.join(PARTS)})\b", re.IGNORECASE)
 YEARS = re.compile(r"\b(\d\d)\d\d\s?[/–-]\s?(\d\d)\b")
 COLUMN = re.compile(rf"\(\s?%|\bin (?:{PERCENT})|\bpercentages?\b", re.IGNORECASE)
-"""Says of numbers elsewhere, as in a column below, that they are percentages."""
+"""A mark that numbers elsewhere, such as in a column, are percentages."""
 SPELT = re.compile(
     rf"\b(?P<words>(?:{ALL})(?:(?:\s+and\s+|[\s-]+)(?:{ALL})){{0,{MOST}}})\b(?P<percent>\s?(?:{PERCENT}))?", re.IGNORECASE
 )
 ENUMERATED = re.compile(r"^[ \t]*\d{1,3}[.)](?=[ \t])", re.MULTILINE)
-"""The number of a list item, which says nothing."""
+"""The number of a list item, which is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The characters [start, end) of a text, and what they may stand for; `spelt` in words."""
+    """The characters [start, end) of a text and their readings; `spelt` is True for a number in words."""
 
     start: int
     end: int
@@ -88,37 +70,37 @@ class Number:
     spelt: bool = False
 
     def among(self, known: frozenset[str]) -> bool:
-        """Whether all values of one of its readings are known."""
+        """True if all values of one of its readings are known."""
         return any(all(value in known for value in reading) for reading in self.readings)
 
 
 def numbers(text: str) -> list[Number]:
-    """All numbers of a text but those of list items, those in digits first."""
+    """All numbers of a text except those of list items; those in digits come first."""
     text = ENUMERATED.sub(_blank, text)
-    found = [Number(*one) for look in (times, dates) for one in look(text)]
+    dated = [Number(*readings) for read in (times, dates) for readings in read(text)]
     characters = list(text)
-    for one in found:
-        characters[one.start : one.end] = " " * (one.end - one.start)
+    for number in dated:
+        characters[number.start : number.end] = " " * (number.end - number.start)
     text = "".join(characters)
     # In 1.2 million the word belongs to the digits.
-    return [*_in_digits(text), *found, *_in_words(DIGITS.sub(_blank, text))]
+    return [*_in_digits(text), *dated, *_in_words(DIGITS.sub(_blank, text))]
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0])
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def values(text: str) -> frozenset[str]:
-    """Every value that a number of a text may stand for, a percentage with and without its sign, a phrase with its words."""
-    found = {value for number in numbers(text) for reading in number.readings for value in reading}
+    """Every value in the readings of a text: percentages with and without their sign, phrases and their single words."""
+    read = {value for number in numbers(text) for reading in number.readings for value in reading}
     singly = {str(WORTH[word]) for match in SPELT.finditer(text) for word in _words(match["words"]) if word in WORTH}
-    # 5 k may be kelvins; five thousand is never five.
+    # 5 k may be 5 kelvins; 5 thousand is never 5.
     bare = (match for match in DIGITS.finditer(text) if (match["scale"] or "").lower() not in SCALES)
     unscaled = {value for match in bare for reading in _readings(match["digits"]) for value in reading}
     parts = {value for word in PART.findall(text) for value in PARTS[word.lower()].split()}
     parts |= {_canonical(Decimal(str(round(unicodedata.numeric(one), 6)))) for one in FRACTIONS if one in text}
     years = {century + year for century, year in YEARS.findall(text)}
-    known = found | singly | unscaled | parts | years | {value.rstrip("%") for value in found} | set(months(text))
+    known = read | singly | unscaled | parts | years | {value.rstrip("%") for value in read} | set(months(text))
     return frozenset(known | {f"{value}%" for value in known} if COLUMN.search(text) else known)
 
 
@@ -133,7 +115,7 @@ def _in_digits(text: str) -> Iterator[Number]:
 
 
 def _measured(match: re.Match[str], unit: re.Match[str]) -> frozenset[tuple[str, ...]]:
-    """What digits may stand for with the unit that stands behind them, or behind the other end of their range."""
+    """The readings of digits with the unit after them, or after the other end of their range."""
     readings, sign = _readings(match["digits"]), "%" if unit["percent"] else ""
     more = Decimal(str(round(unicodedata.numeric(match["part"]), 6))) if match["part"] else Decimal(0)
     scale = SHORT.get(unit["scale"].lower()) or SCALES[unit["scale"].lower()] if unit["scale"] else 1
@@ -169,7 +151,7 @@ def _worth(words: list[str]) -> int:
 
 
 def _readings(digits: str) -> set[tuple[str, ...]]:
-    """What digits with marks between them may stand for."""
+    """The readings of digits with marks between them."""
     parts, marks = re.split(r"\D", digits), re.findall(r"\D", digits)
     apart = tuple(_canonical(Decimal(part)) for part in parts)
     grouped = len(parts[0]) <= 3 and parts[0] != "0" and all(len(part) == 3 for part in parts[1:])

@@ -1,28 +1,30 @@
-"""Whether a message asks something that these documents could answer, before a model is asked."""
+"""Whether a message is a question on the topic of the documents, before a model is asked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from rag.components.checks.failure_action import action_of
-from rag.components.checks.nearness import similarity, worded
-from rag.core.errors import ConfigError
-from rag.core.records import Action, Finding, Query, Ranking
+from rag.components.checks.failure_action import check_before_model, finding_before_model
+from rag.components.checks.nearness import nearest, question_vectors, wordings
+from rag.core.checks import check_number
+from rag.core.memo import Recent
+from rag.core.records import Finding, Query, Ranking, Vectors
 from rag.core.roles import Embedder, Scaled
 from rag.core.text.stems import Stems, check_language
 
 
 @dataclass(frozen=True)
 class OffTopicCheck:
-    """Abstains for pleasantries, and for questions that share neither words nor sense with the passages that were found.
+    """Abstains for pleasantries, and for questions that share neither words nor meaning with the retrieved passages.
 
-    A pleasantry has one of `pleasantries`, no other word that means something but `fillers`, and no question mark. A first
-    question without any word that means something asks nothing either. Of other questions, those are off topic of whose stems
-    the passages and their headings hold a share of `words` at most, and whose nearest passage has a cosine below `floor`, by
-    default that of the embedder (`Scaled`). Where none is known, only questions that share no stem at all are off topic.
+    A pleasantry has one of `pleasantries`, no other content word except `fillers`, and no question mark. A first question
+    without any content word is declined too. Any other question is off topic if at most the share `words` of its stems is in
+    the passages and their headings, and the cosine of its nearest passage is below `floor`, by default the floor of the
+    embedder (`Scaled`). Without a floor, only questions that share no stem at all are off topic.
 
-    Where nothing was found nothing is said. A question with turns before it is also tried together with the person's last one,
-    as in `retrieval_floor`. Nothing is embedded for a question that shares more words, and no passage behind one that reaches
-    the floor. `on_failure` is refuse or flag.
+    Without passages the check passes. A follow-up is also tried together with the last turn of the user, as in
+    `retrieval_floor`. Questions that share more words need no vectors; passages are embedded in the order of their rank until
+    one reaches the floor, and the vectors of recent passages are reused. `on_failure` is refuse or flag.
     """
 
     embedder: Embedder
@@ -34,27 +36,22 @@ class OffTopicCheck:
     on_failure: str = "refuse"
 
     def __post_init__(self) -> None:
-        action_of("off_topic", self.on_failure, "needs none")
-        if self.on_failure == "regenerate":
-            what = "is 'regenerate', and there is nothing to ask again before a model is asked"
-            raise ConfigError("check.off_topic.on_failure", what, "refuse or flag")
-        if not 0 <= self.words <= 1:
-            raise ConfigError("check.off_topic.words", f"is {self.words}", "a share, from 0 to 1")
-        if self.floor is not None and not -1 <= self.floor <= 1:
-            raise ConfigError("check.off_topic.floor", f"is {self.floor}", "a cosine, from -1 to 1, or null")
+        check_before_model("off_topic", self.on_failure)
+        check_number("check.off_topic.words", self.words, 0, 1)
+        if self.floor is not None:
+            check_number("check.off_topic.floor", self.floor, -1, 1, "a cosine, or null")
         check_language("check.off_topic.language", self.language)
 
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
         """One finding for a message that is declined."""
         reader = Stems(self.language)
-        told = ["" if self._asks(query, reader) else "this asks nothing" for query in queries]
-        shares = [_share(query, found, reader) for query, found in zip(queries, contexts, strict=True)]
-        doubtful = [number for number, share in enumerate(shares) if not told[number] and share <= self.words]
+        reasons = ["" if self._asks(query, reader) else "this asks nothing" for query in queries]
+        shares = [_share(query, ranking, reader) for query, ranking in zip(queries, contexts, strict=True)]
+        doubtful = [number for number, share in enumerate(shares) if not reasons[number] and share <= self.words]
         cosines = self._cosines([queries[number] for number in doubtful], [contexts[number] for number in doubtful])
         for number, cosine in zip(doubtful, cosines, strict=True):
-            told[number] = self._told(shares[number], cosine)
-        action: Action = "flag" if self.on_failure == "flag" else "abstain"
-        return [[Finding("off_topic", what, action)] if what else [] for what in told]
+            reasons[number] = self._reason(shares[number], cosine)
+        return [[finding_before_model("off_topic", reason, self.on_failure)] if reason else [] for reason in reasons]
 
     @property
     def _floor(self) -> float | None:
@@ -62,42 +59,43 @@ class OffTopicCheck:
             return self.floor
         return self.embedder.unrelated() if isinstance(self.embedder, Scaled) else None
 
-    def _cosines(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
-        """The cosine of the nearest passage, or of the first that reaches the floor; 1 where no floor is known.
+    @cached_property
+    def _recent(self) -> "Recent[Vectors]":
+        return Recent()
 
-        Passages are embedded one rank after the other: most questions need the first of them only.
-        """
+    def _cosines(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[float]:
+        """The cosine of the nearest passage, or of the first that reaches the floor; 1 without a floor."""
         floor = self._floor
         if floor is None:
             return [1.0] * len(queries)
-        best = [-1.0] * len(queries)
+        best, questions = [-1.0] * len(queries), question_vectors(self.embedder, queries)
         for rank in range(max(map(len, contexts), default=0)):
-            rest = [number for number, found in enumerate(contexts) if best[number] < floor and rank < len(found)]
-            ranked = [contexts[number][rank : rank + 1] for number in rest]
-            for number, cosine in zip(rest, similarity(self.embedder, [queries[one] for one in rest], ranked), strict=True):
-                best[number] = max(best[number], cosine)
+            rest = [number for number, ranking in enumerate(contexts) if best[number] < floor and rank < len(ranking)]
+            passages = self._recent([contexts[number][rank].chunk.text for number in rest], self.embedder.embed_documents)
+            for number, passage in zip(rest, passages, strict=True):
+                best[number] = max(best[number], float(nearest(questions[number], passage[None]).max()))
         return best
 
-    def _told(self, share: float, cosine: float) -> str:
-        floor, common = self._floor, f"{share:.0%} of its words stand in the passages"
+    def _reason(self, share: float, cosine: float) -> str:
+        floor, common = self._floor, f"{share:.0%} of its words are in the passages"
         if floor is None:
-            return "" if share else "no word of the question stands in a passage"
+            return "" if share else "no word of the question is in a passage"
         return f"{common}, and the nearest has a cosine of {cosine:.3f}, below {floor}" if cosine < floor else ""
 
     def _asks(self, query: Query, reader: Stems) -> bool:
-        """Whether a message is a question: it says something, and is no pleasantry."""
-        said = {word.lower().replace("’", "'") for word in reader.terms(query.text)}
+        """True if a message has content words and is no pleasantry."""
+        words = {word.lower().replace("’", "'") for word in reader.terms(query.text)}
         polite = set(self.pleasantries.split())
-        if "?" not in query.text and said & polite and said <= polite | set(self.fillers.split()):
+        if "?" not in query.text and words & polite and words <= polite | set(self.fillers.split()):
             return False
-        return bool(said or query.history)
+        return bool(words or query.history)
 
 
-def _share(query: Query, found: Ranking, reader: Stems) -> float:
-    """The share of a question's stems that passages and their headings hold; 1 where there are no stems or no passages."""
-    asked = [stems for stems in map(reader.of, worded(query)) if stems]
-    if not asked or not found:
+def _share(query: Query, ranking: Ranking, reader: Stems) -> float:
+    """The share of a question's stems in passages and their headings; 1 without stems or passages."""
+    asked = [stems for stems in map(reader.of, wordings(query)) if stems]
+    if not asked or not ranking:
         return 1.0
-    texts = {text for hit in found for text in (hit.chunk.text, *(section.path for section in hit.chunk.sections))}
+    texts = {text for hit in ranking for text in (hit.chunk.text, *(section.path for section in hit.chunk.sections))}
     held = frozenset[str]().union(*map(reader.of, texts))
     return max(len(stems & held) / len(stems) for stems in asked)

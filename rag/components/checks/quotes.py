@@ -1,73 +1,62 @@
-"""Whether what a reply puts between quotation marks was read."""
+"""Whether the quotations in a reply are in its contexts."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rag.components.checks.failure_action import action_of, shortened, texts_of
-from rag.core.errors import ConfigError
-from rag.core.records import Finding, Reply, Request
+from rag.components.checks.failure_action import ReplyCheck, shortened, texts_of
+from rag.core.checks import check_whole
+from rag.core.records import Finding, Request
 from rag.core.text.citations import unmarked
 
 QUOTED = re.compile(
     '(?<!\\w)"([^"\n]+)"|“((?:[^“”\n]|“[^“”\n]*”)+)”|„([^„“”\n]+)[“”]|«([^«»\n]+)»|»([^«»\n]+)«'
     "|(?<!\\w)‘((?:[^‘’\n]|’\\w)+)’(?!\\w)"
 )
-"""A mark behind a digit is one of inches; one before a letter an apostrophe."""
+"""Quotations. A double mark after a digit means inches; a single one before a letter is an apostrophe."""
 LEFT_OUT = re.compile(r"\[?(?:…|\.{3,}|(?:\. ){2,}\.)\]?|\[\w[^\[\]\n]+\]")
-"""An ellipsis, in brackets or not, or the writer's own words in them: what stands around it is in one context, in its order."""
+"""An omission: an ellipsis, or words of the writer in brackets. The parts around it must be in one context, in this order."""
 CHANGED = re.compile(r"\[(\w)\]")
-"""A letter that the writer changed."""
+"""A letter whose case the writer changed."""
 MARKUP = re.compile(r"(?<=\])\([^()\s]*\)|</?[A-Za-z][^<>\n]{0,200}>|[‘’'“”„«»\"*_`|\[\]\u00ad\u200b]")
-"""Where links lead, tags, emphasis, brackets and quotation marks: none of them is read."""
+"""Link targets, tags, emphasis, brackets and quotation marks, which are ignored."""
 DASH = re.compile(r" ?[-‐‑–—] ?")
 EDGES = " \t.,;:!?()-"
 
 
 @dataclass(frozen=True)
-class QuotesCheck:
-    """Fails where a quoted string of at least `words` words stands in no context.
+class QuotesCheck(ReplyCheck):
+    """Fails for a quotation of at least `words` words that no context contains.
 
-    Case, white space, emphasis, the kind of quotation mark and dash, and punctuation at the edges make no difference, and
-    neither do citations within. With `question`, the person's own words, now and in earlier turns, may be quoted too. Straight
-    single quotation marks are no quotation: they cannot be told from apostrophes.
+    Ignored are case, white space, emphasis, the kinds of quotation marks and dashes, punctuation at the edges, and citations.
+    With `question`, words of the user, now and in earlier turns, may be quoted too. Straight single quotation marks are no
+    quotation, because they look like apostrophes.
     """
 
+    name: ClassVar[str] = "quotes"
     words: int = 2
     question: bool = True
-    on_failure: str = "flag"
-    advice: str = ""
 
     def __post_init__(self) -> None:
-        action_of("quotes", self.on_failure, self.advice)
-        if self.words < 1:
-            raise ConfigError("check.quotes.words", f"is {self.words}", "1 or more")
+        super().__post_init__()
+        check_whole("check.quotes.words", self.words, 1)
 
-    def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
-        """A finding per quotation that was not read."""
-        return [self._one(request, reply.text) for request, reply in zip(requests, replies, strict=True)]
-
-    def _one(self, request: Request, reply: str) -> list[Finding]:
+    def failures(self, request: Request, reply: str) -> list[Finding]:
+        """One finding per quotation that no context contains."""
         own = [request.query.text, *(turn.text for turn in request.query.history if turn.role == "user")]
-        read = [_plain(text) for text in [*texts_of(request.contexts), *(own if self.question else [])]]
+        texts = [_normalised(text) for text in [*texts_of(request.contexts), *(own if self.question else [])]]
         return [
-            Finding(
-                "quotes",
-                f"no context says {shortened(match[0])}",
-                action_of("quotes", self.on_failure, self.advice),
-                start=match.start(),
-                end=match.end(),
-                advice=self.advice,
-            )
+            self.finding(f"no context says {shortened(match[0])}", match.start(), match.end())
             for match in QUOTED.finditer(unmarked(reply))
-            if len(match[0].split()) >= self.words and not _stands(match[0][1:-1], read)
+            if len(match[0].split()) >= self.words and not _is_quoted(match[0][1:-1], texts)
         ]
 
 
-def _stands(quotation: str, read: Sequence[str]) -> bool:
-    pieces = [piece for part in LEFT_OUT.split(CHANGED.sub(r"\1", quotation)) if (piece := _plain(part).strip(EDGES))]
-    return any(_in_order(pieces, text) for text in read)
+def _is_quoted(quotation: str, texts: Sequence[str]) -> bool:
+    pieces = [piece for part in LEFT_OUT.split(CHANGED.sub(r"\1", quotation)) if (piece := _normalised(part).strip(EDGES))]
+    return any(_in_order(pieces, text) for text in texts)
 
 
 def _in_order(pieces: Sequence[str], text: str) -> bool:
@@ -81,7 +70,7 @@ def _in_order(pieces: Sequence[str], text: str) -> bool:
 
 
 def _place(piece: str, text: str, place: int) -> int:
-    """Where a piece stands in a text, not within words of it, from a place on; -1 where it does not."""
+    """The first offset of a piece as whole words in a text, from a place on; -1 without one."""
     while (place := text.find(piece, place)) >= 0:
         before, after = text[place - 1 : place], text[place + len(piece) : place + len(piece) + 1]
         if not (_joined(before, piece[0]) or _joined(piece[-1], after)):
@@ -91,10 +80,10 @@ def _place(piece: str, text: str, place: int) -> int:
 
 
 def _joined(one: str, other: str) -> bool:
-    """Whether two characters are of one word; scripts without spaces have none."""
+    """True if two characters belong to one word; never in scripts without spaces."""
     return (one + other).isascii() and one.isalnum() and other.isalnum()
 
 
-def _plain(text: str) -> str:
+def _normalised(text: str) -> str:
     bare = MARKUP.sub("", unicodedata.normalize("NFKC", text)).casefold()
     return DASH.sub("-", " ".join(bare.split()))

@@ -1,20 +1,20 @@
-"""Plain windows of characters: the baseline that any other chunker must beat."""
+"""Windows of characters: the baseline that any other chunker must beat."""
 
 from collections.abc import Iterator
 
-from rag.components.chunkers.limits import check_at_least, check_below
+from rag.core.checks import check_whole
 from rag.core.records import Document, Span
 
 
 class FixedChunker:
-    """Cuts windows of `size` characters that step by `size - overlap`, wherever that falls.
+    """Cuts windows of `size` characters that step by `size - overlap`, also inside words.
 
     Windows of white space only are left out, the others keep the white space at their edges. The last window is shorter.
     """
 
     def __init__(self, size: int = 800, overlap: int = 0) -> None:
-        check_at_least("chunker.size", size, 1)
-        check_below("chunker.overlap", overlap, "size", size)
+        check_whole("chunker.size", size, 1)
+        check_whole("chunker.overlap", overlap, 0, size - 1, f"less than size={size}")
         self.size, self.overlap = size, overlap
 
     def chunk(self, document: Document) -> list[Span]:
@@ -25,7 +25,7 @@ class FixedChunker:
 
 
 def windows(length: int, size: int, step: int) -> Iterator[tuple[int, int]]:
-    """The windows [start, end) over `length` things, up to the first one that reaches the end."""
+    """The windows [start, end) over `length` items, up to the first one that reaches the end."""
     last = max(0, length - size)
     for start in range(0, last + step, step):
         if start < length:

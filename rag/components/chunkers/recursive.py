@@ -1,4 +1,4 @@
-"""Cuts at the strongest separator that a text has, and only where a piece is too long at the next weaker one."""
+"""Cuts at the strongest separator of a text, and pieces that are too long at the next weaker one."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 
 from rag.components.chunkers.fixed import windows
-from rag.components.chunkers.limits import check_at_least, check_below
-from rag.components.chunkers.pieces import Piece, trimmed
+from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Span
+from rag.core.text.sentences import Piece, trimmed
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 
@@ -18,15 +18,15 @@ class RecursiveChunker:
     """Splits by a hierarchy of separators and packs short neighbours into chunks of at most `size` characters.
 
     This is LangChain's RecursiveCharacterTextSplitter on offsets. Chunks are quotes of the document; a separator belongs to
-    the piece before it and is counted when pieces are packed. A piece that is too long is cut at the next separator, and what
-    comes of it is packed by itself. A line feed in a separator also stands for CR LF. The empty separator cuts plain windows;
+    the piece before it and is counted when pieces are packed. A piece that is too long is cut at the next separator, and its
+    parts are packed together. A line feed in a separator also matches CR LF. The empty separator cuts windows of characters;
     without it a piece that no separator cuts becomes a chunk longer than `size`. White space at the edges of a chunk is not
     kept. `overlap` is filled with whole pieces from the end of the chunk before, as far as they fit.
     """
 
     def __init__(self, size: int = 800, overlap: int = 0, separators: Sequence[str] = SEPARATORS) -> None:
-        check_at_least("chunker.size", size, 1)
-        check_below("chunker.overlap", overlap, "size", size)
+        check_whole("chunker.size", size, 1)
+        check_whole("chunker.overlap", overlap, 0, size - 1, f"less than size={size}")
         check_separators(separators)
         self.size, self.overlap, self.separators = size, overlap, tuple(separators)
 
@@ -34,7 +34,7 @@ class RecursiveChunker:
         """Chunks in reading order."""
         text = document.text
         cuts = (trimmed(text, *piece) for piece in self._cut(text, (0, len(text)), 0))
-        # Overlapping windows can differ in white space only: each is kept once.
+        # Overlapping windows may differ only in white space: each is kept once.
         return [Span(document.doc_id, start, end) for start, end in dict.fromkeys(cuts) if start < end]
 
     def _cut(self, text: str, piece: Piece, level: int) -> Iterator[Piece]:
@@ -77,7 +77,7 @@ class RecursiveChunker:
 def pieces(text: str, start: int, stop: int, separator: str) -> Iterator[Piece]:
     r"""Cut [start, stop) at every `separator`; pieces of white space only are left out.
 
-    A cut falls behind the separator, but what follows leading white space in it (as in "\n## ") goes with the next piece.
+    The cut is behind the separator; if that begins with white space, as in "\n## ", the rest of it goes to the next piece.
     """
     pattern = re.compile(re.escape(separator).replace("\\\n", "\r?\n"))
     leading = len(separator.lstrip()) if separator[0].isspace() else 0
@@ -91,8 +91,6 @@ def check_separators(separators: Sequence[str]) -> None:
     """Raise ConfigError unless `separators` is a list of texts, the empty one at most as the last."""
     where = "chunker.separators"
     if not isinstance(separators, (list, tuple)) or not all(isinstance(separator, str) for separator in separators):
-        raise ConfigError(where, f"found {separators!r}", 'a list of texts, like ["\\n\\n", " ", ""]')
+        raise ConfigError(where, f"is {separators!r}", 'a list of texts, like ["\\n\\n", " ", ""]')
     if "" in separators[:-1]:
-        raise ConfigError(
-            where, "the empty separator cuts everywhere, none after it is ever used", "put it last or leave it out"
-        )
+        raise ConfigError(where, "the empty separator cuts everywhere; later ones are not used", "put it last or leave it out")

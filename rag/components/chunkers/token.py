@@ -3,51 +3,39 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.components.chunkers.limits import check_at_least, check_below
-from rag.components.chunkers.pieces import Piece, trimmed
+from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Span
-from rag.core.text.sentences import blocks, is_heading, sentences
+from rag.core.roles import TokenOffsets
+from rag.core.text.sentences import Piece, blocks, is_heading, sentences, trimmed
 
 SENTENCE, LINE, PARAGRAPH = range(3)
-"""What ends with a unit, the weakest first."""
-
-
-@runtime_checkable
-class Tokenizer(Protocol):
-    """An embedder that shows its tokens."""
-
-    def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Start and end of every token in characters of `text`, in order, without special tokens, nothing cut off."""
-        ...
+"""What ends at the end of a unit, the weakest first."""
 
 
 class TokenChunker:
     """Packs whole paragraphs up to `target` tokens; none has more than `max`.
 
     A paragraph above `target` is a chunk of its own up to `max`; a longer one is cut between lines, then between sentences,
-    packed the same way. A sentence above `max` is cut between tokens. A heading stays with what it heads where both fit.
-    `overlap` is filled with whole sentences from the end of the chunk before, as far as `max` allows. Tokens are counted in
-    the tokenised document: all that touch the chunk. Only a single character of more than `max` tokens exceeds it.
+    packed the same way. A sentence above `max` is cut between tokens. A heading stays with its text if both fit.
+    `overlap` is filled with whole sentences from the end of the chunk before, as far as `max` allows. The tokens of a chunk
+    are all tokens of the document that touch it. Only a single character of more than `max` tokens exceeds it.
     """
 
     def __init__(self, embedder: object, target: int = 200, max: int = 256, overlap: int = 0) -> None:
-        if not isinstance(embedder, Tokenizer):
+        if not isinstance(embedder, TokenOffsets):
             raise ConfigError(
                 "chunker.embedder",
                 f"{type(embedder).__name__} has no token_offsets, so its tokens cannot be counted",
                 "choose an embedder with a tokenizer (embedder=minilm), or chunker=recursive",
             )
-        check_at_least("chunker.target", target, 1)
-        check_at_least("chunker.max", max, 1)
-        if max < target:
-            raise ConfigError("chunker.max", f"{max} is below target={target}", f"at least {target}, or a smaller target")
-        check_below("chunker.overlap", overlap, "target", target)
+        check_whole("chunker.target", target, 1)
+        check_whole("chunker.max", max, target, hint=f"not less than target={target}")
+        check_whole("chunker.overlap", overlap, 0, target - 1, f"less than target={target}")
         self.embedder, self.target, self.max, self.overlap = embedder, target, max, overlap
 
     def chunk(self, document: Document) -> list[Span]:
@@ -68,7 +56,7 @@ class TokenChunker:
                 first = bisect_left(outline.first, room, first + 1, stop)
 
     def _stop(self, outline: "Outline", first: int, new: int) -> int:
-        """Where the chunk that begins with unit `first` and must hold the unit `new` stops."""
+        """The end of the chunk that begins with unit `first` and must hold the unit `new`."""
         wanted = bisect_right(outline.after, outline.first[first] + self.target, new)
         allowed = bisect_right(outline.after, outline.first[first] + self.max, new)
         for ends in (outline.paragraphs, outline.lines):
@@ -81,7 +69,7 @@ class TokenChunker:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Where the tokens of a document begin and end, both rising."""
+    """The starts and the ends of the tokens of a document, both ascending."""
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -101,7 +89,7 @@ class Tokens:
         """Parts of a piece that at most `limit` tokens touch, without white space at their edges."""
         start, end = piece
         while start < end:
-            # Where one character has more tokens than the limit, the cut falls behind it.
+            # If one character has more tokens than the limit, the cut is behind it.
             beyond = np.searchsorted(self.ends, start, "right") + limit
             beyond = max(beyond, np.searchsorted(self.starts, start, "right"))
             stop = min(int(self.starts[beyond]), end) if beyond < len(self.starts) else end
@@ -113,10 +101,10 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Outline:
-    """A document as units that are never cut: sentences, and parts of those that have more tokens than a chunk may have.
+    """A document as units that are never cut: sentences, and parts of sentences with more tokens than a chunk may have.
 
-    `first[i]` and `after[i]` bound the tokens that touch unit i; `paragraphs` and `lines` hold, rising, the numbers of units
-    before which a paragraph or a line has ended.
+    `first[i]` and `after[i]` bound the tokens that touch unit i; `paragraphs` and `lines` hold, ascending, the numbers
+    of units before which a paragraph or a line has ended.
     """
 
     units: list[Piece]
@@ -139,7 +127,7 @@ class Outline:
 
 
 def _ranked(text: str) -> tuple[list[Piece], list[int]]:
-    """The sentences of a text, and what ends with each; with a heading nothing ends, so that it stays with what it heads."""
+    """The sentences of a text, and what ends with each; nothing ends with a heading, so that it stays with its text."""
     units: list[Piece] = []
     ranks: list[int] = []
     for block in blocks(text):
@@ -148,7 +136,7 @@ def _ranked(text: str) -> tuple[list[Piece], list[int]]:
         units.extend(sentences(text, block))
         ranks.extend([SENTENCE] * (len(units) - len(ranks)))
         ranks[-1] = SENTENCE if is_heading(text, block[0]) else LINE
-    # The end of a text ends a paragraph; a text without a unit has no end to mark.
+    # The end of a text ends a paragraph, unless the text has no unit.
     return units, [*ranks[:-1], PARAGRAPH][: len(units)]
 
 

@@ -1,4 +1,4 @@
-"""No cutting: what is retrieved is what was written as one."""
+"""No cutting: whole documents are retrieved."""
 
 from rag.core.records import Document, Span
 

@@ -1,4 +1,4 @@
-"""Vectors without a model: words hashed into signed buckets. The floor that every model has to beat.
+"""Vectors without a model: words hashed into signed buckets. The baseline that every model has to beat.
 
 Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning".
 """
@@ -12,11 +12,11 @@ from hashlib import blake2b
 
 import numpy as np
 
-from rag.components.embedders.limits import check_within
+from rag.core.checks import check_whole
 from rag.core.records import Vectors
 
 MOST = 2**20
-"""Dimensions: every text takes memory for all of them."""
+"""The most dimensions: every text takes memory for all of them."""
 WORD = re.compile(r"\w+")
 
 
@@ -31,11 +31,11 @@ class HashingEmbedder:
     ngrams: int = 2
 
     def __post_init__(self) -> None:
-        check_within("embedder.dimensions", self.dimensions, 2, MOST)
-        check_within("embedder.ngrams", self.ngrams, 1, 8)
+        check_whole("embedder.dimensions", self.dimensions, 2, MOST)
+        check_whole("embedder.ngrams", self.ngrams, 1, 8)
 
     def window(self) -> None:
-        """None: all words count."""
+        """None: it reads all words."""
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every word."""
@@ -46,17 +46,16 @@ class HashingEmbedder:
         return np.array([self._vector(text) for text in texts], np.float32).reshape(-1, self.dimensions)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """As `embed_documents`."""
+        """The same as `embed_documents`."""
         return self.embed_documents(texts)
 
     def _vector(self, text: str) -> Vectors:
         counts = Counter(self._features(text))
-        # A text without words counts as the empty feature: the vector of length 0 has no direction, and an index that
-        # divides by lengths would answer NaN.
+        # A text without words has the empty feature: a vector of zeros has no direction, and cosines with it would be NaN.
         buckets = [_bucket(feature, self.dimensions) for feature in counts or [""]]
-        worth = 1.0 + np.log(list(counts.values()) or [1])
+        weights = 1.0 + np.log(list(counts.values()) or [1])
         signs = np.array([sign for _, sign in buckets])
-        summed = np.bincount([place for place, _ in buckets], signs * worth, self.dimensions).astype(np.float32)
+        summed = np.bincount([place for place, _ in buckets], signs * weights, self.dimensions).astype(np.float32)
         return summed if summed.any() else self._vector("")
 
     def _features(self, text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Vectors from an endpoint that speaks OpenAI's embeddings protocol: OpenAI, vLLM, Ollama, text-embeddings-inference ..."""
+"""Vectors from a server with OpenAI's embeddings protocol: OpenAI, vLLM, Ollama, text-embeddings-inference."""
 
 import os
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from rag.components.embedders.limits import check_within
-from rag.components.embedders.shared_models import once
+from rag.core.checks import check_whole
 from rag.core.errors import ConfigError, MissingExtraError, ServiceError
+from rag.core.memo import once
 from rag.core.models.pinned import readable
 from rag.core.records import Vectors
 
@@ -24,13 +24,13 @@ LONGEST_VECTOR = 2**20
 
 @dataclass(frozen=True)
 class OpenAiEmbedder:
-    """Asks for `batch_size` texts at a time, in order; `dimensions` shortens vectors where the model can do that.
+    """Sends `batch_size` texts at a time, in order; `dimensions` shortens the vectors, if the model can do that.
 
-    `base_url` is taken from the variable OPENAI_BASE_URL when it is None, the key from the variable that `api_key_env` names;
+    `base_url` is taken from the variable OPENAI_BASE_URL if it is None, the key from the variable that `api_key_env` names;
     the key is never stored, shown or logged. A request waits `timeout` seconds and is tried again up to `retries` times
-    after a lost connection, 408, 409, 429 and 5xx, after the pause that the server's Retry-After asks for. Texts are not cut
-    here: one that is too long for OpenAI's models is an error of the service; another server may cut it and not say so. A
-    reply may take ten times `timeout` and a megabyte per text.
+    after a lost connection, 408, 409, 429 and 5xx, after the pause of the server's Retry-After. Texts are not cut here:
+    OpenAI refuses a text that is too long; another server may cut it without notice. A reply may take ten times `timeout`
+    and a megabyte per text.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("api_key_env", "batch_size", "timeout", "retries")
@@ -43,15 +43,16 @@ class OpenAiEmbedder:
     retries: int = 4
 
     def __post_init__(self) -> None:
-        check_within("embedder.dimensions", self.dimensions, 1)
-        check_within("embedder.runtime.batch_size", self.batch_size, 1, 2048)
-        check_within("embedder.runtime.retries", self.retries, 0)
+        if self.dimensions is not None:
+            check_whole("embedder.dimensions", self.dimensions, 1)
+        check_whole("embedder.runtime.batch_size", self.batch_size, 1, 2048)
+        check_whole("embedder.runtime.retries", self.retries, 0)
         if not self.timeout > 0:
-            raise ConfigError("embedder.runtime.timeout", f"found {self.timeout!r}", "a number of seconds above 0")
+            raise ConfigError("embedder.runtime.timeout", f"is {self.timeout!r}", "a number of seconds above 0")
 
     @property
     def address(self) -> str:
-        """Where requests go, as it may be shown: without a password or a query."""
+        """The address of the server without password and query."""
         parts = urlsplit(self._url())
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/")
 
@@ -59,46 +60,47 @@ class OpenAiEmbedder:
         return self.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL
 
     def fingerprint(self) -> str:
-        """`model@address`: all that is known of a model behind an endpoint."""
+        """`model@address`: a server does not tell more about its model."""
         return f"{self.model}@{self.address}"
 
     def check(self) -> None:
-        """Raise ServiceError when the key is missing; nothing is sent."""
+        """Raise ServiceError if the key is missing; nothing is sent."""
         self._key()
 
     def _key(self) -> str:
         key = os.environ.get(self.api_key_env, "").strip()
         if not key:
-            remedy = f"export {self.api_key_env}=<key>; any word where the server asks for none"
+            remedy = f"export {self.api_key_env}=<key>; any word if the server needs none"
             raise ServiceError(self.address, f"the variable {self.api_key_env} with the key is not set", remedy)
         return key
 
     def window(self) -> None:
-        """None: OpenAI refuses a text that is too long. The protocol does not tell of a server that cuts it."""
+        """None: OpenAI refuses a text that is too long, and the protocol does not tell if another server cuts it."""
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """The characters [start, end) of every token, by tiktoken; a character that tokens share belongs to each of them."""
+        """The characters [start, end) of every token of tiktoken; a character that tokens share belongs to each of them."""
         encoding = _encoding(self.model)
         text = readable(text)
-        # The number of the character that each byte of the text belongs to: bytes 10xxxxxx go on with one.
+        # For each byte of the text the number of its character: bytes 10xxxxxx continue a character.
         characters = np.cumsum((np.frombuffer(text.encode(), np.uint8) & 0xC0) != 0x80) - 1
         ends = np.cumsum([len(piece) for piece in encoding.decode_tokens_bytes(encoding.encode_ordinary(text))], dtype=int)
         starts = np.concatenate([[0], ends[:-1]]).astype(int)[: len(ends)]
         return list(zip(characters[starts].tolist(), (characters[ends - 1] + 1).tolist(), strict=True))
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Shape (texts, dimensions of the model); ServiceError saying what went wrong.
+        """Shape (texts, dimensions of the model); ServiceError if the request fails.
 
-        The protocol refuses empty texts, so a single space is sent for them.
+        The protocol refuses empty texts, so a space is sent for them.
         """
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
-        found = [self._request([readable(text) or " " for text in batch]) for batch in batches]
-        if len({vectors.shape[1] for vectors in found}) > 1:
-            raise self._odd(f"vectors of {sorted({vectors.shape[1] for vectors in found})} dimensions")
-        return np.concatenate(found) if found else np.zeros((0, self.dimensions or 0), np.float32)
+        parts = [self._request([readable(text) or " " for text in batch]) for batch in batches]
+        widths = {vectors.shape[1] for vectors in parts}
+        if len(widths) > 1:
+            raise self._invalid(f"vectors of {sorted(widths)} dimensions")
+        return np.concatenate(parts) if parts else np.zeros((0, self.dimensions or 0), np.float32)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """As `embed_documents`."""
+        """The same as `embed_documents`."""
         return self.embed_documents(texts)
 
     def _request(self, texts: list[str]) -> Vectors:
@@ -112,14 +114,14 @@ class OpenAiEmbedder:
             )
         except (OpenAIError, ValueError, OverflowError, RecursionError) as error:
             # `from None` and the replacement: a server may repeat the key in its message.
-            said = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
-            raise ServiceError(self.address, f"{type(error).__name__}: {said}", self._remedy(error)) from None
+            message = " ".join(f"{error} {error.__cause__ or ''}".split()).replace(key, "<key>")[:300]
+            raise ServiceError(self.address, f"{type(error).__name__}: {message}", self._remedy(error)) from None
         return self._checked(reply, len(texts))
 
     def _remedy(self, error: Exception) -> str:
         remedies = {401: f"check the key in {self.api_key_env}", 403: f"check the key in {self.api_key_env}"}
         remedies |= {404: "check model and base_url", 429: "wait, or lower batch_size, or raise retries"}
-        remedies |= dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the address that answers itself, if you trust it")
+        remedies |= dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the final address, if you trust it")
         status = getattr(error, "status_code", None)
         return remedies.get(status, "check the request") if status else "check that the server runs and answers in time"
 
@@ -129,16 +131,16 @@ class OpenAiEmbedder:
             numbers = [row.index for row in rows]
             vectors = np.array([row.embedding for row in rows], np.float32)
         except (AttributeError, TypeError, ValueError) as error:
-            raise self._odd("something that is no list of vectors of one length") from error
+            raise self._invalid("something that is not a list of vectors of one length") from error
         if numbers != list(range(expected)):
-            raise self._odd(f"{len(numbers)} vectors for {expected} texts, or with other numbers")
+            raise self._invalid(f"{len(numbers)} vectors for {expected} texts, or with other numbers")
         if vectors.ndim != 2 or vectors.shape[1] != (self.dimensions or vectors.shape[1]) or not vectors.size:
-            raise self._odd(f"vectors of shape {vectors.shape[1:]}, not ({self.dimensions or 'any'},)")
+            raise self._invalid(f"vectors of shape {vectors.shape[1:]}, not ({self.dimensions or 'any'},)")
         if not np.isfinite(vectors).all():
-            raise self._odd("NaN or infinity in a vector")
+            raise self._invalid("NaN or infinity in a vector")
         return vectors
 
-    def _odd(self, what: str) -> ServiceError:
+    def _invalid(self, what: str) -> ServiceError:
         return ServiceError(self.address, f"{self.model} answered {what}", "check model, dimensions and base_url")
 
 
@@ -158,8 +160,6 @@ def _encoding(model: str) -> Any:
     try:
         return tiktoken.encoding_for_model(model)
     except KeyError as error:
-        raise ConfigError(
-            "embedder.model", f"tiktoken knows no tokenizer of {model!r}", "cut by words or characters"
-        ) from error
+        raise ConfigError("embedder.model", f"tiktoken has no tokenizer of {model!r}", "cut by words or characters") from error
     except OSError as error:
         raise ServiceError("tiktoken", f"the tokenizer of {model!r} cannot be fetched", "set TIKTOKEN_CACHE_DIR") from error

@@ -13,25 +13,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rag.components.embedders.limits import check_within
-from rag.components.embedders.shared_models import once
-from rag.components.embedders.tokens import limit, offsets, tokenizer
+from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
+from rag.core.memo import once
 from rag.core.models.pinned import PinnedModel, readable
+from rag.core.models.sentence_models import load_model
+from rag.core.models.tokenizers import token_limit, token_offsets, tokenizer
 from rag.core.records import Vectors
 
 TURN = Lock()
-"""One thread at a time in a model: its tokenizer sets padding when it is called, and two at once raise "Already borrowed"."""
+"""One thread at a time runs a model: its tokenizer sets padding in every call, and two at once raise "Already borrowed"."""
 
 
 @dataclass(frozen=True)
 class SentenceTransformerEmbedder:
-    """Encodes with the pooling, the normalisation and the greatest length that the model brings.
+    """Encodes with the pooling, the normalisation and the maximum length of the model.
 
-    `model` is a folder or a hub id; a hub id needs a `revision`. A prefix is put before every text; None takes the prompt
-    that the model itself declares for queries or documents. `batch_size` is 1 because texts that are padded to each other
-    have vectors that differ in their last bits, and on a CPU it is no slower; raise it on a GPU. `cache` is the hub's folder,
-    None for its default.
+    `model` is a folder or a hub id; a hub id needs a `revision`. The prefixes are added before every text; None takes the
+    prompt that the model declares for queries or documents. `batch_size` is 1 because padding changes the last bits of
+    vectors, and on a CPU larger batches are not faster; raise it on a GPU. `cache` is the hub's folder, None for its default.
     """
 
     runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
@@ -44,12 +44,12 @@ class SentenceTransformerEmbedder:
     cache: str | None = None
 
     def __post_init__(self) -> None:
-        check_within("embedder.runtime.batch_size", self.batch_size, 1)
+        check_whole("embedder.runtime.batch_size", self.batch_size, 1)
         self.source  # noqa: B018 - checks the model
 
     @cached_property
     def source(self) -> PinnedModel:
-        """Where the files are."""
+        """The files of the model."""
         return PinnedModel("embedder", self.model, self.revision, self.cache)
 
     def fingerprint(self) -> str:
@@ -57,18 +57,18 @@ class SentenceTransformerEmbedder:
         return self.source.fingerprint()
 
     def window(self) -> int | None:
-        """The model's greatest length, less special tokens and prefix, from its files; ConfigError before they are fetched."""
+        """The model's maximum length without special tokens and prefix, from its files; ConfigError if they are not fetched."""
         if self.source.here is None:
             raise ConfigError("embedder.model", f"{self.model} is not fetched yet", "embed something with it first")
-        most = limit(self.source.folder)
-        if most is None:
+        limit = token_limit(self.source.folder)
+        if limit is None:
             return None
         pieces = tokenizer(self._tokens())
-        taken: int = pieces.num_special_tokens_to_add(False) + len(offsets(self._tokens(), self._prefix()))
-        return max(most - taken, 0)
+        extra: int = pieces.num_special_tokens_to_add(False) + len(token_offsets(self._tokens(), self._prefix()))
+        return max(limit - extra, 0)
 
     def _prefix(self) -> str:
-        """What stands before a document."""
+        """The text before every document."""
         if self.document_prefix is not None:
             return self.document_prefix
         path = self.source.folder / "config_sentence_transformers.json"
@@ -76,8 +76,8 @@ class SentenceTransformerEmbedder:
         return str(next((prompts[name] for name in ("document", "passage", "corpus") if name in prompts), ""))
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """The characters [start, end) of every token of the model's `tokenizer.json`; ConfigError where it has none."""
-        return offsets(self._tokens(), text)
+        """The characters [start, end) of every token of the model's `tokenizer.json`; ConfigError if it has none."""
+        return token_offsets(self._tokens(), text)
 
     def _tokens(self) -> Path:
         path = self.source.folder / "tokenizer.json"
@@ -111,20 +111,4 @@ class SentenceTransformerEmbedder:
 
 @once(kept=2)
 def _load(folder: Path, device: str) -> Any:
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils.logging import disable_progress_bar
-
-    disable_progress_bar()  # one bar per load says nothing that the progress of a sweep does not
-    try:
-        return SentenceTransformer(
-            str(folder),
-            device=device,
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"use_safetensors": True},
-        )
-    except (OSError, ValueError, RuntimeError, AssertionError) as error:
-        reason = f"{folder} cannot be loaded on {device!r}: {str(error).strip().splitlines()[0]}"
-        raise ConfigError(
-            "embedder", reason, "a model of sentence-transformers without code of its own, and a device"
-        ) from error
+    return load_model("embedder", "SentenceTransformer", folder, device)

@@ -15,17 +15,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rag.components.embedders.limits import check_within
-from rag.components.embedders.minilm import DIMENSIONS, MiniLmEmbedder, folder, released
-from rag.components.embedders.shared_models import once
-from rag.components.embedders.tokens import offsets
+from rag.components.embedders.minilm import DIMENSIONS, MiniLmEmbedder, released
+from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
 from rag.core.files import locked
+from rag.core.memo import once
 from rag.core.models.pinned import readable
+from rag.core.models.tokenizers import minilm_folder, token_offsets
 from rag.core.records import Vectors
 
 NEVER_TEXT = r"\[unused\d+\]"
-"""Word pieces that are left out."""
+"""Word pieces that get no vector."""
 
 log = logging.getLogger(__name__)
 
@@ -44,43 +44,43 @@ class StaticEmbedder:
     cache: str = ".rag/models"
 
     def __post_init__(self) -> None:
-        check_within("embedder.dimensions", self.dimensions, 2, DIMENSIONS)
+        check_whole("embedder.dimensions", self.dimensions, 2, DIMENSIONS)
         if not 0 < self.sif < 1:
-            raise ConfigError("embedder.sif", f"found {self.sif!r}", "a number between 0 and 1, for example 1e-4")
+            raise ConfigError("embedder.sif", f"is {self.sif!r}", "a number between 0 and 1, for example 1e-4")
 
     def fingerprint(self) -> str:
-        """The model that is distilled; how it is distilled stands in the parameters."""
+        """The fingerprint of the distilled model; the parameters of the distillation are not part of it."""
         return MiniLmEmbedder().fingerprint()
 
     def window(self) -> None:
-        """None: all word pieces count."""
+        """None: it reads all word pieces."""
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The characters [start, end) of every word piece."""
-        return offsets(folder() / "tokenizer.json", text)
+        return token_offsets(minilm_folder() / "tokenizer.json", text)
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Shape (texts, dimensions).
 
-        A text without a known word piece gets one small constant vector: a vector of length 0 has no direction, and an index
-        that divides by lengths would answer NaN.
+        A text without a known word piece gets one small constant vector: a vector of zeros has no direction, and cosines with
+        it would be NaN.
         """
         model = _opened(self._stored())
         return np.array([self._vector(model, text) for text in texts], np.float32).reshape(-1, self.dimensions)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """As `embed_documents`."""
+        """The same as `embed_documents`."""
         return self.embed_documents(texts)
 
     def _vector(self, model: Any, text: str) -> Vectors:
-        # Not `model.encode`: it changes its tokenizer while it runs, so two threads would meet.
-        found = model.tokenizer.encode(readable(text), add_special_tokens=False).ids
-        ids = [number for number in found if number != model.unk_token_id]
+        # Not `model.encode`: it changes its tokenizer while it runs, which is not safe with two threads.
+        pieces = model.tokenizer.encode(readable(text), add_special_tokens=False).ids
+        ids = [number for number in pieces if number != model.unk_token_id]
         mean: Vectors = model.embedding[ids].mean(axis=0) if ids else np.zeros(self.dimensions, np.float32)
         return mean if mean.any() else np.full(self.dimensions, 1e-3, np.float32)
 
     def _stored(self) -> Path:
-        """The folder of the distilled model, made if nobody has made it; processes that ask together wait for one."""
+        """The folder of the distilled model, which the first use creates; other processes wait for it."""
         from model2vec.version import __version__
 
         name = sha256(f"{self.fingerprint()} model2vec {__version__} {self.dimensions} {self.sif}".encode()).hexdigest()[:16]
@@ -101,7 +101,7 @@ class StaticEmbedder:
 def _opened(path: Path) -> Any:
     from model2vec import StaticModel
 
-    # Half precision on disk, single in memory: numpy would round a mean of halves to a half.
+    # Half precision on disk, single precision in memory: numpy would round a mean of halves to a half.
     model = StaticModel.from_pretrained(path, quantize_to="float32")
     model.tokenizer.no_truncation()
     return model
@@ -110,7 +110,7 @@ def _opened(path: Path) -> Any:
 def _distil(dimensions: int, sif: float, target: Path) -> None:
     log.info("distilling static vectors from MiniLM, once, into %s", target)
     model = distilled(dimensions, sif)
-    # Only the holder of the lock writes here; what a killed one left behind is thrown away.
+    # Only the process with the lock writes here; files that a killed process left are deleted.
     unfinished = target.with_name(f"{target.name}.part")
     shutil.rmtree(unfinished, ignore_errors=True)
     model.save_pretrained(unfinished)
@@ -121,19 +121,19 @@ def _distil(dimensions: int, sif: float, target: Path) -> None:
 
 
 def distilled(dimensions: int, sif: float) -> Any:
-    """A new `model2vec.StaticModel`. One thread makes it: with two, some processors give other last bits."""
+    """A new `model2vec.StaticModel`, made on one thread: with two, some processors give other last bits."""
     import torch
     from model2vec.distill import distill_from_model
     from transformers import AutoTokenizer
 
     model = released()
-    model.name_or_path = str(folder())  # a name that is no folder would be looked up on the hub
+    model.name_or_path = str(minilm_folder())  # any other name would be looked up on the hub
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         return distill_from_model(
             model,
-            AutoTokenizer.from_pretrained(folder()),
+            AutoTokenizer.from_pretrained(minilm_folder()),
             device="cpu",
             pca_dims=dimensions,
             sif_coefficient=sif,

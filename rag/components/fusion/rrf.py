@@ -6,19 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.fusion.weights import check_count, check_weights
-from rag.core.errors import ConfigError
+from rag.core.checks import check_number
 from rag.core.rankings import Rankings, merged
 
 
 class ReciprocalRankFusion:
     """Sums weight / (k + rank) over the indexes that found a chunk, ranks from 1 (Cormack, Clarke and Buettcher 2009).
 
-    Scores are not looked at, so indexes need no common scale. Without `weights` every index counts 1.
+    It does not read scores, so indexes need no common scale. Without `weights` every index counts 1.
     """
 
     def __init__(self, k: float = 60, weights: Sequence[float] | None = None) -> None:
-        if not k >= 0:
-            raise ConfigError("fusion.k", f"{k} is negative", "0 or more; 60 is usual")
+        check_number("fusion.k", k, 0, hint="60 is usual")
         self.k = k
         self.weights = None if weights is None else check_weights("fusion.weights", weights)
 
@@ -28,7 +27,7 @@ class ReciprocalRankFusion:
             check_count("fusion.weights", self.weights, names)
 
     def fuse(self, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
-        """Rank what any index found; ConfigError as `check`."""
+        """Rank the chunks of all indexes; ConfigError as `check`."""
         self.check(list(rankings))
         lists = list(rankings.values())
         weights = self.weights or (1.0,) * len(lists)

@@ -1,4 +1,4 @@
-"""No fusion: one index answers."""
+"""No fusion: the ranking of one index."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,13 +7,13 @@ from rag.core.rankings import Rankings
 
 
 class SingleFusion:
-    """Passes on the ranking of one index as it is; without a name there must be one index only."""
+    """The ranking of one index without change; if `index` is None there must be one index only."""
 
     def __init__(self, index: str | None = None) -> None:
         self.index = index
 
     def check(self, names: Sequence[str]) -> None:
-        """Raise ConfigError if these indexes leave open which one answers."""
+        """Raise ConfigError unless `index` or the only name decides which ranking is taken."""
         if self.index is None and len(names) != 1:
             listed = ", ".join(names) or "none"
             raise ConfigError("fusion.index", f"there are {len(names)} indexes: {listed}", "name one of them, or fuse with rrf")

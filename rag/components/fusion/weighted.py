@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.components.fusion.weights import check_count, check_weights
-from rag.core.errors import ConfigError, closest
+from rag.core.checks import check_choice
+from rag.core.errors import ConfigError
 from rag.core.rankings import NOTHING, Rankings, merged
 
 Column = NDArray[np.float64]
 """One value per question, shape (questions, 1)."""
 
 Normalised = tuple[NDArray[np.float64], Column]
-"""The normalised scores of a ranking, and what a chunk gets there that the ranking does not hold."""
+"""The normalised scores of a ranking, and the score of a chunk that the ranking does not hold."""
 
 
 class WeightedFusion:
@@ -28,8 +29,7 @@ class WeightedFusion:
         self.weights = check_weights("fusion.weights", weights)
         if abs(sum(weights) - 1) > 1e-9:
             raise ConfigError("fusion.weights", f"{list(weights)} sum to {sum(weights):g}", "weights that sum to 1")
-        if normalisation not in NORMALISATIONS:
-            raise ConfigError("fusion.normalisation", f"there is no {normalisation!r}", closest(normalisation, NORMALISATIONS))
+        check_choice("fusion.normalisation", normalisation, NORMALISATIONS)
         self.normalisation = normalisation
 
     def check(self, names: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ class WeightedFusion:
         check_count("fusion.weights", self.weights, names)
 
     def fuse(self, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
-        """Rank what any index found by weighted sums; ConfigError as `check`."""
+        """Rank the chunks of all indexes by weighted sums; ConfigError as `check`."""
         self.check(list(rankings))
         normalise = NORMALISATIONS[self.normalisation]
         lists = list(rankings.values())
@@ -49,33 +49,33 @@ class WeightedFusion:
         return merged(lists, points, depth, base)
 
 
-def _edges(scores: NDArray[np.float64], found: NDArray[np.bool_]) -> tuple[Column, Column]:
-    """The lowest and the highest score of each question; 0 where nothing was found."""
-    some = found.any(1, keepdims=True)
-    lowest = scores.min(1, keepdims=True, where=found, initial=np.inf)
-    highest = scores.max(1, keepdims=True, where=found, initial=-np.inf)
+def _edges(scores: NDArray[np.float64], hits: NDArray[np.bool_]) -> tuple[Column, Column]:
+    """The lowest and the highest score of each question; 0 for a question without hits."""
+    some = hits.any(1, keepdims=True)
+    lowest = scores.min(1, keepdims=True, where=hits, initial=np.inf)
+    highest = scores.max(1, keepdims=True, where=hits, initial=-np.inf)
     return np.where(some, lowest, 0.0), np.where(some, highest, 0.0)
 
 
-def _min_max(scores: NDArray[np.float64], found: NDArray[np.bool_]) -> Normalised:
-    lowest, highest = _edges(scores, found)
+def _min_max(scores: NDArray[np.float64], hits: NDArray[np.bool_]) -> Normalised:
+    lowest, highest = _edges(scores, hits)
     level = highest == lowest
-    share = (np.where(found, scores, lowest) - lowest) / np.where(level, 1.0, highest - lowest)
+    share = (np.where(hits, scores, lowest) - lowest) / np.where(level, 1.0, highest - lowest)
     return np.where(level, 1.0, share), np.zeros_like(lowest)
 
 
-def _max(scores: NDArray[np.float64], found: NDArray[np.bool_]) -> Normalised:
-    _, highest = _edges(scores, found)
+def _max(scores: NDArray[np.float64], hits: NDArray[np.bool_]) -> Normalised:
+    _, highest = _edges(scores, hits)
     above = highest > 0
-    share = np.maximum(np.where(found, scores, 0.0), 0.0) / np.where(above, highest, 1.0)
+    share = np.maximum(np.where(hits, scores, 0.0), 0.0) / np.where(above, highest, 1.0)
     return np.where(above, share, 0.0), np.zeros_like(highest)
 
 
-def _z(scores: NDArray[np.float64], found: NDArray[np.bool_]) -> Normalised:
-    lowest, highest = _edges(scores, found)
-    number = np.maximum(found.sum(1, keepdims=True), 1)
-    mean = np.where(found, scores, 0.0).sum(1, keepdims=True) / number
-    distance = np.where(found, scores - mean, 0.0)
+def _z(scores: NDArray[np.float64], hits: NDArray[np.bool_]) -> Normalised:
+    lowest, highest = _edges(scores, hits)
+    number = np.maximum(hits.sum(1, keepdims=True), 1)
+    mean = np.where(hits, scores, 0.0).sum(1, keepdims=True) / number
+    distance = np.where(hits, scores - mean, 0.0)
     # Equal scores may have a deviation of some 1e-17, which must not become a divisor.
     spread = np.where(highest > lowest, np.sqrt((distance**2).sum(1, keepdims=True) / number), np.inf)
     return distance / spread, (lowest - mean) / spread

@@ -1,4 +1,4 @@
-"""Checks that fusions share."""
+"""Checks of the weights of a fusion."""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -7,9 +7,9 @@ from rag.core.errors import ConfigError
 
 
 def check_weights(where: str, weights: Sequence[float]) -> tuple[float, ...]:
-    """The weights, if all are finite and none is negative and not all are zero; ConfigError otherwise."""
+    """The weights as a tuple; ConfigError unless they are finite and not negative, and at least one is above 0."""
     if not all(isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
-        raise ConfigError(where, f"{list(weights)} are no weights", "numbers of 0 or more, at least one above 0")
+        raise ConfigError(where, f"{list(weights)} are not valid weights", "numbers of 0 or more, at least one above 0")
     return tuple(weights)
 
 

@@ -1,1 +1,1 @@
-"""Ways to answer from contexts, one per file."""
+"""Generators: answers from contexts."""

@@ -1,23 +1,23 @@
-"""Answers from what a model knows by itself: the same model without any context, to see what retrieval adds."""
+"""Answers without contexts: the baseline that shows what retrieval adds to a model."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.core.errors import ConfigError
+from rag.core.checks import check_whole
 from rag.core.records import Message, Reply, Request
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import CostEstimate, Generator, fingerprint
+from rag.core.text.templates import check_template, fill
 
 QUESTION = 200
-"""Tokens that a question with its instruction is taken for."""
+"""The tokens that are assumed for a question with its instruction."""
 
 
 @dataclass(frozen=True)
 class ClosedBookGenerator:
-    """Asks `generator` with its own words: no context is shown, whatever was found and whatever prompt was chosen.
+    """Asks `generator` with its own prompt and no context; retrieval and prompt of the trial have no effect.
 
-    `instruction` is the system message, none if it is empty; `prompt` the user's, with the place {question}. The last `turns`
-    messages of the conversation stand between them. A reply cites nothing.
+    `instruction` is the system message, none if it is empty; `prompt` is the user message with the placeholder {question}. The
+    last `turns` messages of the conversation are between them. Replies have no citations.
     """
 
     generator: Generator
@@ -26,15 +26,11 @@ class ClosedBookGenerator:
     turns: int = 4
 
     def __post_init__(self) -> None:
-        if not isinstance(self.generator, Generator):
-            raise ConfigError("generator.generator", f"{type(self.generator).__name__} generates nothing", "a generator")
-        if "{question}" not in self.prompt:
-            raise ConfigError("generator.prompt", "has no place for the question", "write {question} where it belongs")
-        if self.turns < 0:
-            raise ConfigError("generator.turns", f"is {self.turns}", "0 messages or more")
+        check_template("generator.prompt", self.prompt, ("question",))
+        check_whole("generator.turns", self.turns, 0)
 
     def fingerprint(self) -> str:
-        """The generator's."""
+        """The fingerprint of the generator."""
         return fingerprint(self.generator)
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
@@ -43,19 +39,18 @@ class ClosedBookGenerator:
         return [replace(reply, citations=()) for reply in replies]
 
     def stream(self, request: Request) -> Iterator[str]:
-        """The reply as it comes."""
+        """The reply in pieces."""
         return self.generator.stream(self._closed(request))
 
     def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
-        """What the generator says of questions without contexts."""
-        spending = getattr(self.generator, "spending", None)
-        found: tuple[int, float] = spending(requests, min(prompt, QUESTION), reply) if spending else (0, 0.0)
-        return found
+        """The estimate of the generator for questions without contexts; (0, 0.0) if it has none."""
+        if not isinstance(self.generator, CostEstimate):
+            return 0, 0.0
+        return self.generator.spending(requests, min(prompt, QUESTION), reply)
 
     def _closed(self, request: Request) -> Request:
-        before = [Message("system", self.instruction)] if self.instruction else []
+        system = [Message("system", self.instruction)] if self.instruction else []
         history = request.query.history[max(len(request.query.history) - self.turns, 0) :]
-        said = [Message(turn.role, turn.text) for turn in history]
-        # In one pass: what a question holds in braces is text.
-        asked = re.sub(r"\{question\}", lambda _: request.query.text, self.prompt)
-        return Request(request.query, (), (*before, *said, Message("user", asked)), sample=request.sample)
+        turns = [Message(turn.role, turn.text) for turn in history]
+        question = Message("user", fill(self.prompt, {"question": request.query.text}))
+        return Request(request.query, (), (*system, *turns, question), sample=request.sample)

@@ -1,4 +1,4 @@
-"""Answers by quoting: the sentences of the contexts that hold the best lexical evidence for the question."""
+"""Answers by quoting: the sentences of the contexts with the best lexical evidence for the question."""
 
 import math
 import re
@@ -7,23 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.components.generators.statements import Statement, statements
+from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Chunk, Reply, Request
 from rag.core.text.stems import PART, Stems, check_language
 
 EXACT = 2.0
-"""What a term with a digit in it weighs: ids, dates and amounts are rarely shared by accident."""
+"""The factor for a term with a digit: ids, dates and amounts are rarely shared by accident."""
 NAME = 1.5
-"""What a term weighs that the question writes with a capital, unless it is the first word and has no other."""
+"""The factor for a term with a capital in the question, other than the first letter of the question."""
 PLACE = 0.1
-"""A sentence of context n is worth 1 / (1 + PLACE (n - 1)) of what it would be worth in the first."""
+"""The worth of a sentence of context n is divided by 1 + PLACE (n - 1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence that may answer, with the stems in it and in its headings; `words` is its length.
+    """A sentence that may be quoted, with the stems in it and in its headings; `words` is its length.
 
-    `edition` are the stems that tell its edition from others, where its headings say that it is superseded.
+    `edition` has the stems that identify its edition, if its headings mark it as superseded.
     """
 
     text: str
@@ -35,9 +36,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A sentence of context `number` with its worth, and the share of the question that it carries, stems weighted.
+    """A sentence of context `number` with its worth, and the weighted share of the question's stems in it.
 
-    `late` says that its headings call it superseded and that the question does not name its edition.
+    `late` marks a sentence of a superseded edition that the question does not name.
     """
 
     worth: float
@@ -52,13 +53,13 @@ class Scored:
 class ExtractiveGenerator:
     """Quotes the best sentences word for word, in their order, each followed by its marker `[n]`; an empty reply abstains.
 
-    A sentence is worth the inverse frequencies, over all sentences of the contexts, of the stems that it shares with the
-    question (Robertson & Spärck Jones 1976), and `headings` times those that only its headings share, divided by BM25's
-    length norm of strength `b`. At most `sentences` are quoted, none worth less than `share` of the best, and none at all
-    when the best carries less than `floor` of the question's weight, or nothing.
+    The worth of a sentence is the sum of the inverse frequencies, over all sentences of the contexts, of the stems that it
+    shares with the question (Robertson & Spärck Jones 1976), plus `headings` times those in its headings only, divided by
+    BM25's length norm of strength `b`. At most `sentences` are quoted, each worth at least `share` of the best. None is quoted
+    if the best has less than the share `floor` of the question's weight, or nothing.
 
-    A sentence whose headings hold one of the words `superseded` is worth `superseded_worth` times as much and stands behind the
-    others, unless the question has that word, or a number of these headings that the headings of no other edition have.
+    A sentence with one of the words `superseded` in its headings is worth `superseded_worth` times as much and comes last,
+    unless the question has that word, or a number in these headings that current editions do not have.
     """
 
     sentences: int = 2
@@ -71,17 +72,15 @@ class ExtractiveGenerator:
     superseded_worth: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.sentences < 1:
-            raise ConfigError("generator.sentences", f"is {self.sentences}", "quote 1 sentence or more")
+        check_whole("generator.sentences", self.sentences, 1)
         for name in ("share", "floor", "headings", "b", "superseded_worth"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"generator.{name}", f"is {getattr(self, name)}", "give a number from 0 to 1")
+            check_number(f"generator.{name}", getattr(self, name), 0, 1)
         if isinstance(self.superseded, str) or not all(isinstance(word, str) and word.strip() for word in self.superseded):
             raise ConfigError("generator.superseded", f"is {self.superseded!r}", "a list of words, [] for none")
         check_language("generator.language", self.language)
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
-        """One reply per request; no tokens, no cost."""
+        """One reply per request, without tokens and cost."""
         reader = _Reader(self.language, self.superseded)
         return [_reply(self._best(request, reader)) for request in requests]
 
@@ -114,13 +113,9 @@ class ExtractiveGenerator:
 
 
 def _shared(weights: Mapping[str, float], quote: Quote) -> tuple[float, float]:
-    """The weight of the question's stems in a sentence, and of those that stand in its headings only."""
+    """The weight of the question's stems in a sentence, and of those in its headings only."""
     own = sum(weight for stem, weight in weights.items() if stem in quote.terms)
     return own, sum(weight for stem, weight in weights.items() if stem in quote.under and stem not in quote.terms)
-
-
-def _marked(quote: Scored) -> str:
-    return f"{quote.text} [{quote.number}]"
 
 
 def _reply(quotes: Sequence[Scored]) -> Reply:
@@ -128,14 +123,15 @@ def _reply(quotes: Sequence[Scored]) -> Reply:
 
 
 def _pieces(quotes: Sequence[Scored]) -> Iterator[str]:
-    """The quotes with their markers; behind one that ends like no sentence, as a row of a table does, a new line begins."""
+    """The quotes with their markers, on one line; after a quote without a full stop, such as a table row, a new line begins."""
     for number, quote in enumerate(quotes):
         before = quotes[number - 1].text.rstrip("\"')”’»*_") if number else ""
-        yield ("" if not number else " " if before.endswith((".", "!", "?", "…", "。")) else "\n") + _marked(quote)
+        gap = "" if not number else " " if before.endswith((".", "!", "?", "…", "。")) else "\n"
+        yield f"{gap}{quote.text} [{quote.number}]"
 
 
 class _Reader:
-    """Reads texts for one batch: a chunk that many questions found is cut and stemmed once."""
+    """Reads the texts of one batch: a chunk that several questions found is cut and stemmed once."""
 
     def __init__(self, language: str, superseded: Sequence[str]) -> None:
         self._stems = Stems(language)
@@ -145,11 +141,11 @@ class _Reader:
 
     def quotes(self, chunk: Chunk) -> list[Quote]:
         if chunk not in self._known:
-            self._known[chunk] = [self._quote(said) for said in statements(chunk)]
+            self._known[chunk] = [self._quote(statement) for statement in statements(chunk)]
         return self._known[chunk]
 
     def weights(self, question: str, read: Sequence[frozenset[str]]) -> dict[str, float]:
-        """What every stem of the question weighs: its inverse frequency over what was read, more if it is exact or a name."""
+        """The weight of every stem of the question: its inverse frequency in the sentences, higher for names and numbers."""
         frequency = Counter(stem for terms in read for stem in terms)
         weights: dict[str, float] = {}
         terms = self._stems.terms(question)
@@ -158,12 +154,12 @@ class _Reader:
             weights[stem] = max(weights.get(stem, 0.0), rarity * _emphasis(term, question))
         return weights
 
-    def _quote(self, said: Statement) -> Quote:
-        terms, under = self._stems.of(said.text), self._stems.of(f"{said.path} {said.header}")
-        return Quote(said.text, terms, under, len(PART.findall(said.text)), self._edition(said.path))
+    def _quote(self, statement: Statement) -> Quote:
+        terms, under = self._stems.of(statement.text), self._stems.of(f"{statement.path} {statement.header}")
+        return Quote(statement.text, terms, under, len(PART.findall(statement.text)), self._edition(statement.path))
 
     def _edition(self, path: str) -> frozenset[str]:
-        """The words of headings that say that something is superseded, and their numbers; none where it is not."""
+        """The words of headings that mark an edition as superseded, and their numbers; empty for a current one."""
         words = self._superseded.findall(path) if self._superseded else []
         numbers = (term for term in self._stems.terms(path) if any(map(str.isdigit, term)))
         return frozenset(self._stems.stems([*words, *numbers])) if words else frozenset()

@@ -1,4 +1,4 @@
-"""The reference answer itself, for what answers could score at best."""
+"""The reference answer itself: the upper bound of answer metrics."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -7,9 +7,9 @@ from rag.core.records import Reply, Request
 
 
 class GoldGenerator:
-    """Replies with the first reference answer, word for word; an empty reply where a question has none.
+    """Replies with the first reference answer, word for word; with an empty text if a question has none.
 
-    It reads no context, cites none, and is no pipeline that could be served: a question that somebody types has no reference.
+    It reads no context and cites none. It cannot be served, because typed questions have no reference.
     """
 
     reads_gold: ClassVar[bool] = True

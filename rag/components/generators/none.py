@@ -1,4 +1,4 @@
-"""No answer at all, for experiments that measure retrieval only."""
+"""No answers, for experiments that measure retrieval only."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -16,5 +16,5 @@ class NoGenerator:
         return [Reply("") for _ in requests]
 
     def stream(self, request: Request) -> Iterator[str]:
-        """Nothing."""
+        """No pieces."""
         return iter(())

@@ -1,4 +1,4 @@
-"""What models cost, from `conf/prices.yaml`: that of the working folder, then the one that came with this installation."""
+"""Prices of models, from `conf/prices.yaml` of the working folder, then from the installed one."""
 
 import re
 from collections.abc import Mapping
@@ -10,33 +10,38 @@ import yaml
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
 
+Prices = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Host → model → US dollars per million tokens of `prompt` and `completion`."""
+
 DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}\Z")
-"""The end of a name that pins a version of a model: it costs what the model costs."""
+"""The date at the end of a pinned model name; the price of the model holds for it too."""
 
 
-def listed(model: str, host: str) -> Mapping[str, float] | None:
-    """US dollars per million tokens of `prompt` and `completion`; None where nobody wrote a price down."""
+def listed_price(model: str, host: str) -> Mapping[str, float] | None:
+    """US dollars per million tokens of `prompt` and `completion`; None if the tables have no price."""
     for folder in (Path.cwd() / "conf", shipped("conf")):
         prices = _read(folder / "prices.yaml").get(host, {})
-        if found := prices.get(model) or prices.get(DATED.sub("", model)):
-            return found
+        if price := prices.get(model) or prices.get(DATED.sub("", model)):
+            return price
     return None
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+def _read(path: Path) -> Prices:
     if not path.is_file():
         return {}
     try:
-        table = yaml.safe_load(path.read_text("utf-8")) or {}
-        for models in table.values():
-            for price in models.values():
-                if set(price) != {"prompt", "completion"} or not min(map(float, price.values())) >= 0:
-                    raise ValueError(f"{price} is no price")
+        table: Prices = yaml.safe_load(path.read_text("utf-8")) or {}
+        for price in (price for models in table.values() for price in models.values()):
+            if not is_price(price):
+                raise ValueError(f"{price} is not a price")
     except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise ConfigError(
-            str(path), f"is no table of prices ({said})", "host: {model: {prompt: 0.4, completion: 1.6}}"
-        ) from error
-    found: Mapping[str, Mapping[str, Mapping[str, float]]] = table
-    return found
+        reason = " ".join(str(error).split())[:200]
+        example = "host: {model: {prompt: 0.4, completion: 1.6}}"
+        raise ConfigError(str(path), f"is not a valid table of prices ({reason})", f"expected {example}") from error
+    return table
+
+
+def is_price(price: Mapping[str, float]) -> bool:
+    """True for exactly two numbers of at least 0, `prompt` and `completion`."""
+    return set(price) == {"prompt", "completion"} and min(map(float, price.values())) >= 0

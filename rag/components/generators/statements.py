@@ -1,7 +1,6 @@
-"""What a retrieved text says: its sentences, list items and table rows, each with the headings that it stands under.
+"""The statements of a retrieved text: its sentences, list items and table rows, each with the headings above it.
 
-Where lines and sentences end is what chunkers go by too (`rag.core.text.sentences`); here the lines of a paragraph are joined
-first.
+Sentences end as they do for chunkers (`rag.core.text.sentences`); here the lines of a paragraph are joined first.
 """
 
 import re
@@ -15,12 +14,12 @@ from rag.core.text.sentences import blocks, sentences
 ITEM = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)])\s+")
 RULE = re.compile(r"[\s|:=_*+-]*")
 TERM = re.compile(r"(\*\*|__).+\1")
-"""`**Term.**` in bold print: what follows says what it is."""
+"""`**Term.**` in bold print: its definition follows, and belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is said, the headings that it is said under, and the header of its table (empty if none)."""
+    """The text of a statement, the headings above it, and the header of its table (empty if none)."""
 
     text: str
     path: str
@@ -28,29 +27,29 @@ class Statement:
 
 
 def statements(chunk: Chunk) -> list[Statement]:
-    """Everything that a passage says, in reading order; headings and table headers are not said, things are said under them.
+    """The statements of a passage in reading order; headings and table headers are none.
 
     White space inside a statement becomes one blank.
     """
-    header, said = "", list[Statement]()
+    header, read = "", list[Statement]()
     for start, words in _paragraphs(chunk):
         path = " ".join(chunk.section_at(start).split(" > "))
         if headings.holds(chunk.sections, start):
             header = ""
         elif not words.startswith("|"):
             header = ""
-            said.extend(Statement(part, path) for part in _split(ITEM.sub("", words)))
+            read.extend(Statement(part, path) for part in _split(ITEM.sub("", words)))
         elif header:
-            said.append(Statement(_cells(words), path, header))
+            read.append(Statement(_cells(words), path, header))
         else:
             header = _cells(words)
-    return said
+    return read
 
 
 def _paragraphs(chunk: Chunk) -> Iterator[tuple[int, str]]:
-    """The words of paragraphs, their lines joined, each with the place in the document where it begins.
+    """The words of paragraphs, their lines joined, each with its offset in the document.
 
-    A heading, a list item and a table row is a paragraph of its own.
+    A heading, a list item and a table row are paragraphs of their own.
     """
     gathered: list[str] = []
     begun = end = 0

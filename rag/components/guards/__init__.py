@@ -1,1 +1,1 @@
-"""Defences against documents that give orders, one layer per file."""
+"""Guards: defences against instructions in documents, one layer per file."""

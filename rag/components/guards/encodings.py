@@ -1,4 +1,4 @@
-"""Texts that stand in another text in base64, hexadecimal or percent signs."""
+"""Texts that are encoded in another text: base64, hexadecimal or percent-encoding."""
 
 import base64
 import binascii
@@ -12,13 +12,13 @@ import re2
 from rag.components.guards.views import View, pieced
 
 DEPTH = 2
-"""An encoded text may hold another one; so deep is looked."""
+"""The number of nested encodings that are decoded."""
 
 LEAST = 12
-"""Shorter texts are not worth decoding: almost any word decodes to something."""
+"""The fewest characters of a decoded text: almost any word decodes to a few."""
 
 READABLE = 0.9
-"""The share of letters, digits, punctuation and spaces from which bytes count as text."""
+"""The least share of letters, digits, punctuation and spaces in bytes that count as text."""
 
 
 def _from_base64(run: str) -> bytes:
@@ -38,16 +38,16 @@ ENCODINGS: tuple[tuple[str, Any, Callable[[str], bytes]], ...] = (
 
 
 def decoded(view: View, depth: int = DEPTH) -> Iterator[View]:
-    """What the encoded runs of a text say, where that is text."""
+    """The decoded runs of a text that are text themselves."""
     for how, pattern, decode in ENCODINGS:
         for match in pattern.finditer(view.text):
-            # The line behind an encoded one may begin with a word that could go on with it.
+            # The next line may begin with a word that looks like more of the encoding.
             text = _text(match[0], decode) or _text(match[0].partition("\n")[0], decode)
             if text:
-                found = pieced(text, *view.span(*match.span()), how)
-                yield found
+                inner = pieced(text, *view.span(*match.span()), how)
+                yield inner
                 if depth > 1:
-                    yield from decoded(found, depth - 1)
+                    yield from decoded(inner, depth - 1)
 
 
 def _text(run: str, decode: Callable[[str], bytes]) -> str:

@@ -1,4 +1,4 @@
-"""Where a reply repeats what a model was told in confidence."""
+"""Leaks of the system message: places where a reply repeats it."""
 
 import itertools
 import re
@@ -13,10 +13,10 @@ Gram = tuple[str, ...]
 
 
 def leaks(request: Request, text: str, length: int) -> list[tuple[int, int]]:
-    """The places in `text` of `length` words or more in a row that stand so in a system message and nowhere else."""
-    told = [QUOTED.sub("\n", message.content) for message in request.messages if message.role == "system"]
-    open_to_all = [request.query.text, *(chunk.text for chunk in request.contexts)]
-    secret = _grams(told, length) - _grams(open_to_all, length)
+    """The places of `length` or more words in a row that a text repeats from a system message and from nothing else."""
+    system = [QUOTED.sub("\n", message.content) for message in request.messages if message.role == "system"]
+    public = [request.query.text, *(chunk.text for chunk in request.contexts)]
+    secret = _grams(system, length) - _grams(public, length)
     words = [(match[0].casefold(), *match.span()) for match in WORD.finditer(text)]
     covered = [
         place
@@ -27,15 +27,15 @@ def leaks(request: Request, text: str, length: int) -> list[tuple[int, int]]:
 
 
 def _grams(texts: Iterable[str], length: int) -> set[Gram]:
-    found: set[Gram] = set()
+    grams: set[Gram] = set()
     for text in texts:
         words = [match[0].casefold() for match in WORD.finditer(text)]
-        found |= set(zip(*(itertools.islice(words, first, None) for first in range(length)), strict=False))
-    return found
+        grams |= set(zip(*(itertools.islice(words, first, None) for first in range(length)), strict=False))
+    return grams
 
 
 def _runs(places: list[int], length: int) -> list[tuple[int, int]]:
-    """First and last of places whose stretches of `length` words touch or overlap."""
+    """The first and last place of each run of places whose `length` words touch or overlap."""
     runs: list[tuple[int, int]] = []
     for place in places:
         if runs and place <= runs[-1][1] + length:

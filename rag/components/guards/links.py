@@ -1,4 +1,4 @@
-"""Addresses that a request holds, and whether another one is among them."""
+"""The addresses in a request, and whether an address of a reply is among them."""
 
 import html
 import re
@@ -10,36 +10,36 @@ from rag.components.guards.views import ENTITY
 Held = frozenset[str]
 
 TRAILING = ".,;:!?'\"”’»*_`|)]}>"
-"""What ends a sentence, a bracket or a cell behind an address, and is no part of it."""
+"""The end of a sentence, a bracket or a cell after an address, which is no part of it."""
 CITED = re.compile(r"\[\d{1,4}(?:[,;-]\d{1,4}){0,40}")
-"""A citation right behind an address, without the bracket that ends it."""
+"""A citation directly after an address, without its closing bracket."""
 QUOTED = re.compile(r"[\s\"'`|]")
-"""What may end an address in a document. In a reply it ends none: there, whatever stands behind it can be part of the link."""
+"""The end of a quoted address in a document. In a reply it ends none, because the rest can be part of the link."""
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-"""A mark that Markdown takes as it is."""
+"""A character that Markdown escapes."""
 
 
 def held_by(texts: Iterable[str], pattern: Any) -> Held:
-    """Every address in some texts, in the form in which they are compared, as it stands there and as it reads."""
-    read = (form for text in texts for form in {text, without_escapes(text)})
-    found = (match.group(0) for text in read for match in pattern.finditer(text))
-    return frozenset(known(address) for whole_one in found for address in (whole_one, QUOTED.split(whole_one, maxsplit=1)[0]))
+    """The normal form of every address in some texts, with and without entities and backslashes."""
+    forms = (form for text in texts for form in {text, without_escapes(text)})
+    matches = (match.group(0) for text in forms for match in pattern.finditer(text))
+    return frozenset(normal_form(part) for match in matches for part in (match, QUOTED.split(match, maxsplit=1)[0]))
 
 
 def without_escapes(text: str) -> str:
-    """A text without the entities and backslashes in which an address may hide."""
+    """A text without entities and backslashes, which may hide an address."""
     return ESCAPED.sub(r"\1", ENTITY.sub(lambda entity: html.unescape(entity[0]), text))
 
 
 def is_held(address: str, held: Held) -> bool:
-    """Whether an address is one of those that are held: the whole of it, so that nothing can be carried in its tail."""
-    return known(address) in held
+    """True if the whole address is one of `held`: a longer one could carry data."""
+    return normal_form(address) in held
 
 
-def known(address: str) -> str:
-    """The form in which addresses are compared: without a scheme of the web, `www.`, and a slash at the end.
+def normal_form(address: str) -> str:
+    """An address without http(s)://, `www.` and a final slash, for comparison.
 
-    The host in small letters; everything behind it as it is, for case can carry data too.
+    The host is in lower case; the rest keeps its case, which could carry data.
     """
     bare = whole(address.strip().strip("<>"))
     for start in ("https://", "http://", "//"):
@@ -51,7 +51,7 @@ def known(address: str) -> str:
 
 
 def whole(address: str) -> str:
-    """An address without the punctuation of the sentence that it ends, and without the citations behind it."""
+    """An address without the punctuation and the citations after it."""
     end = _before(address, len(address))
     while (start := address.rfind("[", 0, end)) > 0 and CITED.fullmatch(address, start, end):
         end = _before(address, start)
@@ -59,7 +59,7 @@ def whole(address: str) -> str:
 
 
 def _before(address: str, end: int) -> int:
-    """Where the punctuation begins that ends at `end`."""
+    """The offset at which the punctuation before `end` begins."""
     while end and address[end - 1] in TRAILING:
         end -= 1
     return end

@@ -1,4 +1,4 @@
-"""Letters that look like others, the commonest of Unicode's confusables (UTS 39), and digits that stand for letters."""
+"""Letters that look like Latin letters, the commonest of Unicode's confusables (UTS 39), and digits used as letters."""
 
 import unicodedata
 
@@ -14,7 +14,7 @@ DIGITS = {ord(digit): letter for digit, letter in zip("013457@$!", "oieastasi", 
 
 
 def latin_letter(character: str) -> str:
-    """The Latin letter that a character looks like, accents left off; other characters stay as they are."""
+    """The Latin letter that a character looks like, without accents; other characters stay as they are."""
     if character.isascii():
         return character
     bare = unicodedata.normalize("NFD", character)[0]

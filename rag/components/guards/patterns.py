@@ -1,4 +1,4 @@
-"""Patterns of configs, compiled by RE2: the time that a search takes grows with the length of the text, whatever the text."""
+"""Patterns of configs, compiled by RE2, whose searches take time linear in the length of the text."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,41 +8,41 @@ import re2
 from rag.core.errors import ConfigError
 
 GAP = r"(?:[\s*_\"'“”‘’~-]+)"
-"""What a space in a pattern stands for: white space, or the emphasis and quotation marks that hide in its place."""
+"""A space in a pattern matches white space, emphasis and quotation marks."""
 
 NO_GAP = r"(?:[\s*_\"'“”‘’~-]*)"
-"""What it stands for in a text whose letters were spelled out one by one: there the gaps between words are lost."""
+"""In a text that was spelled letter by letter a space may match nothing, because gaps between words are lost."""
 
 
 def alternatives(patterns: Sequence[str], where: str, gap: str = GAP) -> Any:
-    """One pattern that finds what any of `patterns` does, in any case of letters; ConfigError for one that RE2 does not take.
+    """One pattern that matches if any of `patterns` does, ignoring case; ConfigError for an invalid one.
 
-    A space outside of brackets is widened to `gap`.
+    Spaces outside of brackets become `gap`.
     """
     for place, pattern in enumerate(patterns):
         compiled(pattern, f"{where}.{place}", gap)
     if not patterns:
-        raise ConfigError(where, "holds no pattern", "list one or more, or leave the rule out")
+        raise ConfigError(where, "is empty", "list one or more patterns, or remove the rule")
     return compiled("|".join(f"(?:{pattern})" for pattern in patterns), where, gap)
 
 
 def compiled(pattern: str, where: str, gap: str = " ") -> Any:
-    """A pattern as RE2 takes it, in any case of letters; ConfigError if it does not."""
+    """A pattern compiled by RE2, ignoring case; ConfigError if it is not valid."""
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
     if not isinstance(pattern, str) or not pattern:
-        raise ConfigError(where, f"is {pattern!r}, which is no pattern", "write it in single quotes")
+        raise ConfigError(where, f"is {pattern!r}, which is not a pattern", "write it in single quotes")
     try:
         return re2.compile(widened(pattern, gap), options)
     except re2.error as error:
-        said = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
-        remedy = "RE2 knows no look-around and no back-references: github.com/google/re2/wiki/Syntax"
-        raise ConfigError(where, f"{pattern!r} is no pattern: {said}", remedy) from error
+        reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
+        remedy = "RE2 has no look-around and no back-references: github.com/google/re2/wiki/Syntax"
+        raise ConfigError(where, f"{pattern!r} is not a valid pattern: {reason}", remedy) from error
 
 
 def widened(pattern: str, gap: str) -> str:
-    """A pattern with its spaces replaced, except those in brackets and behind a backslash."""
+    """A pattern with its spaces replaced, except those in brackets and after a backslash."""
     parts: list[str] = []
     inside = escaped = False
     for character in pattern:
@@ -53,7 +53,7 @@ def widened(pattern: str, gap: str) -> str:
 
 
 def bounded_matches(pattern: Any, text: str, most: int) -> Iterator[tuple[int, int]]:
-    """Where a pattern matches, at most `most` times: with that limit, time grows with the length of the text."""
+    """The places of at most `most` matches; the limit keeps the time linear in the length of the text."""
     for number, match in enumerate(pattern.finditer(text), 1):
         start, end = match.span()
         if start < end:

@@ -1,6 +1,6 @@
-"""A text as a model may read it, whatever it is written in; each view knows where its characters come from.
+"""Views of a text: its disguises undone, with the place of every character in the original.
 
-Every function here takes time that grows with the length of the text.
+Every function here takes time linear in the length of the text.
 """
 
 import codecs
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rag.components.guards.lookalikes import DIGITS, latin_letter
 
 SHOWN_OF_TAGS = 0xE0000
-"""Tag characters stand so far above the ASCII characters that they spell."""
+"""The distance of tag characters from the ASCII characters that they spell."""
 
 ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,10});")
 APART = "letters apart"
@@ -28,9 +28,9 @@ SPELLED = re2.compile(r"(?:^|[^\pL\pN])\pL(?:[ .·_*|/-]{1,3}\pL){5,}(?:[^\pL\pN
 
 @dataclass(frozen=True)
 class View:
-    """A text made of another one: character i comes from the characters [starts[i], ends[i]) of it.
+    """A text made from an original: character i comes from its characters [starts[i], ends[i]).
 
-    `how` says how it is written there, empty for what anybody sees.
+    `how` names the disguise in the original; it is empty for visible text.
     """
 
     text: str
@@ -39,18 +39,18 @@ class View:
     how: str = ""
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where the characters [start, end) come from; for a text read backwards the ends change places."""
+        """The place of the characters [start, end) in the original, also for a reversed text."""
         return int(self.starts[start:end].min()), int(self.ends[start:end].max())
 
 
 def as_it_is(text: str) -> View:
-    """A text and its own places."""
+    """The view of a text without changes."""
     places = np.arange(len(text), dtype=np.int32)
     return View(text, places, places + 1)
 
 
 def rewritten(view: View, change: Callable[[str], str], how: str = "") -> View:
-    """A view with each character replaced by what `change` makes of it, which may be nothing or several."""
+    """A view with each character replaced by the result of `change`, which may be empty or longer."""
     known = {character: change(character) for character in set(view.text)}
     parts = [known[character] for character in view.text]
     counts = np.fromiter(map(len, parts), dtype=np.int32, count=len(parts))
@@ -58,7 +58,7 @@ def rewritten(view: View, change: Callable[[str], str], how: str = "") -> View:
 
 
 def normal(view: View) -> View:
-    """Compatibility forms taken apart (NFKC, character by character), entities read, what takes no room left out."""
+    """A view with compatibility forms (NFKC by character) and entities resolved, without invisible characters."""
     if "&" in view.text:
         view = _entities(view)
     return view if view.text.isascii() else rewritten(view, _compatible)
@@ -91,8 +91,9 @@ def _entities(view: View) -> View:
 
 
 def disguises(view: View) -> Iterator[View]:
-    """The same text as it reads when look-alikes, spelling, rot13 or direction are undone; only those that change anything."""
-    yield from (made for made in (_tags(view),) if made.text)
+    """The views of a text with tag characters, look-alikes, spelling, rot13 or direction undone; without unchanged ones."""
+    if (tags := _tags(view)).text:
+        yield tags
     seen = normal(view)
     alike = in_plain_letters(seen)
     if alike.text != seen.text:
@@ -103,18 +104,18 @@ def disguises(view: View) -> Iterator[View]:
 
 
 def in_plain_letters(view: View) -> View:
-    """A text in the letters that it looks like."""
+    """A text with look-alike characters replaced by Latin letters."""
     return _undigited(rewritten(normal(view), latin_letter, "look-alike letters"))
 
 
 def _tags(view: View) -> View:
-    """What the tag characters of a text spell: nobody sees them, models read them (U+E0020 to U+E007E)."""
+    """The text of the tag characters (U+E0020 to U+E007E), which people do not see and models read."""
     shown = rewritten(view, lambda letter: chr(ord(letter) - SHOWN_OF_TAGS) if 0xE0020 <= ord(letter) <= 0xE007E else "")
     return View(shown.text, shown.starts, shown.ends, "tag characters")
 
 
 def _undigited(view: View) -> View:
-    """Digits in words that have letters too, as the letters that they stand for."""
+    """A view with digits inside words replaced by the letters that they resemble."""
     text = WORD.sub(_letters, view.text)
     return View(text, view.starts, view.ends, view.how)
 
@@ -125,7 +126,7 @@ def _letters(match: re.Match[str]) -> str:
 
 
 def _spelled(view: View) -> Iterator[View]:
-    """The text with words whose letters stand apart ("i g n o r e") put together."""
+    """The text with spelled words ("i g n o r e") joined."""
     kept = np.ones(len(view.text), dtype=bool)
     for match in SPELLED.finditer(view.text):
         first, last = match.start() + (not view.text[match.start()].isalpha()), match.end() - 1
@@ -136,5 +137,5 @@ def _spelled(view: View) -> Iterator[View]:
 
 
 def pieced(text: str, start: int, end: int, how: str) -> View:
-    """A decoded text, all of which comes from the characters [start, end)."""
+    """The view of a decoded text, which comes from the characters [start, end) as a whole."""
     return View(text, np.full(len(text), start, dtype=np.int32), np.full(len(text), end, dtype=np.int32), how)

@@ -1,4 +1,4 @@
-"""Whether arrays are what an index was built as: they may come from strangers, and engines written in C believe them."""
+"""Checks of the arrays of an index: they may come from an untrusted bundle, and libraries in C do not check them."""
 
 from typing import Any
 
@@ -10,24 +10,24 @@ from rag.core.records import Arrays, Vectors
 
 
 def ensure(holds: bool | np.bool_, where: str, what: str) -> None:
-    """Raise DataError unless it holds."""
+    """Raise DataError unless the condition holds."""
     if not holds:
         raise DataError(where, what, "build the index again, or export the bundle again")
 
 
 def array(arrays: Arrays, where: str, name: str, kind: str, dimensions: int = 1) -> NDArray[Any]:
-    """One of the arrays; DataError where it is missing, of another kind ("i" integers, "f" floats) or another shape."""
+    """One of the arrays; DataError if it is missing or has another kind ("i" integers, "f" floats) or shape."""
     ensure(name in arrays, where, f"holds no {name!r}")
-    found = np.asarray(arrays[name])
-    ensure(found.dtype.kind in kind, where, f"holds {name!r} of type {found.dtype}")
-    ensure(found.ndim == dimensions, where, f"holds {name!r} of shape {found.shape}")
-    return found
+    values = np.asarray(arrays[name])
+    ensure(values.dtype.kind in kind, where, f"holds {name!r} of type {values.dtype}")
+    ensure(values.ndim == dimensions, where, f"holds {name!r} of shape {values.shape}")
+    return values
 
 
 def vectors_of(arrays: Arrays, where: str, name: str = "vectors") -> Vectors:
     """Vectors, shape (rows, dimensions), laid out as FAISS reads them; DataError for NaN and infinity."""
-    found = array(arrays, where, name, "f", 2)
-    vectors: Vectors = np.ascontiguousarray(found, dtype=np.float32)
+    values = array(arrays, where, name, "f", 2)
+    vectors: Vectors = np.ascontiguousarray(values, dtype=np.float32)
     ensure(not len(vectors) or vectors.shape[1] > 0, where, f"holds {name!r} without dimensions")
     ensure(np.isfinite(vectors).all(), where, f"holds NaN or infinity in {name!r}")
     return vectors
@@ -35,6 +35,6 @@ def vectors_of(arrays: Arrays, where: str, name: str = "vectors") -> Vectors:
 
 def numbers_of(arrays: Arrays, where: str, name: str, low: int, high: int) -> NDArray[np.int64]:
     """Whole numbers in [low, high); DataError for others."""
-    found = array(arrays, where, name, "iu")
-    ensure(not len(found) or (int(found.min()) >= low and int(found.max()) < high), where, f"holds {name!r} out of range")
-    return found.astype(np.int64)
+    values = array(arrays, where, name, "iu")
+    ensure(not len(values) or (int(values.min()) >= low and int(values.max()) < high), where, f"holds {name!r} out of range")
+    return values.astype(np.int64)

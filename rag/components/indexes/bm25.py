@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from rag.components.indexes.terms import Postings, Words, WordSearcher
-from rag.core.errors import ConfigError
+from rag.core.checks import check_number, check_whole
 from rag.core.records import Arrays, Vectors
 
 
@@ -15,25 +15,21 @@ class Bm25Index:
     """BM25Okapi of rank_bm25 over plain lower-cased words, without stop words and stemming.
 
     Its idf is log((N - n + 0.5) / (n + 0.5)); a term in more than half of the chunks gets `epsilon` times the mean idf
-    instead, which can be negative. So a hit is a chunk with at least one term of the question, whatever its score.
+    instead, which can be negative. So a hit is a chunk with at least one term of the question, with any score.
     """
 
     uses_vectors: ClassVar[bool] = False
 
     def __init__(self, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25, shortest: int = 1) -> None:
-        if not k1 >= 0:
-            raise ConfigError("index.bm25.k1", f"{k1} is negative", "0 or more; 0.9 to 2 is usual")
-        if not 0 <= b <= 1:
-            raise ConfigError("index.bm25.b", f"{b} is not between 0 and 1", "0 (length ignored) to 1 (fully normalised)")
-        if not epsilon >= 0:
-            raise ConfigError("index.bm25.epsilon", f"{epsilon} is negative", "0 or more; 0.25 is usual")
-        if shortest < 1:
-            raise ConfigError("index.bm25.shortest", f"{shortest} is no length of a word", "1 character or more")
+        check_number("index.bm25.k1", k1, 0, hint="0.9 to 2 is usual")
+        check_number("index.bm25.b", b, 0, 1, "0 ignores the length, 1 normalises it fully")
+        check_number("index.bm25.epsilon", epsilon, 0, hint="0.25 is usual")
+        check_whole("index.bm25.shortest", shortest, 1, hint="characters of the shortest word")
         self.k1, self.b, self.epsilon, self.shortest = k1, b, epsilon, shortest
 
     @property
     def words(self) -> Words:
-        """How texts and questions are cut into terms."""
+        """The rule that cuts passages and questions into terms."""
         return Words(self.shortest)
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
@@ -44,7 +40,7 @@ class Bm25Index:
         if not terms:
             return Postings.none(len(texts)).arrays()
         model = BM25Okapi(numbers, k1=self.k1, b=self.b, epsilon=self.epsilon)
-        # The library keeps counts and scores every chunk at every question; each pair is scored here once.
+        # The library scores every chunk again for every question; here each pair is scored once.
         counts = [Counter(row) for row in numbers]
         chunk = np.repeat(np.arange(len(texts), dtype=np.int32), [len(row) for row in counts])
         term = np.array([number for row in counts for number in row])
@@ -57,5 +53,5 @@ class Bm25Index:
         return Postings(tuple(terms), starts, chunk[order], weights[order], np.zeros(len(terms)), len(texts)).arrays()
 
     def open(self, arrays: Arrays) -> WordSearcher:
-        """Make built arrays searchable; DataError for arrays that are no postings."""
+        """Make built arrays searchable; DataError for arrays that are not valid postings."""
         return WordSearcher(self.words, Postings.of(arrays, "index.bm25"))

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from rag.components.indexes.terms import Postings, Words, WordSearcher
-from rag.core.errors import ConfigError, closest
+from rag.core.checks import check_choice, check_number
 from rag.core.records import Arrays, Vectors
 
 METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
@@ -50,24 +50,20 @@ class Bm25sIndex:
     ) -> None:
         from Stemmer import algorithms
 
-        if not k1 >= 0:
-            raise ConfigError("index.bm25s.k1", f"{k1} is negative", "0 or more; 0.9 to 2 is usual")
-        if not 0 <= b <= 1:
-            raise ConfigError("index.bm25s.b", f"{b} is not between 0 and 1", "0 (length ignored) to 1 (fully normalised)")
-        if method not in METHODS:
-            raise ConfigError("index.bm25s.method", f"there is no {method!r}", closest(method, METHODS))
-        if stemmer is not None and stemmer not in algorithms():
-            raise ConfigError("index.bm25s.stemmer", f"there is no {stemmer!r}", closest(stemmer, algorithms()))
-        if isinstance(stopwords, str) and stopwords not in STOPWORDS:
-            raise ConfigError("index.bm25s.stopwords", f"there is no list {stopwords!r}", closest(stopwords, STOPWORDS))
-        if not delta >= 0:
-            raise ConfigError("index.bm25s.delta", f"{delta} is negative", "0 or more; 0.5 is usual")
+        check_number("index.bm25s.k1", k1, 0, hint="0.9 to 2 is usual")
+        check_number("index.bm25s.b", b, 0, 1, "0 ignores the length, 1 normalises it fully")
+        check_choice("index.bm25s.method", method, METHODS)
+        if stemmer is not None:
+            check_choice("index.bm25s.stemmer", stemmer, algorithms())
+        if isinstance(stopwords, str):
+            check_choice("index.bm25s.stopwords", stopwords, STOPWORDS)
+        check_number("index.bm25s.delta", delta, 0, hint="0.5 is usual")
         self.k1, self.b, self.method, self.delta = k1, b, method, delta
         self.stemmer, self.stopwords = stemmer, stopwords
 
     @property
     def words(self) -> Words:
-        """How texts and questions are cut into terms."""
+        """The rule that cuts passages and questions into terms."""
         from bm25s import stopwords as lists
 
         known = isinstance(self.stopwords, str)
@@ -89,5 +85,5 @@ class Bm25sIndex:
         return Postings(tuple(terms), built["indptr"], built["indices"], built["data"], absent, len(texts)).arrays()
 
     def open(self, arrays: Arrays) -> WordSearcher:
-        """Make built arrays searchable; DataError for arrays that are no postings."""
+        """Make built arrays searchable; DataError for arrays that are not valid postings."""
         return WordSearcher(self.words, Postings.of(arrays, "index.bm25s"))

@@ -9,7 +9,7 @@ from rag.core.records import Arrays, Vectors
 
 
 class FaissFlatIndex:
-    """Compares a question with every chunk, so nothing is missed; with unit vectors the score is their cosine."""
+    """Compares a question with every chunk, so it misses nothing; with unit vectors the score is their cosine."""
 
     uses_vectors: ClassVar[bool] = True
 
@@ -18,5 +18,5 @@ class FaissFlatIndex:
         return {"vectors": required_vectors(vectors)}
 
     def open(self, arrays: Arrays) -> FlatSearcher:
-        """Make built arrays searchable; DataError for arrays that are no index."""
+        """Make built arrays searchable; DataError for arrays that are not a valid index."""
         return FlatSearcher(vectors_of(arrays, "index.faiss_flat"))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
 from rag.components.indexes.vectors import ApproximateSearcher, one_thread, required_vectors
-from rag.core.errors import ConfigError
+from rag.core.checks import check_whole
 from rag.core.records import Arrays, Vectors
 
 Numbers = NDArray[np.int64]
@@ -26,25 +26,23 @@ class FaissHnswIndex:
     uses_vectors: ClassVar[bool] = True
 
     def __init__(self, m: int = 32, ef_construction: int = 200, ef_search: int = 64) -> None:
-        if not 2 <= m <= MOST_LINKS:
-            raise ConfigError("index.faiss_hnsw.m", f"{m} links are no graph", f"2 to {MOST_LINKS}; 16 to 64 is usual")
-        for name, value in (("ef_construction", ef_construction), ("ef_search", ef_search)):
-            if value < 1:
-                raise ConfigError(f"index.faiss_hnsw.{name}", f"{value} finds nothing", "1 or more; 64 to 400 is usual")
+        check_whole(f"{WHERE}.m", m, 2, MOST_LINKS, "16 to 64 is usual")
+        check_whole(f"{WHERE}.ef_construction", ef_construction, 1, hint="64 to 400 is usual")
+        check_whole(f"{WHERE}.ef_search", ef_search, 1, hint="64 to 400 is usual")
         self.m, self.ef_construction, self.ef_search = m, ef_construction, ef_search
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
         """Link every vector to its neighbours; `texts` are not read.
 
-        `levels` is the number of layers that a chunk stands in, `links` are those of all chunks, layer by layer, -1 where a
-        chunk has fewer than it may, `entry` is where a search begins.
+        `levels` is the number of layers of each chunk, `links` are the neighbours of all chunks, layer by layer, filled with
+        -1, `entry` is the chunk at which a search begins.
         """
         import faiss
 
         rows = required_vectors(vectors)
-        none = np.zeros(0, np.int32)
+        empty = np.zeros(0, np.int32)
         if not len(rows):
-            return {"vectors": rows, "levels": none, "links": none, "entry": none}
+            return {"vectors": rows, "levels": empty, "links": empty, "entry": empty}
         index = self._empty(rows.shape[1])
         index.hnsw.efConstruction = self.ef_construction
         with one_thread():
@@ -58,7 +56,7 @@ class FaissHnswIndex:
         }
 
     def open(self, arrays: Arrays) -> ApproximateSearcher:
-        """Make built arrays searchable; DataError for links that lead outside of the graph."""
+        """Make built arrays searchable; DataError for arrays that are not a valid graph."""
         import faiss
 
         vectors = vectors_of(arrays, WHERE)
@@ -84,22 +82,22 @@ class FaissHnswIndex:
 
 
 def _offsets(levels: Numbers, room: Numbers) -> Numbers:
-    """Where the links of each chunk begin, and where those of the last one end; `room` is for how many, by layers."""
+    """Where the links of each chunk begin, and where the last ones end; `room[n]` is the room for links of n layers."""
     return np.concatenate([[0], np.cumsum(room[levels])])
 
 
 def _checked(arrays: Arrays, size: int, room: Numbers) -> tuple[Numbers, Numbers, int]:
-    """Levels, links and entry of a graph that no search can leave."""
+    """Levels, links and entry; DataError if a search could leave the graph."""
     levels = numbers_of(arrays, WHERE, "levels", 1, len(room))
     links = numbers_of(arrays, WHERE, "links", -1, size)
     entry = numbers_of(arrays, WHERE, "entry", 0, size)
-    ensure(len(levels) == size, WHERE, f"holds levels of {len(levels)} chunks, and vectors of {size}")
+    ensure(len(levels) == size, WHERE, f"has levels of {len(levels)} chunks, and vectors of {size}")
     offsets = _offsets(levels, room)
-    ensure(len(links) == offsets[-1], WHERE, f"holds {len(links)} links where there are {offsets[-1]}")
+    ensure(len(links) == offsets[-1], WHERE, f"holds {len(links)} links; expected {offsets[-1]}")
     ensure(len(entry) == 1 and levels[entry[0]] == levels.max(), WHERE, "begins below its highest layer")
-    # A link of a layer leads to a chunk that stands in this layer too: only there does that chunk have links of its own.
+    # A link of a layer must lead to a chunk of the same layer: only there does that chunk have links of its own.
     place = np.arange(len(links)) - np.repeat(offsets[:-1], room[levels])
     layer = np.searchsorted(room, place, "right")
     linked = links >= 0
-    ensure((levels[links[linked]] >= layer[linked]).all(), WHERE, "links chunks in layers that they do not stand in")
+    ensure((levels[links[linked]] >= layer[linked]).all(), WHERE, "links a chunk in a layer that it is not in")
     return levels, links, int(entry[0])

@@ -8,35 +8,34 @@ import numpy as np
 
 from rag.components.indexes.array_checks import ensure, numbers_of, vectors_of
 from rag.components.indexes.vectors import ApproximateSearcher, one_thread, required_vectors
-from rag.core.errors import ConfigError
+from rag.core.checks import check_whole
 from rag.core.records import Arrays, Vectors
 
 WHERE = "index.faiss_ivf"
 
 
 class FaissIvfIndex:
-    """An inverted file (Sivic and Zisserman 2003): k-means cuts the chunks into lists, and a question reads a few of them.
+    """An inverted file (Sivic and Zisserman 2003): k-means divides the chunks into lists, and a search reads a few of them.
 
-    Without `lists` there are as many as the square root of the number of chunks, and never more than chunks.
+    `lists` is at most the number of chunks; None takes the square root of it. A search reads `probes` lists.
     """
 
     uses_vectors: ClassVar[bool] = True
 
     def __init__(self, lists: int | None = None, probes: int = 8, seed: int = 0) -> None:
-        if lists is not None and lists < 1:
-            raise ConfigError("index.faiss_ivf.lists", f"{lists} lists hold nothing", "1 or more; null takes the square root")
-        if probes < 1:
-            raise ConfigError("index.faiss_ivf.probes", f"{probes} lists read find nothing", "1 or more; all of them are exact")
+        if lists is not None:
+            check_whole("index.faiss_ivf.lists", lists, 1, hint="null takes the square root of the number of chunks")
+        check_whole("index.faiss_ivf.probes", probes, 1, hint="to read all lists is exact")
         self.lists, self.probes, self.seed = lists, probes, seed
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
-        """Train the centroids on all vectors; `lists` is the number of the nearest for every vector. `texts` are not read."""
+        """Train the centroids on all vectors; `lists` holds the nearest centroid of every vector. `texts` are not read."""
         rows = required_vectors(vectors)
         if not len(rows):
             return {"vectors": rows, "centroids": rows, "lists": np.zeros(0, np.int32)}
         index = _empty(rows.shape[1], min(self.lists or isqrt(len(rows)), len(rows)))
         index.cp.seed = self.seed
-        index.cp.min_points_per_centroid = 1  # few chunks per list are meant; FAISS would warn on stderr
+        index.cp.min_points_per_centroid = 1  # small lists are intended; FAISS would warn on stderr
         with one_thread():
             index.train(rows)
             _, nearest = index.quantizer.search(rows, 1)
@@ -44,15 +43,15 @@ class FaissIvfIndex:
         return {"vectors": rows, "centroids": centroids, "lists": nearest[:, 0].astype(np.int32)}
 
     def open(self, arrays: Arrays) -> ApproximateSearcher:
-        """Make built arrays searchable; DataError for lists that are not there."""
+        """Make built arrays searchable; DataError for arrays that are not a valid index."""
         import faiss
 
         vectors, centroids = vectors_of(arrays, WHERE), vectors_of(arrays, WHERE, "centroids")
         lists = numbers_of(arrays, WHERE, "lists", 0, len(centroids))
-        ensure(len(lists) == len(vectors), WHERE, f"files {len(lists)} chunks, and holds vectors of {len(vectors)}")
+        ensure(len(lists) == len(vectors), WHERE, f"has {len(lists)} chunks in its lists, and vectors of {len(vectors)}")
         if not len(vectors):
             return ApproximateSearcher(vectors)
-        ensure(centroids.shape[1] == vectors.shape[1], WHERE, "holds centroids of other dimensions than its vectors")
+        ensure(centroids.shape[1] == vectors.shape[1], WHERE, "holds centroids and vectors of different dimensions")
         index = _empty(vectors.shape[1], len(centroids))
         index.quantizer.add(centroids)
         index.is_trained, index.nprobe = True, min(self.probes, len(centroids))

@@ -1,4 +1,4 @@
-"""From texts to index terms, and from postings of terms to rankings: what every word index shares."""
+"""The parts of every word index: texts are cut into terms, and postings of terms give rankings."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from rag.core.rankings import Rankings
 from rag.core.records import Allowed, Arrays, Vectors
 
 BLOCK = 1 << 23
-"""How many scores are held in memory at once while many questions are searched."""
+"""The most scores that one search holds in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Words:
         return self.stems([word for word in self._find.findall(text.lower()) if word not in self.stopwords])
 
     def number(self, texts: Sequence[str]) -> tuple[list[list[int]], list[str]]:
-        """The terms of every text as numbers, and the terms they stand for, numbered as they first occur."""
+        """The terms of every text as numbers, and the terms by their number, in the order in which they first occur."""
         seen: defaultdict[str, int] = defaultdict(count().__next__)
         found = [list(map(seen.__getitem__, self._find.findall(text.lower()))) for text in texts]
         # Each different word is stemmed once, however often it occurs.
@@ -74,7 +74,7 @@ class Postings:
 
     @classmethod
     def none(cls, size: int) -> "Postings":
-        """The postings of chunks without a single term."""
+        """The postings of chunks without terms."""
         return cls((), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0), size)
 
     def arrays(self) -> Arrays:
@@ -91,9 +91,9 @@ class Postings:
 
     @classmethod
     def of(cls, arrays: Arrays, where: str) -> "Postings":
-        """From what `arrays` gave; DataError, naming the index by `where`, for arrays that are no postings."""
+        """Read what `arrays` wrote; DataError, naming the index by `where`, for arrays that are not valid postings."""
         size = array(arrays, where, "size", "i")
-        ensure(len(size) == 1 and size[0] >= 0, where, "does not say how many chunks it holds")
+        ensure(len(size) == 1 and size[0] >= 0, where, "holds no valid 'size'")
         terms = _terms(array(arrays, where, "terms", "u"), where)
         weights, absent = array(arrays, where, "weights", "f"), array(arrays, where, "absent", "f")
         starts = numbers_of(arrays, where, "starts", 0, len(weights) + 1)
@@ -106,7 +106,7 @@ class Postings:
         return cls(terms, starts, chunks, weights, absent, int(size[0]))
 
     def add(self, terms: Sequence[int], scores: NDArray[np.float64]) -> None:
-        """Put the score of every chunk with at least one of `terms` into a row of -inf; a repeated term counts repeatedly."""
+        """Write the score of every chunk with at least one of `terms` into a row of -inf; a repeated term counts repeatedly."""
         if not terms:
             return
         parts = [slice(self.starts[term], self.starts[term + 1]) for term in terms]
@@ -117,12 +117,12 @@ class Postings:
 
 
 def _terms(written: NDArray[np.uint8], where: str) -> tuple[str, ...]:
-    """The terms of an index; the JSON of them is a flat list of strings, or it is refused."""
+    """The terms of an index from a flat JSON list of different strings; DataError for anything else."""
     try:
         terms = json.loads(written.tobytes().decode("utf-8"))
     except (ValueError, RecursionError):
         terms = None
-    ensure(isinstance(terms, list) and all(isinstance(term, str) for term in terms), where, "holds no list of terms")
+    ensure(isinstance(terms, list) and all(isinstance(term, str) for term in terms), where, "holds no valid list of terms")
     ensure(len(set(terms)) == len(terms), where, "holds a term twice")
     return tuple(terms)
 
@@ -136,11 +136,11 @@ class WordSearcher:
 
     @property
     def size(self) -> int:
-        """How many chunks it holds."""
+        """The number of chunks."""
         return self.postings.size
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
-        """Rank by summed weights; a chunk without any term of the question is no hit, whatever the others score."""
+        """Rank by summed weights; a chunk without any term of the question is no hit, even if the hits score below 0."""
         block = max(1, BLOCK // max(1, self.postings.size))
         parts = [self._block(texts[start : start + block], depth, allowed) for start in range(0, len(texts), block)]
         width = min(depth, self.postings.size)

@@ -1,6 +1,6 @@
-"""What the vector indexes share: exact search, one way to score candidates, and approximate search around it."""
+"""Exact and approximate search in vectors: FAISS proposes candidates, and inner products in float64 rank them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,52 +12,24 @@ from rag.core.rankings import NOTHING, Rankings
 from rag.core.records import Allowed, Vectors
 
 SPARE = 16
-"""How many candidates more than asked for are fetched, so that ties at the edge can fall by position."""
-
-
+"""Candidates that are fetched beyond the depth, so that ties at the edge can be ordered by position."""
 MARGIN = 1e-5
-"""Inner products of unit vectors this close in float32 may be equal or swapped once they are computed exactly."""
+"""Inner products of unit vectors this close in float32 may be equal, or in another order, once they are computed exactly."""
 
 
 def required_vectors(vectors: Vectors | None, dimensions: int | None = None) -> Vectors:
-    """The vectors, laid out as FAISS reads them; TypeError if there are none, ConfigError for other `dimensions` than these."""
+    """The vectors, laid out as FAISS reads them; TypeError for None, ConfigError unless they have these `dimensions`."""
     if vectors is None:
-        raise TypeError("a vector index was given no vectors")
+        raise TypeError("a vector index needs vectors")
     if dimensions is not None and vectors.shape[1] != dimensions:
         what = f"gives {vectors.shape[1]} dimensions for questions, and gave {dimensions} for passages"
         raise ConfigError("embedder", what, "one model must embed both")
     return np.ascontiguousarray(vectors, dtype=np.float32)
 
 
-def rescored(query: Vectors, positions: NDArray[np.int64], candidates: Vectors, depth: int) -> Rankings:
-    """Rank the candidates of one question, row i of `candidates` being the vector at `positions[i]`.
-
-    float32 products differ in their last bits with the batch and the machine, and rounding then tips either way. Products
-    of the same float32 vectors in float64 agree in every digit that counts.
-    """
-    scores = candidates.astype(np.float64) @ query.astype(np.float64)
-    return Rankings.ordered(positions[None], scores[None], depth)
-
-
-def stacked(rows: Sequence[Rankings], width: int) -> Rankings:
-    """Rankings of one question each as the rows of one table, filled up to `width`."""
-    table = Rankings(np.full((len(rows), width), NOTHING, np.int32), np.full((len(rows), width), -np.inf))
-    for number, row in enumerate(rows):
-        found = row.positions.shape[1]
-        table.positions[number, :found] = row.positions[0]
-        table.scores[number, :found] = row.scores[0]
-    return table
-
-
-def placed(rankings: Rankings, places: NDArray[np.int64]) -> Rankings:
-    """Rankings of a part of the corpus, row i of which stands at `places[i]`, as rankings of the corpus."""
-    known = np.append(places, NOTHING).astype(np.int32)
-    return Rankings(known[rankings.positions], rankings.scores)
-
-
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let FAISS build on one thread of the caller: only then does every version of it promise the same graph twice."""
+    """Let FAISS build on one thread of the caller: only then does every version of it build the same graph twice."""
     import faiss
 
     threads = faiss.omp_get_max_threads()
@@ -69,68 +41,66 @@ def one_thread() -> Iterator[None]:
 
 
 class FlatSearcher:
-    """Ranks all chunks; a ranking does not depend on the questions that are asked with it."""
+    """Exact search: ranks all chunks. A ranking does not depend on the other questions of its batch."""
 
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
 
     @property
     def size(self) -> int:
-        """How many chunks it holds."""
+        """The number of chunks."""
         return len(self.vectors)
 
     def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
-        """Rank by inner product with `vectors`, shape (questions, dimensions)."""
-        if allowed is not None:
-            places = np.flatnonzero(allowed)
-            return placed(FlatSearcher(self.vectors[places]).search(texts, vectors, depth), places)
-        import faiss
+        """Rank by inner product with `vectors`, shape (questions, dimensions).
 
-        size = len(self.vectors)
-        queries = required_vectors(vectors, self.vectors.shape[1] if size else None)
-        width = min(depth, size)
-        if not width or not len(queries):
-            return stacked([Rankings.pack([()])] * len(queries), width)
-        fetched = min(width + SPARE, size)
-        near, found = faiss.knn(queries, self.vectors, fetched, metric=faiss.METRIC_INNER_PRODUCT)
-        rows = []
-        for query, scores, positions in zip(queries, near, found, strict=True):
-            edge = scores[width - 1] - MARGIN
-            # Chunks with the same text tie, and a run of them may reach beyond what was fetched.
-            chosen = positions if scores[-1] < edge or fetched == size else self._above(query, edge)
-            rows.append(rescored(query, chosen, self.vectors[chosen], width))
-        return stacked(rows, width)
-
-    def _above(self, query: Vectors, edge: float) -> NDArray[np.int64]:
-        return np.flatnonzero(self.vectors @ query >= edge)
-
-
-class ApproximateSearcher:
-    """Lets a FAISS index propose candidates, and ranks them by exact inner products; without `index` there are no chunks."""
-
-    def __init__(self, vectors: Vectors, index: Any = None) -> None:
-        self.vectors, self.index = vectors, index
-
-    @property
-    def size(self) -> int:
-        """How many chunks it holds."""
-        return len(self.vectors)
-
-    def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
-        """Rank what the index proposes; rows may end early where it proposes fewer than `depth`.
-
-        A restricted search compares with every chunk that is allowed, and misses none of them.
+        A search with `allowed` is exact with every index: it compares the question with every allowed chunk.
         """
         if allowed is not None:
-            return FlatSearcher(self.vectors).search(texts, vectors, depth, allowed)
+            places = np.flatnonzero(allowed)
+            ranked = FlatSearcher(self.vectors[places]).search(texts, vectors, depth)
+            return Rankings(np.append(places, NOTHING).astype(np.int32)[ranked.positions], ranked.scores)
         queries = required_vectors(vectors, self.vectors.shape[1] if self.size else None)
         width = min(depth, self.size)
-        if not width:
-            return stacked([Rankings.pack([()])] * len(queries), 0)
-        # One question at a time: FAISS chooses other kernels for larger batches, and so at times other candidates.
-        return stacked([self._one(query, width) for query in queries], width)
+        if not width or not len(queries):
+            return Rankings.pack([()] * len(queries), width)
+        pairs = zip(queries, self._candidates(queries, width), strict=True)
+        return Rankings.pack([self._ranked(query, found, width) for query, found in pairs], width)
 
-    def _one(self, query: Vectors, width: int) -> Rankings:
-        _, positions = self.index.search(query[None], min(width + SPARE, self.size))
-        found = positions[0][positions[0] >= 0]
-        return rescored(query, found, self.vectors[found], width)
+    def _candidates(self, queries: Vectors, width: int) -> Iterable[NDArray[np.int64]]:
+        """For each query the positions that may be among its best `width`."""
+        import faiss
+
+        fetched = min(width + SPARE, self.size)
+        products, positions = faiss.knn(queries, self.vectors, fetched, metric=faiss.METRIC_INNER_PRODUCT)
+        for query, scores, nearest in zip(queries, products, positions, strict=True):
+            edge = scores[width - 1] - MARGIN
+            # Chunks with the same text tie, and a run of them may reach beyond the fetched ones.
+            complete = scores[-1] < edge or fetched == self.size
+            yield nearest if complete else np.flatnonzero(self.vectors @ query >= edge)
+
+    def _ranked(self, query: Vectors, positions: NDArray[np.int64], width: int) -> list[tuple[int, float]]:
+        """The best candidates of one query.
+
+        float32 products differ in their last bits with the batch and the machine, and rounding then tips either way. Products
+        of the same float32 vectors in float64 agree in every digit that counts.
+        """
+        scores = self.vectors[positions].astype(np.float64) @ query.astype(np.float64)
+        return Rankings.ordered(positions[None], scores[None], width).row(0)
+
+
+class ApproximateSearcher(FlatSearcher):
+    """Ranks the candidates that a FAISS index proposes; rows end early if it proposes fewer than `depth`.
+
+    `index` is None if there are no chunks.
+    """
+
+    def __init__(self, vectors: Vectors, index: Any = None) -> None:
+        super().__init__(vectors)
+        self.index = index
+
+    def _candidates(self, queries: Vectors, width: int) -> Iterable[NDArray[np.int64]]:
+        for query in queries:
+            # One query at a time: FAISS chooses other kernels for larger batches, and at times other candidates.
+            _, positions = self.index.search(query[None], min(width + SPARE, self.size))
+            yield positions[0][positions[0] >= 0]

@@ -1,1 +1,1 @@
-"""Ways to say how far an answer follows from its contexts, one per file."""
+"""Judges: how far an answer follows from its contexts."""

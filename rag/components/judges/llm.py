@@ -1,126 +1,87 @@
-"""A chat model as a judge: it is shown the contexts and the numbered claims of a text, and says of each whether it follows.
+"""A chat model as a judge: it gets the contexts and the numbered claims of a text, and says which claims are supported.
 
-Zheng et al. 2023, "Judging LLM-as-a-Judge". What it is told stands in the config; the model is any Generator, so that its
-retries, limits, prices and stored replies are those of answering.
+Zheng et al. 2023, "Judging LLM-as-a-Judge".
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
 
-from rag.components.judges.assertions import claims, refusals, without_markers
+from rag.components.judges.claim_judge import ModelJudge
 from rag.components.judges.replies import ClaimReply, majority, place, relevance, verdicts
 from rag.components.judges.votes import VoteRequest, ask
 from rag.core.assessments import Case, Claim, QuotedPassage, Spent, Verdict
-from rag.core.errors import ConfigError
+from rag.core.checks import check_whole
 from rag.core.records import Message
-from rag.core.roles import Generator, fingerprint
+from rag.core.text.citations import without_markers
+from rag.core.text.refusals import claims
 from rag.core.text.sentences import Piece
+from rag.core.text.templates import check_template, fill
 
 PLACES: Mapping[str, tuple[str, ...]] = {"prompt": ("contexts", "claims"), "relevance": ("question", "text")}
-"""What stands in braces in each prompt."""
-FILLED = re.compile(r"\{(question|contexts|claims|text)\}")
+"""The placeholders that each prompt needs."""
 
 
-@dataclass(frozen=True)
-class LlmJudge:
+@dataclass(frozen=True, kw_only=True)
+class LlmJudge(ModelJudge):
     """Support is the share of `votes` that call a claim supported, relevance the mean of the grades.
 
-    Votes differ only where the generator's temperature is above 0.
-
-    `instruction` is the system message, `prompt` the user's, with the places {question}, {contexts} and {claims}; `relevance`,
-    with {question} and {text}, asks for a grade from 0 to 3. A reply that is not the JSON it asks for is answered with `again`,
-    up to `attempts` replies per vote; what has no vote is a failure. `abstentions` are further regular expressions for
-    sentences that say that nothing can be said.
+    `instruction` is the system message, `prompt` the user message with the placeholders {question}, {contexts} and {claims};
+    `relevance`, with {question} and {text}, asks for a grade from 0 to 3. A claim without a valid vote is a failure. Votes
+    differ only if the temperature of the generator is above 0.
     """
 
-    generator: Generator
     instruction: str
     prompt: str
     relevance: str
-    again: str
     votes: int = 1
-    attempts: int = 2
-    threshold: float = 0.5
-    abstentions: Sequence[str] = ()
-    costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.generator, Generator):
-            raise ConfigError("judge.generator", f"{type(self.generator).__name__} generates nothing", "a generator")
-        for prompt, places in PLACES.items():
-            if missing := [name for name in places if f"{{{name}}}" not in getattr(self, prompt)]:
-                remedy = f"write {{{missing[0]}}} where they belong"
-                raise ConfigError(f"judge.{prompt}", f"has no place for {missing[0]}", remedy)
-        for name in ("votes", "attempts"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"judge.{name}", f"is {getattr(self, name)}", "1 or more")
-        if not 0 <= self.threshold <= 1:
-            raise ConfigError("judge.threshold", f"is {self.threshold}", "a support from 0 to 1")
-        self._patterns  # noqa: B018 - checks the expressions
-
-    @cached_property
-    def _patterns(self) -> tuple[re.Pattern[str], ...]:
-        return refusals(self.abstentions)
-
-    def fingerprint(self) -> str:
-        """The generator's."""
-        return fingerprint(self.generator)
-
-    def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case; a ServiceError of the generator ends the batch."""
-        return [verdict for verdict, _ in self.judge_spending(cases)]
-
-    def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The mean grade of each text."""
-        return [value for value, _ in self.relate_spending(pairs)]
+        super().__post_init__()
+        for name, needed in PLACES.items():
+            check_template(f"judge.{name}", getattr(self, name), needed)
+        check_whole("judge.votes", self.votes, 1)
 
     def judge_spending(self, cases: Sequence[Case]) -> list[tuple[Verdict, Spent]]:
-        """The verdicts, and what each took."""
-        found = [claims(case.text, self._patterns) for case in cases]
-        asked = [self._about(case, spans) for case, (spans, _) in zip(cases, found, strict=True)]
-        ask(self.generator, [one for one in asked if one], self.votes, self.attempts, self.again)
-        rows = zip(cases, found, asked, strict=True)
+        """The verdicts, with the tokens and cost of each."""
+        spans = [claims(case.text, self.patterns) for case in cases]
+        requests = [self._claims_request(case, own) for case, (own, _) in zip(cases, spans, strict=True)]
+        ask(self.generator, [request for request in requests if request], self.votes, self.attempts, self.again)
         return [
-            (Verdict(tuple(_claim(one, case, number, *span) for number, span in enumerate(spans)), abstained), one.spent)
-            if one
+            (Verdict(tuple(_claim(request, case, number, *span) for number, span in enumerate(own)), abstained), request.spent)
+            if request
             else (Verdict((), abstained), Spent())
-            for case, (spans, abstained), one in rows
+            for case, (own, abstained), request in zip(cases, spans, requests, strict=True)
         ]
 
     def relate_spending(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, Spent]]:
-        """The relevance of each text, NaN without a vote, and what it took."""
-        asked = [
-            VoteRequest(self._messages(self.relevance, question=question, text=text), relevance) for question, text in pairs
-        ]
-        ask(self.generator, asked, self.votes, self.attempts, self.again)
-        return [(math.fsum(one.votes) / len(one.votes) if one.votes else math.nan, one.spent) for one in asked]
+        """The relevance of each text, NaN without a vote, with tokens and cost."""
+        prompts = (self._messages(self.relevance, question=question, text=text) for question, text in pairs)
+        requests = [VoteRequest(messages, relevance) for messages in prompts]
+        ask(self.generator, requests, self.votes, self.attempts, self.again)
+        means = (math.fsum(request.votes) / len(request.votes) if request.votes else math.nan for request in requests)
+        return [(mean, request.spent) for mean, request in zip(means, requests, strict=True)]
 
-    def _about(self, case: Case, spans: Sequence[Piece]) -> VoteRequest[list[ClaimReply]] | None:
-        """What is asked of a case; nothing where it claims nothing."""
+    def _claims_request(self, case: Case, spans: Sequence[Piece]) -> VoteRequest[list[ClaimReply]] | None:
+        """The request for votes about the claims of a case; None without claims."""
         if not spans:
             return None
         texts = [without_markers(case.text[start:end]) for start, end in spans]
-        parts = {"question": case.question, "contexts": _numbered(case.contexts), "claims": _numbered(texts)}
-        return VoteRequest(self._messages(self.prompt, **parts), lambda reply: verdicts(reply, len(spans)))
+        values = {"question": case.question, "contexts": _numbered(case.contexts), "claims": _numbered(texts)}
+        return VoteRequest(self._messages(self.prompt, **values), lambda reply: verdicts(reply, len(spans)))
 
-    def _messages(self, prompt: str, **parts: str) -> tuple[Message, Message]:
-        # In one pass: what a context holds in braces is text.
-        told = FILLED.sub(lambda found: parts.get(found[1], found[0]), prompt)
-        return Message("system", self.instruction), Message("user", told)
+    def _messages(self, prompt: str, **values: str) -> tuple[Message, Message]:
+        return Message("system", self.instruction), Message("user", fill(prompt, values))
 
 
 def _numbered(texts: Sequence[str]) -> str:
     return "\n\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
 
 
-def _claim(one: VoteRequest[list[ClaimReply]], case: Case, number: int, start: int, end: int) -> Claim:
-    if not one.votes:
-        return Claim(start, end, math.nan, failure=one.wrong)
-    support, said = majority([vote[number] for vote in one.votes])
+def _claim(request: VoteRequest[list[ClaimReply]], case: Case, number: int, start: int, end: int) -> Claim:
+    if not request.votes:
+        return Claim(start, end, math.nan, failure=request.wrong)
+    support, reply = majority([vote[number] for vote in request.votes])
     contexts = case.contexts
-    where = place(said.quote, contexts[said.context - 1]) if 1 <= said.context <= len(contexts) else None
-    return Claim(start, end, support, (QuotedPassage(said.context, *where),) if where else ())
+    where = place(reply.quote, contexts[reply.context - 1]) if 1 <= reply.context <= len(contexts) else None
+    return Claim(start, end, support, (QuotedPassage(reply.context, *where),) if where else ())

@@ -1,4 +1,4 @@
-"""What is measured of a claim against its contexts."""
+"""The measures of a claim against its contexts."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,22 +15,22 @@ from rag.components.judges.words import Word, words
 from rag.core.assessments import QuotedPassage
 
 SIGNS: Mapping[str, int] = {"clause": 1, "passage": 1, "pairs": 1, "numbers": -1, "names": -1}
-"""What is fitted: more of it raises support, or lowers it."""
+"""The fitted measures: 1 if more of it raises support, -1 if it lowers support."""
 CONTRADICTION, CHANGED, QUOTED = "contradiction", "changed", "quoted"
 BY_HAND: Mapping[str, int] = {CONTRADICTION: -1, CHANGED: -1}
-"""What is weighted by hand, for people's labels hold few of them."""
+"""The measures with weights set by hand, because the labels have few of them."""
 MEASURES = (*SIGNS, *BY_HAND, QUOTED)
 LIGHTEST = 1e-6
-"""What a claim weighs that holds no word with a meaning."""
+"""The content of a claim without a word with a meaning."""
 NEARLY = 0.95
-"""The share of the best passage's worth at which a shorter one is shown instead."""
+"""The share of the best recall from which a shorter passage is shown as evidence."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The measures of a claim, in the order of MEASURES, each in [0, 1]; where its evidence stands, and what it lacks.
+    """The measures of a claim in the order of MEASURES, each in [0, 1], its evidence, and the words that the contexts lack.
 
-    `content` is the rarity of all its words with a meaning together: how much it weighs in its text.
+    `content` is the total rarity of its words with a meaning: the weight of the claim in its text.
     """
 
     values: tuple[float, ...]
@@ -40,7 +40,7 @@ class Measured:
 
 
 def gathered(claims: Sequence[Measured]) -> NDArray[np.float64]:
-    """The measures of a text: the means of those of its claims, by content. NaN where no claim has any."""
+    """The measures of a text, shape (MEASURES,): the means of its claims, weighted by content; NaN if no claim has any."""
     known = [claim for claim in claims if not math.isnan(claim.values[0])]
     if not known:
         return np.full(len(MEASURES), np.nan)
@@ -50,41 +50,41 @@ def gathered(claims: Sequence[Measured]) -> NDArray[np.float64]:
 
 
 def measure(claim: str, passages: Passages, encoder: TokenEncoder, most: int) -> Measured:
-    """Hold a claim against passages; vectors are compared with the `most` sentences that share the rarest words with it.
+    """Compare a claim with passages; vectors are compared with the `most` sentences that share the rarest words with it.
 
-    `clause` is how well any passage carries the weakest clause, `passage` the share of the claim's rare words that one passage
-    holds, `pairs` the share of its neighbouring words that are neighbours in a context. Of n numbers (or dates) that no passage
-    has, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. `changed`, of a claim with a word that
-    stands for another one (`rag.components.judges.substitutions`) or a contradiction, is the square of the share of its other
-    pairs that are neighbours in a context: near 1 for a near copy, near 0 for a paraphrase. A claim without a word that could
-    be looked for, such as `Yes.`, measures NaN, unless it is quoted.
+    `clause` is the similarity of the weakest clause to its best passage, `passage` the greatest share of the claim's rare words
+    in one passage, `pairs` the share of its neighbouring words that are neighbours in a context. For n numbers (or dates) that
+    are in no passage, `numbers` is n / (n + 1), so that the first one costs most; `names` likewise. For a claim with a
+    substituted word (`rag.components.judges.substitutions`) or a contradiction, `changed` is the square of the share of its
+    other pairs that are neighbours in a context: near 1 for a near copy, near 0 for a paraphrase. All measures are NaN for a
+    claim without a word to compare, such as `Yes.`, unless it is quoted.
     """
-    said = words(claim)
-    weights = {word.stem: passages.rarity(word.stem) for word in said if word.meaning}
+    claimed = words(claim)
+    weights = {word.stem: passages.rarity(word.stem) for word in claimed if word.meaning}
     content = math.fsum(weights.values()) or LIGHTEST
-    if where := passages.quoting(said):
+    if where := passages.quoting(claimed):
         return Measured((1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0), (where,), content=content)
     if not weights:
         return Measured((math.nan,) * len(MEASURES))
     if not passages.sentences:
-        values = 0.0, 0.0, 0.0, *_absences(said, passages), 0.0, 0.0, 0.0
-        return Measured(values, lacking=_lacking(claim, said, passages), content=content)
+        values = 0.0, 0.0, 0.0, *_absences(claimed, passages), 0.0, 0.0, 0.0
+        return Measured(values, lacking=_lacking(claim, claimed, passages), content=content)
     recalls = passages.recalls(weights)
     read = np.sort(np.argsort(-recalls[0], kind="stable")[:most])
     pieces = encoder.token_offsets(claim)
     pooled = similarities(encoder, claim, passages, read.tolist())
-    each = piece_weights(said, passages, pieces[: pooled.shape[1]])
+    each = piece_weights(claimed, passages, pieces[: pooled.shape[1]])
     against = contradicting(claim, passages)
     passage = float(recalls[-1].max())
-    pairs = following(said)
+    pairs = following(claimed)
     adjoining = sum(pair in passages.pairs for pair in pairs) / len(pairs) if pairs else passage
-    carried = weakest_clause(claim, said, each, pieces, pooled), passage, adjoining
+    carried = weakest_clause(claim, claimed, each, pieces, pooled), passage, adjoining
     best = pooled[int((pooled @ each).argmax())]
-    changed = changing(substituted(said, passages), pieces, best)
+    changed = changing(substituted(claimed, passages), pieces, best)
     altered = _copied(pairs, changed, passages) ** 2 if changed or against else 0.0
-    values = (*carried, *_absences(said, passages), float(bool(against)), altered, 0.0)
+    values = (*carried, *_absences(claimed, passages), float(bool(against)), altered, 0.0)
     others = (claim[word.start : word.end] for word in changed)
-    lacking = dict.fromkeys((*_lacking(claim, said, passages), *against, *others))
+    lacking = dict.fromkeys((*_lacking(claim, claimed, passages), *against, *others))
     return Measured(values, (_best(recalls, passages),), tuple(lacking), content)
 
 
@@ -95,23 +95,23 @@ def _copied(pairs: Sequence[tuple[str, str]], changed: Sequence[Word], passages:
     return sum(pair in passages.pairs for pair in others) / max(len(others), 1)
 
 
-def _missing(said: Sequence[Word], passages: Passages, kinds: Sequence[str]) -> list[Word]:
-    found = {word.stem: word for word in said if word.kind in kinds and word.meaning and word.stem not in passages.stems}
-    return list(found.values())
+def _missing(claimed: Sequence[Word], passages: Passages, kinds: Sequence[str]) -> list[Word]:
+    missing = {word.stem: word for word in claimed if word.kind in kinds and word.meaning and word.stem not in passages.stems}
+    return list(missing.values())
 
 
-def _absences(said: Sequence[Word], passages: Passages) -> tuple[float, float]:
-    numbers = len(_missing(said, passages, ("number", "month")))
-    names = len(_missing(said, passages, ("name",)))
+def _absences(claimed: Sequence[Word], passages: Passages) -> tuple[float, float]:
+    numbers = len(_missing(claimed, passages, ("number", "month")))
+    names = len(_missing(claimed, passages, ("name",)))
     return numbers / (numbers + 1), names / (names + 1)
 
 
-def _lacking(claim: str, said: Sequence[Word], passages: Passages) -> tuple[str, ...]:
-    return tuple(claim[word.start : word.end] for word in _missing(said, passages, FACTS))
+def _lacking(claim: str, claimed: Sequence[Word], passages: Passages) -> tuple[str, ...]:
+    return tuple(claim[word.start : word.end] for word in _missing(claimed, passages, FACTS))
 
 
 def _best(recalls: NDArray[np.float64], passages: Passages) -> QuotedPassage:
-    """The shortest passage that holds nearly as much of the claim as the best one; the first of equals."""
+    """The shortest passage with nearly the best recall of the claim; the first of equals."""
     enough = NEARLY * recalls.max()
     width = int(np.argmax(recalls.max(axis=1) >= enough))
     return passages.span(int(np.argmax(recalls[width])), width + 1)

@@ -1,7 +1,7 @@
-"""A logistic mix of a few measures with known signs: how it is computed, and how its weights are found.
+"""A logistic mix of a few measures with known signs, and the fit of its weights.
 
-Each measure lies in [0, 1] and has a sign: more of it can only raise support, or only lower it. The signs bind the fit, so no
-labels can make a missing number a good thing.
+Each measure is in [0, 1] and has a sign: more of it can only raise support, or only lower it. The fit keeps the signs, so no
+labels can turn a missing number into evidence for support.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,11 @@ BIAS = "bias"
 STRENGTH = 0.1
 """The inverse of the ridge penalty on standardised measures (the C of other libraries)."""
 SAME = 1e-9
-"""The standard deviation up to which a measure counts as one that never varies."""
+"""The greatest standard deviation of a measure that counts as constant."""
 
 
 def mixed(measures: Floats, names: Sequence[str], weights: Mapping[str, float]) -> Floats:
-    """Supports in [0, 1] of texts whose measures have shape (texts, names)."""
+    """Supports in [0, 1], shape (texts,), of measures with shape (texts, names)."""
     odds = weights[BIAS] + measures @ np.array([weights[name] for name in names])
     supports: Floats = 0.5 * (1 + np.tanh(odds / 2))
     return supports
@@ -27,8 +27,8 @@ def mixed(measures: Floats, names: Sequence[str], weights: Mapping[str, float]) 
 def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int], counts: Floats) -> dict[str, float]:
     """The weights, and the bias, of a ridge logistic regression under the signs; `measures` has shape (texts, signs).
 
-    `counts` is how often each text counts. A measure that never varies gets the weight 0. The same input gives the same
-    weights, rounded to 4 digits.
+    `counts` are the weights of the texts. A constant measure gets the weight 0. The same input gives the same weights, rounded
+    to 4 digits.
     """
     from scipy.optimize import minimize
 
@@ -45,9 +45,9 @@ def fitted(measures: Floats, labels: NDArray[np.bool_], signs: Mapping[str, int]
         return float(cost @ np.logaddexp(0, -margin) + ridge @ ridge / 2), _gradient(slope, scaled) + ridge
 
     bounds = [(None, None), *((0.0, None) if sign > 0 else (None, 0.0) for sign in signs.values())]
-    found = minimize(loss, np.zeros(len(bounds)), jac=True, bounds=bounds, method="L-BFGS-B").x
-    weights = np.where(varies, found[1:] / np.where(varies, spread, 1.0), 0.0)
-    bias = found[0] - float(weights @ mean)
+    solution = minimize(loss, np.zeros(len(bounds)), jac=True, bounds=bounds, method="L-BFGS-B").x
+    weights = np.where(varies, solution[1:] / np.where(varies, spread, 1.0), 0.0)
+    bias = solution[0] - float(weights @ mean)
     return {BIAS: round(float(bias), 4)} | {name: round(float(weight), 4) for name, weight in zip(signs, weights, strict=True)}
 
 

@@ -1,12 +1,11 @@
-"""The sentences of the contexts, and how rare their words are: what a claim is held against."""
+"""The sentences of the contexts with the rarity of their words, with which claims are compared."""
 
 import math
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -14,17 +13,22 @@ from numpy.typing import NDArray
 
 from rag.components.judges.words import Word, words
 from rag.core.assessments import QuotedPassage
+from rag.core.memo import Recent
 from rag.core.records import Vectors
 from rag.core.text.sentences import blocks, sentences
 
 WINDOW = 3
-"""Sentences in a row that count as one passage."""
+"""The number of sentences in a passage."""
 NEAR = 3
-"""Words with a meaning within which two of them count as near each other."""
+"""The greatest distance of two near words, in words with a meaning."""
+
+
+TokenVectors = Recent[NDArray[np.float32]]
+"""Token vectors of sentences, each of shape (tokens, dimensions)."""
 
 
 class TokenEncoder(Protocol):
-    """What a judge needs of an embedder."""
+    """An embedder with token vectors."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text."""
@@ -57,40 +61,17 @@ class Sentence:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """What it can be searched for."""
+        """The stems of its words."""
         return frozenset(word.stem for word in self.words)
-
-
-class Known:
-    """Token vectors of the sentences that were read last: questions of one corpus find the same passages again and again."""
-
-    def __init__(self, most: int = 4096) -> None:
-        self.most = most
-        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
-        self._lock = Lock()
-
-    def tokens(self, encoder: TokenEncoder, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """One array per text."""
-        with self._lock:
-            found = {text: self._kept[text] for text in texts if text in self._kept}
-        new = list(dict.fromkeys(text for text in texts if text not in found))
-        found |= dict(zip(new, encoder.embed_tokens(new) if new else [], strict=True))
-        with self._lock:
-            for text in found:
-                self._kept[text] = found[text]
-                self._kept.move_to_end(text)
-            while len(self._kept) > self.most:
-                self._kept.popitem(last=False)
-        return [found[text] for text in texts]
 
 
 class Passages:
     """All sentences of some contexts, in order, with the rarity of their stems."""
 
-    def __init__(self, contexts: Sequence[str], known: "Known | None" = None) -> None:
-        self.sentences = [found for number, text in enumerate(contexts, 1) for found in _sentences(number, text)]
+    def __init__(self, contexts: Sequence[str], recent: TokenVectors | None = None) -> None:
+        self.sentences = [sentence for number, text in enumerate(contexts, 1) for sentence in _sentences(number, text)]
         self.stems = frozenset[str]().union(*(sentence.stems for sentence in self.sentences))
-        self._known = known or Known()
+        self._recent = recent or Recent()
         self._frequency = Counter(stem for sentence in self.sentences for stem in sentence.stems)
 
     def rarity(self, stem: str) -> float:
@@ -99,38 +80,38 @@ class Passages:
         return math.log(1 + (len(self.sentences) - held + 0.5) / (held + 0.5))
 
     def tokens(self, encoder: TokenEncoder, read: Sequence[int]) -> list[NDArray[np.float32]]:
-        """The token vectors of some sentences; each is encoded once, however many claims are held against it."""
-        return self._known.tokens(encoder, [self.sentences[number].text for number in read])
+        """The token vectors of sentences; recent ones are reused."""
+        return self._recent([self.sentences[number].text for number in read], encoder.embed_tokens)
 
     def joined(self, first: int, last: int) -> bool:
-        """Whether two sentences stand in one context."""
+        """True if two sentences are in the same context."""
         return self.sentences[first].where.context == self.sentences[last].where.context
 
     def span(self, first: int, width: int) -> QuotedPassage:
-        """So many sentences from one on, cut at the end of its context."""
+        """The passage of `width` sentences from `first` on, cut at the end of its context."""
         last = max(n for n in range(first, min(first + width, len(self.sentences))) if self.joined(first, n))
         begin, end = self.sentences[first].where, self.sentences[last].where
         return QuotedPassage(begin.context, begin.start, end.end)
 
     def recalls(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
-        """The share of the weight of some stems that each sentence, each pair and each three in a row hold.
+        """The share of the total weight of stems in each sentence, each pair and each three in a row.
 
-        Shape (WINDOW, sentences): entry [w, i] is that of the sentences from i to i + w, cut at the end of the context.
+        Shape (WINDOW, sentences): entry [w, i] is for the sentences i to i + w, cut at the end of the context.
         """
         total = sum(weights.values()) or 1.0
-        found = np.zeros((WINDOW, len(self.sentences)))
+        shares = np.zeros((WINDOW, len(self.sentences)))
         for first in range(len(self.sentences)):
             held = set[str]()
             for width in range(WINDOW):
                 last = first + width
                 if last < len(self.sentences) and self.joined(first, last):
                     held |= self.sentences[last].stems & weights.keys()
-                found[width, first] = math.fsum(weights[stem] for stem in held) / total
-        return np.minimum(found, 1.0)
+                shares[width, first] = math.fsum(weights[stem] for stem in held) / total
+        return np.minimum(shares, 1.0)
 
-    def quoting(self, said: Sequence[Word]) -> QuotedPassage | None:
-        """Where all words of a claim stand in a row, whatever the signs between them; None where they do not."""
-        wanted = [word.stem for word in said]
+    def quoting(self, claimed: Sequence[Word]) -> QuotedPassage | None:
+        """The passage with all words of a claim in a row, punctuation ignored; None without one."""
+        wanted = [word.stem for word in claimed]
         for number, row in self._rows.items() if wanted else ():
             stems = [word.stem for _, word in row]
             for first in (place for place, stem in enumerate(stems) if stem == wanted[0]):
@@ -141,23 +122,23 @@ class Passages:
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """The stems of words with a meaning that follow each other in a context, whatever words without meaning lie between."""
+        """The pairs of stems that follow each other in a context, words without meaning left out."""
         return frozenset(pair for row in self._rows.values() for pair in following([word for _, word in row]))
 
     @cached_property
     def near(self) -> frozenset[tuple[str, str]]:
-        """The stems of two words with a meaning of a context, in order, the second at most NEAR words behind the first."""
+        """The ordered pairs of stems in a context with a distance of at most NEAR words with a meaning."""
         steps = range(1, NEAR + 1)
         return frozenset(pair for row in self.rows for step in steps for pair in zip(row, row[step:], strict=False))
 
     @cached_property
     def between(self) -> Mapping[tuple[str, str], list[tuple[Sequence[str], int]]]:
-        """By two stems with one word between them: the row of a context, and where in it that word stands."""
-        found: dict[tuple[str, str], list[tuple[Sequence[str], int]]] = {}
+        """By two stems with one word between them: the row of a context, and the place of that word."""
+        places: dict[tuple[str, str], list[tuple[Sequence[str], int]]] = {}
         for row in self.rows:
             for place, pair in enumerate(zip(row, row[2:], strict=False), 1):
-                found.setdefault(pair, []).append((row, place))
-        return found
+                places.setdefault(pair, []).append((row, place))
+        return places
 
     @cached_property
     def rows(self) -> list[list[str]]:
@@ -173,9 +154,9 @@ class Passages:
         return rows
 
 
-def following(said: Sequence[Word]) -> list[tuple[str, str]]:
-    """The stems of every two words with a meaning that follow each other, each pair once."""
-    return list(dict.fromkeys(pairwise(word.stem for word in said if word.meaning)))
+def following(claimed: Sequence[Word]) -> list[tuple[str, str]]:
+    """The distinct pairs of stems of neighbouring words, words without meaning left out."""
+    return list(dict.fromkeys(pairwise(word.stem for word in claimed if word.meaning)))
 
 
 def _sentences(number: int, text: str) -> list[Sentence]:

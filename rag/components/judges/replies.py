@@ -1,4 +1,4 @@
-"""What a model replied → verdicts: strict JSON, after the repairs that change no meaning. Nothing is guessed."""
+"""Replies of a model → verdicts: strict JSON, after repairs that change no meaning. Nothing is guessed."""
 
 import json
 import re
@@ -10,12 +10,12 @@ RELEVANT = 3
 """The best grade of relevance."""
 TRAILING = re.compile(r",\s*(?=[}\]])")
 OBJECT = re.compile(r"\{(?=\s*[\"}])")
-"""Where an object begins; a brace before anything else stands in prose."""
+"""The beginning of an object; other braces are prose."""
 
 
 @dataclass(frozen=True)
 class ClaimReply:
-    """What a model says of one claim; `context` counts from 1, 0 for none, `quote` is what it points at there."""
+    """The verdict of a model on one claim; `context` counts from 1, 0 for none, `quote` are the words of the context."""
 
     supported: bool
     context: int = 0
@@ -25,55 +25,55 @@ class ClaimReply:
 def verdicts(reply: str, claims: int) -> list[ClaimReply]:
     """One verdict per claim, in order; ValueError says what is wrong with the reply.
 
-    Repaired: prose or a code fence around the object, commas before a closing bracket. Of several objects the last one with
-    verdicts counts: before it a model may have thought aloud. A reply must speak once of each claim.
+    Repaired are prose or a code fence around the object, and commas before a closing bracket. The last object with verdicts
+    counts, because a model may have reasoned before it. A reply must have exactly one verdict for each claim.
     """
     rows = _object(reply, "verdicts")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("holds no list of verdicts")
-    found: dict[int, ClaimReply] = {}
+    replies: dict[int, ClaimReply] = {}
     for row in rows:
         number, supported = row.get("claim"), row.get("supported")
-        if type(number) is not int or not 1 <= number <= claims or number in found:
+        if type(number) is not int or not 1 <= number <= claims or number in replies:
             raise ValueError(f"speaks of claim {number!r}")
         if not isinstance(supported, bool):
             raise ValueError(f"says {supported!r} of claim {number}, which is neither true nor false")
         context = row.get("context")
-        found[number] = ClaimReply(supported, context if type(context) is int else 0, str(row.get("quote") or ""))
-    if len(found) != claims:
-        raise ValueError(f"speaks of {len(found)} of {claims} claims")
-    return [found[number] for number in range(1, claims + 1)]
+        replies[number] = ClaimReply(supported, context if type(context) is int else 0, str(row.get("quote") or ""))
+    if len(replies) != claims:
+        raise ValueError(f"speaks of {len(replies)} of {claims} claims")
+    return [replies[number] for number in range(1, claims + 1)]
 
 
 def relevance(reply: str) -> float:
     """A grade from 0 to RELEVANT as a share of RELEVANT; ValueError says what is wrong with the reply."""
     grade = _object(reply, "relevance")
     if type(grade) is not int or not 0 <= grade <= RELEVANT:
-        raise ValueError(f"gives {grade!r}, which is no whole number from 0 to {RELEVANT}")
+        raise ValueError(f"gives {grade!r}, which is not a whole number from 0 to {RELEVANT}")
     return grade / RELEVANT
 
 
 def place(quote: str, context: str) -> tuple[int, int] | None:
-    """Where a quote stands in a context, white space and case aside; None where it does not."""
+    """The place of a quote in a context, white space and case ignored; None without one."""
     parts = [re.escape(part) for part in quote.split()]
-    found = re.search(r"\s+".join(parts), context, re.IGNORECASE) if parts else None
-    return found.span() if found else None
+    match = re.search(r"\s+".join(parts), context, re.IGNORECASE) if parts else None
+    return match.span() if match else None
 
 
 def _object(reply: str, name: str) -> Any:
-    """What the last JSON object that has `name` holds there; None where no object has it."""
-    text, stop, found = TRAILING.sub("", reply), 0, list[dict[str, Any]]()
+    """The value of `name` in the last JSON object that has it; None without one."""
+    text, stop, objects = TRAILING.sub("", reply), 0, list[dict[str, Any]]()
     while start := OBJECT.search(text, stop):
         try:
-            one, stop = DECODER.raw_decode(text, start.start())
+            value, stop = DECODER.raw_decode(text, start.start())
         except RecursionError as error:
             raise ValueError("is nested too deeply") from error
         except json.JSONDecodeError as error:
-            raise ValueError(f"is no JSON: {error}") from error
-        found.append(one)
-    if not found:
+            raise ValueError(f"is not valid JSON: {error}") from error
+        objects.append(value)
+    if not objects:
         raise ValueError("holds no JSON object")
-    return next((one[name] for one in reversed(found) if name in one), None)
+    return next((value[name] for value in reversed(objects) if name in value), None)
 
 
 def _refused(constant: str) -> Any:
@@ -84,6 +84,6 @@ DECODER = json.JSONDecoder(parse_constant=_refused)
 
 
 def majority(votes: Sequence[ClaimReply]) -> tuple[float, ClaimReply]:
-    """The share of votes for support, and the first vote of the side that has more of them (no, where they are even)."""
+    """The share of votes for support, and the first vote of the majority (unsupported if they are even)."""
     share = sum(vote.supported for vote in votes) / len(votes)
     return share, next(vote for vote in votes if vote.supported == (share > 0.5))

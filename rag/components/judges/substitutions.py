@@ -1,7 +1,7 @@
-"""Words of a near copy that stand where its source has another word: `Rome` for `Paris`, with the same words around.
+"""Substituted words in a near copy: `Rome` instead of `Paris`, with the same words around it.
 
-A name, a number or a month in the place of another word is a change of fact. Any other word is one only if it means something
-else there: `purchased` for `bought` is a paraphrase. An added word is no substitution, and text that copies no words has none.
+A substituted name, number or month changes a fact. Any other word does so only if its meaning differs: `purchased` for `bought`
+is a paraphrase. An added word is no substitution, and a text that copies no words has none.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from rag.components.judges.passages import Passages
 from rag.components.judges.words import Word
 
 AROUND = 3
-"""Words with a meaning next to a word, on both sides together, that must be the same in the source."""
+"""The fewest equal words with a meaning around a word, on both sides together."""
 UNLIKE = 0.4
-"""The similarity of a word to its nearest in the passage, up to which it means something else."""
+"""The greatest similarity of a word to its nearest word in the passage that counts as another meaning."""
 FACTS = ("number", "month", "name")
 
 
-def substituted(said: Sequence[Word], passages: Passages) -> list[Word]:
-    """The words of a claim, in order, in whose place a context has another one.
+def substituted(claimed: Sequence[Word], passages: Passages) -> list[Word]:
+    """The words of a claim, in order, for which a context has another word.
 
-    A word that a context holds near one of its two neighbours is in its own place.
+    A word that a context has near one of its two neighbours is not substituted.
     """
-    told = [word for word in said if word.meaning]
-    stems = [word.stem for word in told]
-    return [told[place] for place in range(1, len(told) - 1) if _replaces(stems, place, passages)]
+    words = [word for word in claimed if word.meaning]
+    stems = [word.stem for word in words]
+    return [words[place] for place in range(1, len(words) - 1) if _replaces(stems, place, passages)]
 
 
 def _replaces(stems: Sequence[str], place: int, passages: Passages) -> bool:
@@ -38,15 +38,15 @@ def _replaces(stems: Sequence[str], place: int, passages: Passages) -> bool:
 
 
 def _around(ours: Sequence[str], here: int, theirs: Sequence[str], there: int) -> int:
-    """How many words in a row are the same before the two places and behind them."""
+    """The number of equal words in a row before and after the two places."""
     before = zip(reversed(ours[:here]), reversed(theirs[:there]), strict=False)
     behind = zip(ours[here + 1 :], theirs[there + 1 :], strict=False)
     return sum(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) for pairs in (before, behind))
 
 
-def changing(found: Sequence[Word], pieces: Sequence[tuple[int, int]], similar: NDArray[np.float64]) -> list[Word]:
-    """Those of the substituted words that change what is said; `similar` is how near each piece of the claim has its like."""
-    return [word for word in found if word.kind in FACTS or _similarity(word, pieces, similar) <= UNLIKE]
+def changing(substitutes: Sequence[Word], pieces: Sequence[tuple[int, int]], similar: NDArray[np.float64]) -> list[Word]:
+    """The substituted words that change the meaning; `similar` is the greatest similarity of each piece of the claim."""
+    return [word for word in substitutes if word.kind in FACTS or _similarity(word, pieces, similar) <= UNLIKE]
 
 
 def _similarity(word: Word, pieces: Sequence[tuple[int, int]], similar: NDArray[np.float64]) -> float:

@@ -1,4 +1,4 @@
-"""Asking a chat model for judgements that can be read: several votes, and once more where a reply cannot be read."""
+"""Votes of a chat model: each vote is asked for again while its reply is not valid."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,15 +7,16 @@ from typing import Generic, TypeVar
 from rag.core.assessments import Spent
 from rag.core.records import Message, Query, Reply, Request
 from rag.core.roles import Generator
+from rag.core.text.templates import fill
 
 Read = TypeVar("Read")
 
 
 @dataclass
 class VoteRequest(Generic[Read]):
-    """Something to ask: how a reply is read (ValueError says what is wrong with it), the votes, and what they took.
+    """A request for votes: its messages, the parser of a reply (ValueError for an invalid one), the votes, and their cost.
 
-    `wrong` is what was wrong with the last reply that could not be read.
+    `wrong` is the error of the last invalid reply.
     """
 
     messages: tuple[Message, ...]
@@ -24,12 +25,12 @@ class VoteRequest(Generic[Read]):
     wrong: str = ""
     spent: Spent = field(default_factory=Spent)
 
-    def hear(self, reply: Reply) -> bool:
-        """Take a vote from a reply; False where it should be asked for again."""
+    def count(self, reply: Reply) -> bool:
+        """Count the vote in a reply; False if it must be asked for again."""
         self.spent += Spent(reply.prompt_tokens + reply.completion_tokens, reply.cost)
         if reply.failure:
             self.wrong = reply.failure
-            return True  # It was refused for good.
+            return True  # a permanent refusal
         try:
             self.votes.append(self.read(reply.text))
         except ValueError as error:
@@ -38,21 +39,21 @@ class VoteRequest(Generic[Read]):
         return True
 
 
-def ask(generator: Generator, asked: Sequence[VoteRequest[Read]], votes: int, attempts: int, again: str) -> None:
-    """Ask for all votes, and up to `attempts` times for each: a reply that cannot be read is answered with `again`.
+def ask(generator: Generator, requests: Sequence[VoteRequest[Read]], votes: int, attempts: int, again: str) -> None:
+    """Ask for all votes, up to `attempts` times for each; an invalid reply is answered with `again`.
 
-    {problem} in `again` becomes what was wrong. A ServiceError of the generator ends the batch.
+    {problem} in `again` becomes the error. A ServiceError of the generator ends the batch.
     """
     for vote in range(votes):
-        waiting = [(one, one.messages) for one in asked]
+        waiting = [(request, request.messages) for request in requests]
         for attempt in range(attempts):
             if not waiting:
                 break
-            requests = [Request(Query(f"{vote}.{attempt}", ""), (), messages, sample=vote) for _, messages in waiting]
-            pairs = zip(waiting, generator.generate(requests), strict=True)
-            unread = [(one, messages, reply) for (one, messages), reply in pairs if not one.hear(reply)]
-            waiting = [(one, (*messages, *_told(one, reply, again))) for one, messages, reply in unread]
+            batch = [Request(Query(f"{vote}.{attempt}", ""), (), messages, sample=vote) for _, messages in waiting]
+            pairs = zip(waiting, generator.generate(batch), strict=True)
+            invalid = [(request, messages, reply) for (request, messages), reply in pairs if not request.count(reply)]
+            waiting = [(request, (*messages, *_correction(request, reply, again))) for request, messages, reply in invalid]
 
 
-def _told(one: VoteRequest[Read], reply: Reply, again: str) -> tuple[Message, Message]:
-    return Message("assistant", reply.text), Message("user", again.replace("{problem}", one.wrong))
+def _correction(request: VoteRequest[Read], reply: Reply, again: str) -> tuple[Message, Message]:
+    return Message("assistant", reply.text), Message("user", fill(again, {"problem": request.wrong}))

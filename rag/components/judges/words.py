@@ -1,7 +1,7 @@
-"""Words of a text as a judge of facts reads them: stems that can be compared, and which of them are numbers, names, negations.
+"""The words of an English text for the comparison of facts: their stems, and which are numbers, names and negations.
 
-English. Numbers are compared by value, so that `1,500`, `1500` and `1500.0`, `two` and `2`, `third` and `3rd` are one and the
-same; months by number, so that `Nov.`, `November` and the 11 of `2004-11-02` are.
+Numbers are compared by value: `1,500`, `1500` and `1500.0` are equal, and so are `two` and `2`, `third` and `3rd`. Months are
+compared by number: `Nov.`, `November` and the 11 of `2004-11-02` are equal.
 """
 
 import re
@@ -11,19 +11,14 @@ from functools import lru_cache
 
 import Stemmer
 
+from rag.core.text import stems
+
 TOKEN = re.compile(
     r"(?P<date>\b\d{4}-\d\d-\d\d\b)|(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:st\b|nd\b|rd\b|th\b|s\b)?"
     r"(?P<scale>\s?(?:thousand|million|billion|trillion|bn)\b)?"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
 )
-WITHOUT_MEANING = (
-    "a about after all also am an and any are as at be been before being between but by can could did do does doing done for "
-    "from get give given had has have having he her here him his how i if in into is it its itself just many may me might "
-    "more most much must my no nor not of on one only or other our out over own per s same shall she should so some such t "
-    "tell than that the their them then there these they this those through to too under until up us very was we were what "
-    "when where which while who whom whose why will with would yes you your"
-)
-STOP = frozenset(WITHOUT_MEANING.split())
+STOP = stems.STOP | {"yes"}
 CARDINALS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty"
@@ -41,7 +36,7 @@ SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn
 MONTHS = "january february march april may june july august september october november december"
 MONTH = {name: number for number, month in enumerate(MONTHS.split(), 1) for name in (month, month[:3])} | {"sept": 9}
 AMBIGUOUS = ("may", "mar", "march", "jan", "jun", "dec")
-"""Months only where they are written with a capital."""
+"""Words that are months only with a capital."""
 OPENING = (
     "additionally according again although always another anyone anybody around as because besides currently despite during "
     "each either even every everybody everyone everything few finally first following former formerly further furthermore "
@@ -51,7 +46,7 @@ OPENING = (
     "various whereas whether while within yes yesterday yet"
 )
 OPENERS = frozenset(OPENING.split())
-"""Words that begin sentences with a capital and are no names."""
+"""Words with a capital at the beginning of a sentence that are no names."""
 DENYING = (
     "not no never none neither nor without cannot unable unlike fail failed fails refuse refused refuses declined deny denied "
     "denies"
@@ -61,9 +56,9 @@ NEGATIONS = frozenset(DENYING.split())
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The characters [start, end) of a text as something to compare.
+    """The characters [start, end) of a text with the stem that is compared.
 
-    `kind` is `word`, `name`, `number`, `month` or `negation`. Words without meaning of their own have `meaning` False.
+    `kind` is `word`, `name`, `number`, `month` or `negation`; `meaning` is False for stop words.
     """
 
     stem: str
@@ -79,15 +74,15 @@ def words(text: str) -> list[Word]:
 
 
 def _words(text: str) -> Iterator[Word]:
-    for found in TOKEN.finditer(text):
-        start, end = found.span()
-        if found["date"]:
-            yield from _date(found["date"], start)
-        elif found["number"]:
-            scale = SCALES[found["scale"].strip()] if found["scale"] else 1.0
-            yield Word(_value(float(found["number"].replace(",", "")) * scale), start, end, "number", True)
+    for match in TOKEN.finditer(text):
+        start, end = match.span()
+        if match["date"]:
+            yield from _date(match["date"], start)
+        elif match["number"]:
+            scale = SCALES[match["scale"].strip()] if match["scale"] else 1.0
+            yield Word(_value(float(match["number"].replace(",", "")) * scale), start, end, "number", True)
         else:
-            yield _word(found["word"], start, end)
+            yield _word(match["word"], start, end)
 
 
 def _date(date: str, start: int) -> Iterator[Word]:
@@ -98,16 +93,16 @@ def _date(date: str, start: int) -> Iterator[Word]:
 
 
 def _word(word: str, start: int, end: int) -> Word:
-    plain = word.lower().replace("’", "'").removesuffix("'s")
-    if plain in MONTH and (word[0].isupper() or plain not in AMBIGUOUS):
-        return Word(f"month {MONTH[plain]}", start, end, "month", True)
-    if plain in VALUES:
-        return Word(_value(float(VALUES[plain])), start, end, "number", True)
-    stop = plain in STOP
-    if plain in NEGATIONS or plain.endswith("n't"):
-        return Word(_stem(plain), start, end, "negation", not stop and "'" not in plain)
-    named = word[0].isupper() and not stop and plain not in OPENERS
-    return Word(_stem(plain), start, end, "name" if named else "word", not stop)
+    base = word.lower().replace("’", "'").removesuffix("'s")
+    if base in MONTH and (word[0].isupper() or base not in AMBIGUOUS):
+        return Word(f"month {MONTH[base]}", start, end, "month", True)
+    if base in VALUES:
+        return Word(_value(float(VALUES[base])), start, end, "number", True)
+    stop = base in STOP
+    if base in NEGATIONS or base.endswith("n't"):
+        return Word(_stem(base), start, end, "negation", not stop and "'" not in base)
+    named = word[0].isupper() and not stop and base not in OPENERS
+    return Word(_stem(base), start, end, "name" if named else "word", not stop)
 
 
 def _value(number: float) -> str:
@@ -116,5 +111,5 @@ def _value(number: float) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    # A stemmer is not safe to share between threads; making one costs little beside what the cache saves.
+    # Threads cannot share a stemmer; making one is cheap because of the cache.
     return str(Stemmer.Stemmer("english").stemWord(word))

@@ -1,36 +1,27 @@
-"""Attacks on a reader of documents, composed of what they say, how they put it, how they hide it and where they stand.
+"""Attacks in documents: each combines a goal, a wording, a disguise and a place.
 
-Nothing is random: what is combined with what is drawn by hashes of names, so that it is the same on every machine and an
-attack that is added later moves no other.
+Nothing is random: hashes of names choose the combinations, so that they are the same on every machine, and a new attack
+does not change the others.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from rag.components.loaders.disguises import WAYS, disguised
-from rag.components.loaders.json_rows import Row, parse_json, read_rows
+from rag.components.loaders.json_rows import Row, as_row, parse_json, read_rows
 from rag.core.errors import DataError, closest
+from rag.core.records import SPLITS
 
-SPLITS = ("tune", "holdout")
 PLACES = ("start", "middle", "end")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Goal:
-    """What an attack wants: an order in some languages, and the kind of harm it would be."""
-
-    name: str
-    group: str
-    orders: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Attack:
-    """A text for a document. `tags` say how it was made; attacks of one `cluster` say the same. `drawn` decides the rest."""
+    """A text for a document. `tags` name its parts; attacks of one `cluster` have the same wording and goal."""
 
     name: str
     cluster: str
@@ -40,8 +31,8 @@ class Attack:
     split: str
     tags: tuple[str, ...]
 
-    def drawn(self, what: str, options: Sequence[T]) -> T:
-        """One of the options, always the same."""
+    def draw(self, what: str, options: Sequence[T]) -> T:
+        """One of the options, the same one every time."""
         return _draw(f"{self.name}/{what}", options)
 
 
@@ -50,42 +41,37 @@ def _draw(name: str, options: Sequence[T]) -> T:
 
 
 def own(path: Path, rounds: int) -> Iterator[Attack]:
-    """Every wording with every goal of its half, `rounds` times in other disguises."""
+    """Every wording with every goal of its split, `rounds` times in different disguises."""
     deck = [row for row in read_rows(path / "disguises.jsonl") for _ in range(row.whole("weight"))]
     for split in SPLITS:
-        goals = [_goal(row) for row in read_rows(path / split / "goals.jsonl")]
+        goals = list(read_rows(path / split / "goals.jsonl"))
         for number in range(1, rounds + 1):
             for wording in read_rows(path / split / "wordings.jsonl"):
                 for goal in goals:
                     yield _composed(wording, goal, deck, split, number)
 
 
-def _goal(row: Row) -> Goal:
-    orders = row.fields.get("orders")
-    if not isinstance(orders, dict) or not orders:
-        raise DataError(row.where, "'orders' is no mapping of languages to texts", 'write {"en": "…"}')
-    return Goal(row.name("name"), row.name("group"), orders)
-
-
-def _composed(wording: Row, goal: Goal, deck: Sequence[Row], split: str, number: int) -> Attack:
-    language, family = wording.text("language", "en"), wording.name("family")
-    if language not in goal.orders:
-        what = f"is in {language!r}, and the goal {goal.name!r} is not"
-        raise DataError(wording.where, what, f"it is in: {', '.join(goal.orders)}")
-    cluster = f"{wording.name('name')}-{goal.name}"
+def _composed(wording: Row, goal: Row, deck: Sequence[Row], split: str, number: int) -> Attack:
+    language, goal_name = wording.text("language", "en"), goal.name("name")
+    orders = as_row(goal.fields.get("orders"), f"{goal.where} orders")
+    if not orders.has(language):
+        what = f"is in {language!r}, and the goal {goal_name!r} is not"
+        raise DataError(wording.where, what, f"it is in: {', '.join(orders.fields)}")
+    cluster = f"{wording.name('name')}-{goal_name}"
     name = f"{cluster}-{number}"
-    # Words of another language are disguise enough.
+    # An order in another language gets no other disguise.
     row = _draw(f"{name}/disguise", deck) if language == "en" else deck[0]
     way = row.name("name")
     if way not in WAYS:
-        raise DataError(row.where, f"{way!r} is no disguise", closest(way, WAYS))
-    said = wording.text("text").replace("{order}", goal.orders[language])
-    tags = ("own", f"wording:{family}", f"disguise:{way}")
-    return Attack(name, cluster, goal.name, goal.group, disguised(said, way, row.text("carrier")), split, tags)
+        raise DataError(row.where, f"{way!r} is not a disguise", closest(way, WAYS))
+    text = wording.text("text").replace("{order}", orders.text(language))
+    text = disguised(text, way, row.text("carrier"))
+    tags = ("own", f"wording:{wording.name('family')}", f"disguise:{way}")
+    return Attack(name, cluster, goal_name, goal.name("group"), text, split, tags)
 
 
 def bipia(path: Path, folder: Path) -> Iterator[Attack]:
-    """The text attacks of BIPIA (Yi et al. 2023) whose success a rule can tell, listed in `path`/bipia.jsonl, as they stand."""
+    """The text attacks of BIPIA (Yi et al. 2023) that `path`/bipia.jsonl lists: a rule can tell whether they succeed."""
     source = folder / "text_attack_train.json"
     if not source.is_file():
         raise DataError(str(source), "there is no such file", "set dataset.bipia to the folder of BIPIA, or to null")

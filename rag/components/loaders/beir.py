@@ -12,7 +12,7 @@ from rag.core.errors import DataError, closest
 from rag.core.records import Document, Evidence, Example, Query, Turn
 
 CONVERSATIONS = "conversations.jsonl"
-"""The file of earlier turns that is read without being asked for."""
+"""The file of earlier turns that is read by default."""
 
 Grades = dict[str, tuple[int, str]]
 """doc_id → (grade, `file:line` of the judgement)."""
@@ -21,8 +21,8 @@ Grades = dict[str, tuple[int, str]]
 class BeirLoader:
     """Documents of a BEIR collection: `_id` becomes the doc_id, the text is title + " " + text unless one of them is empty.
 
-    With `title=False` the text stands alone: in some collections it begins with its own title. Metadata `title` is given
-    where there is one. Documents with neither are kept.
+    `title=False` leaves the title out of the text: in some collections the text begins with it. Metadata `title` is set if
+    there is a title. Documents without title and text are kept.
     """
 
     def __init__(self, path: str, title: bool = True) -> None:
@@ -30,12 +30,12 @@ class BeirLoader:
         self.title = title
 
     def load(self) -> Iterator[Document]:
-        """Yield documents in file order; raise DataError with `file:line` for bad lines, repeated ids, and if there is none."""
+        """Yield documents in file order; DataError with `file:line` for bad lines and repeated ids, and for an empty file."""
         places: dict[str, str] = {}
         for row in read_rows(self.path / "corpus.jsonl"):
             doc_id = row.name("_id")
             if doc_id in places:
-                raise DataError(row.where, f"the document {doc_id!r} stands at {places[doc_id]} too", "keep one of them")
+                raise DataError(row.where, f"the document {doc_id!r} is also at {places[doc_id]}", "keep one of them")
             places[doc_id] = row.where
             yield self._document(doc_id, row)
         if not places:
@@ -50,16 +50,15 @@ class BeirLoader:
 class BeirQuestions:
     """Questions of a BEIR collection with judgements of whole documents.
 
-    Every document with a score above 0 is an evidence group of its own with that grade; all judged documents, the others
-    included, are `judged`. As in trec_eval, questions that the judgements do not name are left out. A question whose judged
-    documents all score 0 or less is kept without evidence, and so has no retrieval score, where trec_eval would count 0.
+    Every document with a score above 0 is an evidence group of its own with that grade; all judged documents are `judged`. As
+    in trec_eval, questions without judgements are left out. A question whose judged documents all score 0 or less is kept
+    without evidence, and so has no retrieval score, where trec_eval would count 0.
 
-    `split` names the file in qrels/ and may be left out when there is only one. `queries` is the file of questions, for
-    collections that offer several wordings. `conversations` names a JSONL file with the earlier turns of each question
-    (`_id`, `conversation_id`, `history` of `speaker` and `text`, and, where they are known, `rewrite`, the question as a person
-    wrote it to be understood alone, and `collection`, a tag): the conversation is then the cluster, else the question. None
-    takes conversations.jsonl where there is one, "" none. A question has its `turn` but no dialogue to be asked in: questions
-    that nobody judged are missing between those that are asked.
+    `split` names the file in qrels/; None takes the only one. `queries` is the file of questions, for collections with
+    several wordings. `conversations` names a JSONL file with the earlier turns of each question: `_id`, `conversation_id`,
+    `history` of `speaker` and `text`, and optionally `rewrite`, the question as a person wrote it to be understood alone, and
+    `collection`, a tag. The conversation is then the cluster, else the question is. None takes conversations.jsonl if it
+    exists, "" takes none. A question has its `turn` but no `dialogue`: questions without judgements are missing in between.
     """
 
     def __init__(
@@ -71,21 +70,21 @@ class BeirQuestions:
         self.conversations = conversations
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
-        """Yield judged questions in the order of their file; raise DataError with `file:line` for what does not fit."""
+        """Yield judged questions in the order of their file; DataError with `file:line` for invalid data."""
         judgements = read_judgements(self._qrels())
         conversations = self._conversations()
         places: dict[str, str] = {}
         for row in read_rows(self.path / self.queries):
             query_id = row.name("_id")
             if query_id in places:
-                raise DataError(row.where, f"the question {query_id!r} stands at {places[query_id]} too", "keep one of them")
+                raise DataError(row.where, f"the question {query_id!r} is also at {places[query_id]}", "keep one of them")
             places[query_id] = row.where
             if query_id in judgements:
                 yield _example(row, judgements[query_id], conversations.get(query_id), documents)
         for query_id in sorted(judgements.keys() - places.keys()):
             where = next(iter(judgements[query_id].values()))[1]
-            found = f"judges the question {query_id!r}, which {self.queries} does not have"
-            raise DataError(where, found, "check dataset.queries and dataset.split")
+            what = f"judges the question {query_id!r}, which {self.queries} does not have"
+            raise DataError(where, what, "check dataset.queries and dataset.split")
 
     def _qrels(self) -> Path:
         files = {file.stem: file for file in sorted((self.path / "qrels").glob("*.tsv"))}
@@ -108,7 +107,7 @@ class BeirQuestions:
 
 
 def read_judgements(path: Path) -> dict[str, Grades]:
-    """Judgements by question, from lines of query-id, corpus-id, score between tabs; a first line of names is left out."""
+    """Judgements by question, from lines of query-id, corpus-id, score with tabs between; a header line is skipped."""
     judgements: dict[str, Grades] = {}
     for where, line in read_lines(path):
         fields = line.split("\t")
@@ -117,8 +116,8 @@ def read_judgements(path: Path) -> dict[str, Grades]:
         query_id, doc_id, grade = _judgement(fields, where)
         grades = judgements.setdefault(query_id, {})
         if grades.setdefault(doc_id, (grade, where))[0] != grade:
-            found = f"gives {doc_id!r} the score {grade}, and {grades[doc_id][1]} gives it {grades[doc_id][0]}"
-            raise DataError(where, found, "keep one of the two lines")
+            what = f"gives {doc_id!r} the score {grade}, and {grades[doc_id][1]} gives it {grades[doc_id][0]}"
+            raise DataError(where, what, "keep one of the two lines")
     if not judgements:
         raise DataError(str(path), "has no judgement", "check that the download is complete")
     return judgements

@@ -26,9 +26,8 @@ class ChromaLoader:
         """Yield documents by name; DataError if there is none, for a link out of the folder, or text that is not UTF-8."""
         files = sorted((self.path / "corpora").glob("*.md"))
         if not files:
-            raise DataError(
-                str(self.path / "corpora"), "there is no document (*.md)", "set dataset.path to the folder above it"
-            )
+            where = str(self.path / "corpora")
+            raise DataError(where, "there is no document (*.md)", "set dataset.path to the folder above it")
         for file in files:
             refuse_escape(file, file.parent)
             yield Document(file.stem, read_text(file), {"title": file.stem.replace("_", " ")})
@@ -44,7 +43,7 @@ class ChromaQuestions:
         self.path = Path(path)
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
-        """Yield questions in file order; raise DataError with `file:line` for a reference that does not stand in its text."""
+        """Yield questions in file order; DataError with `file:line` for a reference that is not in its text."""
         seen: Counter[str] = Counter()
         for row in _records(self.path / "questions.csv"):
             corpus_id = row.name("corpus_id")
@@ -66,13 +65,15 @@ def _records(path: Path) -> Iterator[Row]:
         for record in records:
             yield Row(f"{path}:{records.reader.line_num}", record)
     except csv.Error as error:
-        raise DataError(f"{path}:{records.reader.line_num}", f"is no CSV: {error}", "check the quotation marks") from error
+        raise DataError(
+            f"{path}:{records.reader.line_num}", f"is not valid CSV: {error}", "check the quotation marks"
+        ) from error
 
 
 def _references(row: Row) -> list[Row]:
     values = parse_json(row.text("references"), f"{row.where} references")
     if not isinstance(values, list):
-        raise DataError(f"{row.where} references", "is no list", "write [{content, start_index, end_index}, …]")
+        raise DataError(f"{row.where} references", "is not a list", "write [{content, start_index, end_index}, …]")
     return [as_row(value, f"{row.where} references[{number}]") for number, value in enumerate(values)]
 
 

@@ -1,4 +1,4 @@
-"""Ways to write a text so that a filter, or a person, does not see what it says, while a model may."""
+"""Ways to hide a text from filters and people, while a model may still read it."""
 
 import base64
 import re
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 WORD = re.compile(r"[A-Za-z]{4,}")
 KEPT = re.compile(r"\S*(?:://|[A-Z]{2,}|\d|<)\S*")
-"""Words that stay as they are: addresses and code words, without which nobody could tell whether the text was obeyed."""
+"""Words that are not changed: addresses and code words, by which the success of an attack is measured."""
 
 ZERO_WIDTH = "\u200b"
 TAGS = 0xE0000
-"""Where the block of tag characters begins, which mirrors ASCII and is not shown."""
+"""The first of the tag characters, an invisible copy of ASCII."""
 
 LEET = str.maketrans("aeiost", "431057")
 LOOKALIKES = str.maketrans("aceiopsxy", "асеіорѕху")
@@ -30,27 +30,19 @@ def _invisible(text: str) -> str:
     return "".join(chr(TAGS + ord(letter)) if 0x20 <= ord(letter) < 0x7F else letter for letter in text)
 
 
-def _encoded(text: str) -> str:
-    return base64.b64encode(text.encode("utf-8")).decode("ascii")
-
-
-def _same(text: str) -> str:
-    return text
-
-
 WAYS: Mapping[str, Callable[[str], str]] = {
-    "none": _same,
-    "html_comment": _same,
-    "white_on_white": _same,
+    "none": str,
+    "html_comment": str,
+    "white_on_white": str,
     "zero_width": _split_words,
     "confusables": lambda text: _swapped(text, LOOKALIKES),
     "leet": lambda text: _swapped(text, LEET),
-    "base64": _encoded,
+    "base64": lambda text: base64.b64encode(text.encode("utf-8")).decode("ascii"),
     "tags": _invisible,
 }
-"""What is done to the text itself; what is written around it stands with the data."""
+"""Name → the change of the text itself; the text around it is part of the data."""
 
 
 def disguised(text: str, way: str, carrier: str) -> str:
-    """The text in one of WAYS, put into the place {text} of its carrier."""
+    """The carrier with {text} replaced by the text in one of WAYS."""
     return carrier.replace("{text}", WAYS[way](text))

@@ -1,4 +1,4 @@
-"""The files of a folder: which are read, and why the others are not."""
+"""The files of a folder that are read, and the reasons why the others are not."""
 
 import os
 import unicodedata
@@ -11,10 +11,8 @@ from pathlib import Path, PurePosixPath
 from rag.core.errors import DataError
 
 HIDDEN, FOLDER_LINK, ODD, NOT_TEXT, CLOSED = "hidden", "link to a folder", "no regular file", "not UTF-8", "not readable"
-
-
 KINDS = 5
-"""How many kinds of files a tally names."""
+"""The number of kinds of files that a tally names."""
 
 
 class SkippedWarning(UserWarning):
@@ -23,9 +21,9 @@ class SkippedWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Skipped:
-    """A file that is not read. `name` is relative to its folder, `reason` is short, `detail` says more where there is more.
+    """A file that is not read. `name` is relative to its folder, `reason` is short, `detail` is the full error, if any.
 
-    `wanted` files match the patterns of their loader: that they are not read is a fault of the corpus.
+    A `wanted` file matches the patterns of its loader: it is a fault of the corpus.
     """
 
     name: str
@@ -37,12 +35,12 @@ class Skipped:
 def tally(read: int, skipped: Sequence[Skipped]) -> str:
     """`12 files: 8 read, 4 not: 2 .pdf, 1 .png (no reader yet), 1 not UTF-8`; a hidden folder counts as one file.
 
-    Of one reason the KINDS most frequent kinds are named.
+    It names the KINDS most frequent kinds of each reason.
     """
     total = read + len(skipped)
     reasons: dict[str, Counter[str]] = {}
-    for one in skipped:
-        kind, _, reason = one.reason.partition(" (")
+    for file in skipped:
+        kind, _, reason = file.reason.partition(" (")
         reasons.setdefault(reason, Counter())[kind] += 1
     counts = ", ".join(_counted(reasons[reason]) + (reason and f" ({reason}") for reason in sorted(reasons, reverse=True))
     return f"{total} {'file' if total == 1 else 'files'}: {read} read" + (f", {len(skipped)} not: {counts}" if skipped else "")
@@ -55,7 +53,7 @@ def _counted(kinds: Counter[str]) -> str:
 
 
 def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list[Skipped]]:
-    """The files that a pattern matches, upper and lower case alike, by name, and all others.
+    """The files that match a pattern, without regard to case, by name, and all other files.
 
     A name is relative to the folder, with `/`, in Unicode NFC. DataError for two files of one name, and for a link that leaves
     the folder, because a corpus from elsewhere could ask for any file of this machine.
@@ -67,7 +65,7 @@ def listed(folder: Path, patterns: Sequence[str]) -> tuple[dict[str, Path], list
         name = _name(path, folder)
         if path.is_symlink():
             refuse_escape(path, folder)
-        wanted = any(_matches(PurePosixPath(name.lower()).parts, PurePosixPath(one.lower()).parts) for one in patterns)
+        wanted = any(_matches(PurePosixPath(name.lower()).parts, PurePosixPath(pattern.lower()).parts) for pattern in patterns)
         if path.is_dir():
             skipped.append(Skipped(name, FOLDER_LINK))
         elif not wanted:
@@ -90,12 +88,12 @@ def refuse_escape(path: Path, folder: Path) -> None:
 
 
 def _entries(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
-    """Files and links to folders in order of their names; what is hidden or cannot be listed is noted."""
+    """Files and links to folders in order of their names; hidden and unreadable ones are added to `skipped`."""
 
-    def closed(error: OSError) -> None:
+    def unreadable(error: OSError) -> None:
         skipped.append(Skipped(_name(Path(error.filename), folder), CLOSED, error.strerror or "", wanted=True))
 
-    for place, folders, files in os.walk(folder, onerror=closed):
+    for place, folders, files in os.walk(folder, onerror=unreadable):
         for name in sorted([*folders, *files]):
             path = Path(place, name)
             if name.startswith("."):
@@ -115,7 +113,7 @@ def _unwanted(suffix: str, patterns: Sequence[str]) -> str:
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a path matches a glob pattern, both as parts; `**` stands for any number of folders."""
+    """Whether a path matches a glob pattern, both as parts; `**` matches any number of folders."""
     if not pattern:
         return not parts
     if pattern[0] == "**" and len(pattern) > 1:

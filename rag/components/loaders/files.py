@@ -1,4 +1,4 @@
-"""Reading files as UTF-8 text, with errors that say which file, which line and which byte."""
+"""Reading files as UTF-8 text; errors name file, line and byte."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,18 +12,24 @@ BYTE_ORDER_MARK = "\ufeff"
 def read_text(path: Path) -> str:
     r"""The whole file as text: a byte order mark is dropped, and `\r\n` and `\r` become `\n`.
 
-    Line ends are made equal so that offsets, quotes and digests are the same whichever way a version control system wrote
-    them on this machine. Offsets therefore count characters of the text as `open(path, encoding="utf-8")` gives it.
+    So offsets, quotes and digests do not depend on the line ends that a version control system wrote. Offsets count
+    characters of the text as `open(path, encoding="utf-8")` reads it.
     """
-    text = _decoded(_bytes(path), str(path), 0)
+    if not path.is_file():
+        raise missing_file(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(str(path), f"cannot be read: {error.strerror}", "check its permissions") from error
+    text = _decoded(raw, str(path), 0)
     return text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_lines(path: Path, problems: list[UserError] | None = None) -> Iterator[tuple[str, str]]:
     r"""Pairs of `file:line` (from 1) and the line without its end; blank lines are left out.
 
-    Only `\n` and `\r\n` end a line: U+2028 and its like may stand inside JSON text. A line that is not UTF-8 is a DataError; it
-    is put into `problems` where there are any to be gathered.
+    Only `\n` and `\r\n` end a line: U+2028 and similar characters may occur inside JSON text. A line that is not UTF-8 is a
+    DataError, which is added to `problems` unless that is None.
     """
     if not path.is_file():
         raise missing_file(path)
@@ -41,7 +47,7 @@ def read_lines(path: Path, problems: list[UserError] | None = None) -> Iterator[
 
 @contextmanager
 def gathered(problems: list[UserError] | None) -> Iterator[None]:
-    """Put an error of the user into a list and go on behind the block; without a list it is raised."""
+    """Add a UserError of the block to `problems` and continue after the block; raise it if `problems` is None."""
     try:
         yield
     except UserError as error:
@@ -51,24 +57,15 @@ def gathered(problems: list[UserError] | None) -> Iterator[None]:
 
 
 def missing_file(path: Path) -> DataError:
-    """The error for a file that is not there; it lists the files beside which it should stand."""
-    beside = sorted(entry.name for entry in path.parent.iterdir())[:10] if path.parent.is_dir() else []
-    listed = f"{path.parent} has: {', '.join(beside) or 'nothing'}" if path.parent.is_dir() else f"there is no {path.parent}"
+    """The error for a missing file; it lists the files of its folder."""
+    files = sorted(entry.name for entry in path.parent.iterdir())[:10] if path.parent.is_dir() else []
+    listed = f"{path.parent} has: {', '.join(files) or 'nothing'}" if path.parent.is_dir() else f"there is no {path.parent}"
     return DataError(str(path), "there is no such file", f"{listed}; check the path")
-
-
-def _bytes(path: Path) -> bytes:
-    if not path.is_file():
-        raise missing_file(path)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(str(path), f"cannot be read: {error.strerror}", "check its permissions") from error
 
 
 def _decoded(raw: bytes, where: str, offset: int) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        found = f"is not UTF-8: byte 0x{raw[error.start]:02x} at byte offset {offset + error.start}"
-        raise DataError(where, found, "save the file as UTF-8, or leave it out") from error
+        what = f"is not UTF-8: byte 0x{raw[error.start]:02x} at byte offset {offset + error.start}"
+        raise DataError(where, what, "save the file as UTF-8, or leave it out") from error

@@ -12,46 +12,29 @@ from rag.components.loaders.json_rows import Row, read_rows
 from rag.components.loaders.quote_anchors import anchor, find_document
 from rag.core import headings
 from rag.core.errors import ConfigError, DataError, UserError, closest, together
-from rag.core.records import Document, Evidence, Example, Query, Span, Turn
+from rag.core.records import SPLITS, Document, Evidence, Example, Query, Span, Turn
 
-QUESTION = frozenset(
-    {
-        "id",
-        "text",
-        "kind",
-        "tags",
-        "split",
-        "cluster",
-        "dialogue",
-        "turn",
-        "history",
-        "rewrite",
-        "answers",
-        "evidence",
-        "unanswerable",
-    }
-)
+QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
+QUESTION |= {"answers", "evidence", "unanswerable"}
 TURN = frozenset({"role", "text"})
 GROUP = frozenset({"grade", "any"})
 ALTERNATIVE = frozenset({"doc", "start", "end", "quote"})
-SPLITS = ("tune", "holdout")
-
 T = TypeVar("T")
 
 
 class FolderLoader:
-    r"""Every file below `path` that matches one of `patterns`, upper and lower case alike, is a document.
+    r"""Every file below `path` that matches one of `patterns`, without regard to case, is a document.
 
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
-    system; metadata `title` is what it calls itself (`rag.core.headings.title`). Line ends become `\n` and a byte order mark
-    is dropped, see `read_text`. Empty files stay. After `load`, `skipped` names all other files with a reason: files that no
-    pattern matches, that are not UTF-8 or not readable, and what is hidden, for its name starts with a dot.
+    system; metadata `title` is its title or first heading (`rag.core.headings.title`). Line ends become `\n` and a byte order
+    mark is dropped, see `read_text`. Empty files are kept. After `load`, `skipped` names all other files with a reason: no
+    pattern matches, not UTF-8, not readable, or hidden (the name starts with a dot).
     """
 
     def __init__(self, path: str, patterns: Sequence[str] = ("**/*.md", "**/*.txt")) -> None:
-        """Raise ConfigError for patterns that are no list of relative glob patterns."""
+        """Raise ConfigError unless `patterns` is a list of relative glob patterns."""
         if isinstance(patterns, str) or not patterns:
-            raise ConfigError("loader.patterns", f"{patterns!r} is no list of patterns", "write [**/*.md, **/*.txt]")
+            raise ConfigError("loader.patterns", f"{patterns!r} is not a list of patterns", "write [**/*.md, **/*.txt]")
         for pattern in patterns:
             if not pattern or pattern.startswith("/") or ".." in PurePosixPath(pattern).parts:
                 raise ConfigError("loader.patterns", f"{pattern!r} leaves the folder", "write it relative: **/*.md")
@@ -81,22 +64,22 @@ class FolderLoader:
             raise self._empty()
 
     def _empty(self) -> DataError:
-        failed = [f"{one.name}: {one.detail or one.reason}" for one in self.skipped if one.wanted]
-        found = f"no file can be read: {'; '.join(failed[:3])}" if failed else f"no file matches {', '.join(self.patterns)}"
+        failed = [f"{file.name}: {file.detail or file.reason}" for file in self.skipped if file.wanted]
+        what = f"no file can be read: {'; '.join(failed[:3])}" if failed else f"no file matches {', '.join(self.patterns)}"
         others = f" ({tally(0, self.skipped)})" if self.skipped else ""
-        return DataError(str(self.path), found + others, "check the folder and loader.patterns")
+        return DataError(str(self.path), what + others, "check the folder and loader.patterns")
 
 
 class NativeQuestions:
     """Golden questions from `questions`, a file in the folder `path`, one JSON object a line.
 
-    `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (its dialogue or its own id unless
-    given), `history` (`role`, `text`), `answers` and `evidence` are not. Evidence is a list of groups, all of them needed:
-    `grade` (1 unless given) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it.
-    `start` and `end` decide between several occurrences of a quote and follow it when the document has changed.
+    `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (default: its dialogue, or its id),
+    `history` (`role`, `text`), `answers` and `evidence` are optional. Evidence is a list of groups, all of them needed:
+    `grade` (default 1) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it. `start`
+    and `end` decide between several occurrences of a quote, and are ignored if the document has changed.
 
-    Questions of one conversation name it in `dialogue` and their place in it in `turn`, from 1; `rewrite` is such a question
-    as a person would ask it without the turns before it.
+    Questions of one conversation name it in `dialogue` and their number in it in `turn`, from 1; `rewrite` is the question as
+    a person would ask it without the earlier turns.
     """
 
     def __init__(self, path: str, questions: str = "questions.jsonl") -> None:
@@ -104,48 +87,46 @@ class NativeQuestions:
         self.questions = questions
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
-        """Yield every sound question in file order; raise at the end with all problems, each with file, line and quote."""
+        """Yield every valid question in file order; raise all problems together at the end, each with file, line and quote."""
         path = self.path / self.questions
         problems: list[UserError] = []
         places: dict[str, str] = {}
         turns: dict[tuple[str, int], str] = {}
         for row in read_rows(path, problems):
             before = len(problems)
-            example = _Reading(row, documents, problems).example()
+            example = _QuestionReader(row, documents, problems).example()
             query_id = example.query.query_id
             if query_id and places.setdefault(query_id, row.where) != row.where:
-                found = f"the question {query_id!r} stands at {places[query_id]} too"
-                problems.append(DataError(row.where, found, "give it its own id"))
-            if example.dialogue and (stands := turns.setdefault((example.dialogue, example.turn), row.where)) != row.where:
-                found = f"turn {example.turn} of the dialogue {example.dialogue!r} stands at {stands} too"
-                problems.append(DataError(row.where, found, "give every turn its own number"))
+                what = f"the question {query_id!r} is also at {places[query_id]}"
+                problems.append(DataError(row.where, what, "give it its own id"))
+            if example.dialogue and (other := turns.setdefault((example.dialogue, example.turn), row.where)) != row.where:
+                what = f"turn {example.turn} of the dialogue {example.dialogue!r} is also at {other}"
+                problems.append(DataError(row.where, what, "give every turn its own number"))
             if len(problems) == before:
                 yield example
         if not places and not problems:
-            problems.append(
-                DataError(str(path), "holds no question", 'write one a line: {"id": …, "text": …, "evidence": […]}')
-            )
+            remedy = 'write one a line: {"id": …, "text": …, "evidence": […]}'
+            problems.append(DataError(str(path), "holds no question", remedy))
         if problems:
             raise together(problems)
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """One line of a file of questions. What is wrong with it is put into `problems`, and reading goes on."""
+class _QuestionReader:
+    """Reads one line of a file of questions; errors are added to `problems`, and reading continues."""
 
     row: Row
     documents: Mapping[str, Document]
     problems: list[UserError]
 
     def example(self) -> Example:
-        """The question; sound where no problem was added."""
+        """The question; valid if no problem was added."""
         row, tried = self.row, self.tried
         tried(lambda: row.only(QUESTION), row)
         query_id = tried(lambda: row.name("id"), "")
-        history = tuple(
-            said for part in tried(lambda: row.rows("history"), list[Row]()) if (said := tried(partial(_turn, part), None))
-        )
-        dialogue, turn = tried(lambda: _placed(row, history), ("", 0))
+        turns = (tried(partial(_turn, part), None) for part in tried(lambda: row.rows("history"), list[Row]()))
+        history = tuple(turn for turn in turns if turn)
+        dialogue, turn = tried(lambda: _dialogue_turn(row, history), ("", 0))
         return Example(
             query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
             evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), list[Row]())),
@@ -173,33 +154,33 @@ class _Reading:
         return Evidence(tuple(place for place in tries if place), grade)
 
     def tried(self, make: Callable[[], T], instead: T) -> T:
-        """What is made, or another value where that is an error."""
-        made = instead
+        """The result of `make`, or `instead` after a UserError, which is added to the problems."""
+        result = instead
         with gathered(self.problems):
-            made = make()
-        return made
+            result = make()
+        return result
 
 
 def _unanswerable(row: Row) -> bool:
-    said, gold = row.truth("unanswerable", False), bool(row.rows("evidence"))
-    if said and gold:
+    unanswerable, gold = row.truth("unanswerable", False), bool(row.rows("evidence"))
+    if unanswerable and gold:
         raise DataError(row.where, "'unanswerable' is true, and there is evidence", "leave one of them out")
-    if row.has("unanswerable") and not said and not gold and not row.texts("answers"):
-        found = "'unanswerable' is false, and there are no answers and no evidence"
-        raise DataError(row.where, found, "add answers or evidence, or write true")
-    # Without both it is unanswerable anyway: the digests of such sets stay.
-    return said and bool(row.texts("answers"))
+    if row.has("unanswerable") and not unanswerable and not gold and not row.texts("answers"):
+        what = "'unanswerable' is false, and there are no answers and no evidence"
+        raise DataError(row.where, what, "add answers or evidence, or write true")
+    # A question without both is unanswerable anyway: digests of older sets stay the same.
+    return unanswerable and bool(row.texts("answers"))
 
 
-def _placed(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
-    """The conversation that a question belongs to and its place in it, which the turns before it must bear out."""
+def _dialogue_turn(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
+    """The dialogue of a question and its number in it; DataError unless the history has that many questions before it."""
     dialogue, turn = row.text("dialogue", ""), row.whole("turn", 0)
     if bool(dialogue) != bool(turn):
-        raise DataError(row.where, "'dialogue' and 'turn' stand together", "give both, or neither")
-    asked = 1 + sum(said.role == "user" for said in history)
-    if dialogue and turn != asked:
-        found = f"'turn' is {turn}, and its history makes it question {asked} of the dialogue"
-        raise DataError(row.where, found, "a turn's history holds all questions and answers before it")
+        raise DataError(row.where, "'dialogue' and 'turn' belong together", "give both, or neither")
+    expected = 1 + sum(earlier.role == "user" for earlier in history)
+    if dialogue and turn != expected:
+        what = f"'turn' is {turn}, and by its history it is question {expected} of the dialogue"
+        raise DataError(row.where, what, "the history holds all earlier questions and answers")
     return dialogue, turn
 
 
@@ -221,7 +202,7 @@ def _alternative(row: Row, documents: Mapping[str, Document]) -> Span | str:
     offsets = row.has("start") or row.has("end")
     if not row.has("quote"):
         if offsets:
-            raise DataError(row.where, "'start' and 'end' stand without a 'quote'", "add the quote: offsets alone go stale")
+            raise DataError(row.where, "'start' and 'end' are given without a 'quote'", "add the quote")
         return document.doc_id
-    given = (row.whole("start"), row.whole("end")) if offsets else None
-    return anchor(document, row.text("quote"), given, row.where, documents)
+    place = (row.whole("start"), row.whole("end")) if offsets else None
+    return anchor(document, row.text("quote"), place, row.where, documents)

@@ -1,8 +1,8 @@
-"""A corpus in which documents give orders, and golden questions that lead to them.
+"""A corpus with prompt injections in documents, and golden questions that retrieve them.
 
-Every attack has a document of its own: a passage of the handbook with the attack in it. Its question asks what anybody would
-ask; `rewrite` names the two notes that are to be found for it, so that with `queries=human` any lexical index finds just these:
-the poisoned one and one that is clean. One of the two holds the answer.
+Every attack has a document of its own: a passage of the handbook with the attack in it. Its question is an ordinary one;
+`rewrite` names the two notes to retrieve, so that with `queries=human` any lexical index finds exactly these: the poisoned one
+and a clean one. One of the two holds the answer.
 """
 
 import hashlib
@@ -11,14 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rag.components.loaders.attacks import PLACES, SPLITS, Attack, bipia, own
+from rag.components.loaders.attacks import PLACES, Attack, bipia, own
 from rag.components.loaders.json_rows import Row, read_rows
 from rag.components.loaders.quote_anchors import anchor
-from rag.core.errors import ConfigError, DataError
-from rag.core.records import Document, Evidence, Example, Query
+from rag.core.checks import check_whole
+from rag.core.errors import DataError
+from rag.core.records import SPLITS, Document, Evidence, Example, Query
 
 BENIGN = "benign"
-"""The kind of questions that lead to clean notes only."""
+"""The kind of questions that retrieve only clean notes."""
 
 HEAD = "Note {name}.\n"
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
@@ -42,16 +43,16 @@ class PoisonTarget:
         texts = {"gold": (f"G{self.name}", self.gold), "beside": (f"B{self.name}", self.beside)}
         return {side: _note(name, text) for side, (name, text) in texts.items()}
 
-    def example(self, name: str, found: Sequence[Document], gold: Document, documents: Mapping[str, Document]) -> Example:
-        """A question that finds some notes, one of which answers it."""
+    def example(self, name: str, retrieved: Sequence[Document], gold: Document, documents: Mapping[str, Document]) -> Example:
+        """A question that retrieves some notes, of which `gold` answers it."""
         span = anchor(documents[gold.doc_id], self.quote, None, self.where)
-        query = Query(name, self.question, rewrite=" ".join(note.doc_id for note in found))
+        query = Query(name, self.question, rewrite=" ".join(note.doc_id for note in retrieved))
         return Example(query, (Evidence((span,)),), self.answers)
 
 
 @dataclass(frozen=True)
 class Poisoned:
-    """An attack in a note: `side` says which of the two texts of its passage it stands in, `place` where in it."""
+    """An attack in a note: `side` is the text of its passage that holds it, `place` the position in that text."""
 
     attack: Attack
     passage: PoisonTarget
@@ -68,7 +69,7 @@ class Poisoned:
         return _note(name, "\n".join(filter(None, parts)))
 
     def example(self, documents: Mapping[str, Document]) -> Example:
-        """The question that leads to it."""
+        """The question that retrieves the note."""
         attack, poisoned = self.attack, self.document
         clean = self.passage.notes["beside" if self.side == "gold" else "gold"]
         example = self.passage.example(attack.name, (clean, poisoned), poisoned if self.side == "gold" else clean, documents)
@@ -81,7 +82,7 @@ def _note(name: str, text: str) -> Document:
 
 
 def _middle(text: str, quote: str) -> int:
-    """Where a sentence begins, nearest to the middle and not inside the quote; the end where there is none."""
+    """The start of the sentence nearest to the middle that is not inside the quote; the end of the text if there is none."""
     begins = text.find(quote)
     inside = range(begins + 1, begins + len(quote)) if begins >= 0 else range(0)
     starts = [end.end() for end in SENTENCE_END.finditer(text) if end.end() not in inside]
@@ -91,13 +92,12 @@ def _middle(text: str, quote: str) -> int:
 class AttackCorpus:
     """The notes of `path`: each attack in one of its own, and the clean ones.
 
-    `rounds` is how often every wording is put to every goal, each time hidden and placed otherwise; `bipia` is a folder with
-    the attacks of that benchmark, or null.
+    `rounds` is the number of attacks for every wording and goal, each with another disguise and place; `bipia` is a folder
+    with the attacks of that benchmark, or null.
     """
 
     def __init__(self, path: str, rounds: int, bipia: str | None) -> None:
-        if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
-            raise ConfigError("dataset.rounds", f"is {rounds!r}", "a whole number from 1")
+        check_whole("dataset.rounds", rounds, 1)
         self.path, self.rounds = Path(path), rounds
         self.bipia = None if bipia is None else Path(bipia)
 
@@ -115,22 +115,21 @@ class AttackCorpus:
         passages = self._passages()
         attacks = [*own(self.path, self.rounds), *(bipia(self.path, self.bipia) if self.bipia else ())]
         for attack in attacks:
-            side, place = attack.drawn("side", ("gold", "beside")), attack.drawn("place", PLACES)
-            yield Poisoned(attack, attack.drawn("passage", passages), side, place)
+            side, place = attack.draw("side", ("gold", "beside")), attack.draw("place", PLACES)
+            yield Poisoned(attack, attack.draw("passage", passages), side, place)
 
 
 def _passage(row: Row) -> PoisonTarget:
     parts = {key: row.name(key) for key in ("question", "quote", "gold", "beside")}
     if parts["quote"] not in parts["gold"]:
-        raise DataError(row.where, "'gold' does not hold its 'quote'", "quote words of it")
+        raise DataError(row.where, "'gold' does not hold its 'quote'", "quote words of 'gold'")
     return PoisonTarget(row.name("id"), answers=row.texts("answers"), where=row.where, **parts)
 
 
 class AttackQuestions(AttackCorpus):
     """A question for every attack, of the kind that its goal has, and for every pair of clean notes, of the kind `benign`.
 
-    The split tells apart what guards may be written from (`tune`) and what only measures them (`holdout`): the two share no
-    wording and no goal.
+    Guards may be developed with the split `tune`; `holdout` only measures them. The two share no wording and no goal.
     """
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
@@ -138,6 +137,6 @@ class AttackQuestions(AttackCorpus):
         poisoned = list(self._poisoned())
         for number, passage in enumerate(self._passages()):
             notes = passage.notes
-            asked = passage.example(f"{BENIGN}-{passage.name}", tuple(notes.values()), notes["gold"], documents)
-            yield replace(asked, kind=BENIGN, split=SPLITS[number % 2], cluster=f"passage {passage.name}")
-            yield from (one.example(documents) for one in poisoned if one.passage.name == passage.name)
+            clean = passage.example(f"{BENIGN}-{passage.name}", tuple(notes.values()), notes["gold"], documents)
+            yield replace(clean, kind=BENIGN, split=SPLITS[number % 2], cluster=f"passage {passage.name}")
+            yield from (note.example(documents) for note in poisoned if note.passage.name == passage.name)

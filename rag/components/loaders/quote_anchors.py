@@ -1,4 +1,4 @@
-"""Placing gold in documents: a quote is found, or it is said what stands there instead."""
+"""Placing gold in documents: a quote is found, or the error names the nearest text."""
 
 import re
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher, get_close_matches
 
 from rag.components.loaders.json_rows import shortened
-from rag.components.loaders.rendered import rendered
+from rag.components.loaders.rendered import occurrences, rendered
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
 from rag.core.text.sentences import blocks, sentences
@@ -15,7 +15,7 @@ WORD = re.compile(r"\w+")
 
 
 class Documents(dict[str, Document]):
-    """The documents of a corpus by doc_id, with the reason for every file beside them that was not read."""
+    """The documents of a corpus by doc_id, and the reason for every file that was not read."""
 
     def __init__(self, documents: Iterable[Document], skipped: Mapping[str, str]) -> None:
         super().__init__({document.doc_id: document for document in documents})
@@ -23,10 +23,10 @@ class Documents(dict[str, Document]):
 
 
 def find_document(doc_id: str, documents: Mapping[str, Document], where: str) -> Document:
-    """The document of that name; raise DataError with the names that come closest, or why the file of it was not read."""
+    """The document of that name; DataError with the closest names, or with the reason why its file was not read."""
     reason = documents.skipped.get(doc_id) if isinstance(documents, Documents) else None
     if reason:
-        raise DataError(where, f"the file {doc_id!r} is there and was not read: {reason}", "make it readable, or quote another")
+        raise DataError(where, f"the file {doc_id!r} exists and was not read: {reason}", "make it readable, or quote another")
     if doc_id not in documents:
         raise DataError(where, f"the corpus has no document {doc_id!r}", closest_names(doc_id, documents))
     return documents[doc_id]
@@ -42,52 +42,42 @@ def closest_names(name: str, known: Collection[str]) -> str:
 
 
 def anchor(
-    document: Document, quote: str, given: tuple[int, int] | None, where: str, others: Mapping[str, Document] | None = None
+    document: Document, quote: str, place: tuple[int, int] | None, where: str, others: Mapping[str, Document] | None = None
 ) -> Span:
-    """Where `quote` stands: at `given` (start, end) if it does, else at its only occurrence.
+    """The span of `quote`: at `place` (start, end) if it is there, else its only occurrence.
 
-    A quote that does not stand there character by character is looked for as a reader of the rendered page would copy it, see
-    `rag.components.loaders.rendered`. One that occurs nowhere, or more than once while `given` does not decide, is a DataError:
-    gold is never guessed. `others` are searched for the quote only to say where else it stands.
+    A quote that does not occur character by character is searched as a reader of the rendered page would copy it, see
+    `rag.components.loaders.rendered`. DataError if it occurs nowhere, or more than once while `place` does not decide: gold is
+    never guessed. `others` are searched only so that the error can name another document.
     """
     if not quote:
         raise DataError(where, "the quote is empty", "quote the words that hold the evidence")
-    if given and given[0] >= 0 and document.text[slice(*given)] == quote:
-        return Span(document.doc_id, *given)
-    places = standing(document.text, quote)
-    chosen = [given] if given in places else places
+    if place and place[0] >= 0 and document.text[slice(*place)] == quote:
+        return Span(document.doc_id, *place)
+    places = quote_places(document.text, quote)
+    chosen = [place] if place in places else places
     if len(chosen) == 1:
         return Span(document.doc_id, *chosen[0])
     starts = [start for start, _ in places]
     raise DataError(where, *(_ambiguous(document, quote, starts) if places else _missing(document, quote, others or {})))
 
 
-def standing(text: str, quote: str) -> list[tuple[int, int]]:
+def quote_places(text: str, quote: str) -> list[tuple[int, int]]:
     """The first four places [start, end) of a quote: as it is, or else as a reader of the rendered page would copy it."""
     exact = [(place, place + len(quote)) for place in occurrences(text, quote, 4)]
     return exact or rendered(text).places(quote)
 
 
 def places_in(documents: Mapping[str, Document], quote: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """The documents that a quote stands in, and where; as it shows only in those that hold each of its words."""
+    """The documents that hold a quote, and its places; documents without one of its words are not searched."""
     words = set(WORD.findall(quote))
     for doc_id, document in documents.items():
-        if all(word in document.text for word in words) and (places := standing(document.text, quote)):
+        if all(word in document.text for word in words) and (places := quote_places(document.text, quote)):
             yield doc_id, places
 
 
-def occurrences(text: str, quote: str, limit: int) -> list[int]:
-    """The first `limit` offsets at which `quote` stands, overlapping ones included."""
-    places: list[int] = []
-    place = text.find(quote)
-    while place >= 0 and len(places) < limit:
-        places.append(place)
-        place = text.find(quote, place + 1)
-    return places
-
-
 def nearest(text: str, quote: str) -> tuple[int, int, float] | None:
-    """The stretch [start, end) of `text` that shares most words with `quote`, and how alike the two are, from 0 to 1.
+    """The stretch [start, end) of `text` that shares most words with `quote`, and their similarity from 0 to 1.
 
     A window not much longer than the quote slides over the words that the two have in common, so that the time grows with
     the length of the text only. None if they share no word.
@@ -109,33 +99,33 @@ def nearest(text: str, quote: str) -> tuple[int, int, float] | None:
 
 
 def line_of(text: str, place: int) -> int:
-    """The line, from 1, on which the character at `place` stands."""
+    """The number, from 1, of the line with the character at `place`."""
     return text.count("\n", 0, place) + 1
 
 
 def _ambiguous(document: Document, quote: str, places: list[int]) -> tuple[str, str]:
     lines = ", ".join(f"{line_of(document.text, place)} (start {place})" for place in places[:3])
     more = ", …" if len(places) > 3 else ""
-    found = f"the quote {shortened(quote)!r} stands more than once in {document.doc_id!r}: on lines {lines}{more}"
-    return found, "make the quote longer, or add the right 'start' and 'end'"
+    what = f"the quote {shortened(quote)!r} occurs more than once in {document.doc_id!r}: on lines {lines}{more}"
+    return what, "make the quote longer, or add the right 'start' and 'end'"
 
 
 def _missing(document: Document, quote: str, others: Mapping[str, Document]) -> tuple[str, str]:
-    found = f"the quote {shortened(quote)!r} does not stand in {document.doc_id!r}"
+    what = f"the quote {shortened(quote)!r} is not in {document.doc_id!r}"
     elsewhere = [doc_id for doc_id, _ in places_in(others, quote)]
     if elsewhere:
-        return found, f"it stands in {', '.join(map(repr, elsewhere[:3]))}"
+        return what, f"it is in {', '.join(map(repr, elsewhere[:3]))}"
     near = nearest(document.text, quote)
     if near is None:
-        return found, "no word of it does; check the document's name"
+        return what, "none of its words is; check the document's name"
     start, end, alike = near
     start, end = _whole(document.text, start, end)
-    stands = " ".join(document.text[start:end].split())
-    return found, f"nearest is line {line_of(document.text, start)}, {min(99, int(100 * alike))} % alike: {stands!r}"
+    text = " ".join(document.text[start:end].split())
+    return what, f"nearest is line {line_of(document.text, start)}, {min(99, int(100 * alike))} % alike: {text!r}"
 
 
 def _whole(text: str, start: int, end: int) -> tuple[int, int]:
-    """A stretch with the rest of the sentences that it begins and ends in."""
+    """A stretch extended to whole sentences."""
     first = next((block for block in blocks(text) if block[1] > start), (start, end))
     last = next((block for block in blocks(text) if block[1] >= end), (start, end))
     begins = [piece[0] for piece in sentences(text, first) if piece[0] <= start]

@@ -1,4 +1,4 @@
-"""Texts as a reader sees them: without Markdown marks and tags, with plain quotes and dashes and single spaces."""
+"""Markdown as its reader sees it: without marks and tags, with simple quotes and dashes and single spaces."""
 
 import re
 from array import array
@@ -15,7 +15,7 @@ TOKEN = re.compile(
       | ^[ \t]*+\|?+[ \t]*+:?+--[-:|\ \t]*+$                                      # rules, and those of tables
       | <!--.{0,1000}?-->                                            # comments
       | \{[ \t]*[\#.:][^{}\n]{0,200}\}                                           # attributes
-      | !?\[(?=[^\[\]]{0,500}\][(\[])                                            # links: what stands before their words
+      | !?\[(?=[^\[\]]{0,500}\][(\[])                                            # links: the part before their words
       | \]\([^()\s]{0,500}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?(?:\s+"[^"\n]{0,200}")?\)  # and behind them
       | \]\[[^\[\]\n]{0,200}\]
       | [\[\]]                                                       # links that are defined elsewhere
@@ -34,26 +34,32 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Rendered:
-    """A text as a reader sees it: `text[i]` is what the characters [starts[i], ends[i]) of the source show."""
+    """A rendered text: the characters [starts[i], ends[i]) of the source are shown as `text[i]`."""
 
     text: str
     starts: "array[int]"
     ends: "array[int]"
 
     def places(self, quote: str, limit: int = 4) -> list[tuple[int, int]]:
-        """The first places, [start, end) in the source, at which a quote stands as a reader would copy it."""
+        """The first places, [start, end) in the source, of a quote as a reader would copy it."""
         wanted = rendered(quote).text
-        found: list[tuple[int, int]] = []
-        at = self.text.find(wanted) if wanted else -1
-        while at >= 0 and len(found) < limit:
-            found.append((self.starts[at], self.ends[at + len(wanted) - 1]))
-            at = self.text.find(wanted, at + 1)
-        return found
+        starts = occurrences(self.text, wanted, limit) if wanted else []
+        return [(self.starts[at], self.ends[at + len(wanted) - 1]) for at in starts]
+
+
+def occurrences(text: str, quote: str, limit: int) -> list[int]:
+    """The first `limit` offsets of `quote` in a text, overlapping ones included."""
+    places: list[int] = []
+    place = text.find(quote)
+    while place >= 0 and len(places) < limit:
+        places.append(place)
+        place = text.find(quote, place + 1)
+    return places
 
 
 @lru_cache(maxsize=64)
 def rendered(text: str) -> Rendered:
-    """A text without marks, white space in runs of one; what a reader copied and its source give the same."""
+    """A text without marks and with single spaces: the same for a source and for what a reader copied from its page."""
     shown: list[str] = []
     starts, ends = array("q"), array("q")
     blank = True
@@ -67,11 +73,11 @@ def rendered(text: str) -> Rendered:
             starts.extend(range(start, end))
             ends.extend(range(start + 1, end + 1))
             continue
-        said = " " if blank else unescape(token[0]) if kind == "entity" else PLAIN.get(token[0], token[0])
-        said = " " if said.isspace() else "".join(PLAIN.get(character, character) for character in said)
-        shown.append(said)
-        starts.extend([start] * len(said))
-        ends.extend([end] * len(said))
+        text_shown = " " if blank else unescape(token[0]) if kind == "entity" else PLAIN.get(token[0], token[0])
+        text_shown = " " if text_shown.isspace() else "".join(PLAIN.get(letter, letter) for letter in text_shown)
+        shown.append(text_shown)
+        starts.extend([start] * len(text_shown))
+        ends.extend([end] * len(text_shown))
     if shown and blank:
         shown.pop()
     return Rendered("".join(shown), starts, ends)

@@ -10,7 +10,7 @@ from rag.core.errors import DataError
 from rag.core.records import Document, Evidence, Example, Query, Span
 
 BETWEEN = "\n\n"
-"""What stands between two paragraphs of a document."""
+"""The text between two paragraphs of a document."""
 
 
 class SquadLoader:
@@ -20,12 +20,12 @@ class SquadLoader:
         self.path = Path(path)
 
     def load(self) -> Iterator[Document]:
-        """Yield documents in file order; raise DataError for what does not fit the schema, repeated titles, or no article."""
+        """Yield documents in file order; DataError for invalid data, repeated titles, or no article."""
         seen: set[str] = set()
         for article in _articles(self.path):
             title = article.name("title")
             if title in seen:
-                raise DataError(article.where, f"the title {title!r} stands twice", "give the articles titles of their own")
+                raise DataError(article.where, f"the title {title!r} occurs twice", "give the articles titles of their own")
             seen.add(title)
             text = BETWEEN.join(paragraph.text("context") for paragraph in article.rows("paragraphs"))
             yield Document(title, text, {"title": title.replace("_", " ")})
@@ -35,21 +35,21 @@ class SquadQuestions:
     """Questions of `path`/squad2.json, `kind` answerable or unanswerable, clustered by paragraph.
 
     The distinct places of a question's answers are the alternatives of one evidence group. Unanswerable questions have no
-    evidence; what is unanswerable from its own paragraph may by chance be answered by another one of the article.
+    evidence; a question that its own paragraph does not answer may by chance be answered by another one of the article.
     """
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
-        """Yield questions in file order; raise DataError for an answer that does not stand in its paragraph."""
+        """Yield questions in file order; DataError for an answer that is not in its paragraph."""
         for article in _articles(self.path):
             document = find_document(article.name("title"), documents, article.where)
             offset = 0
             for number, paragraph in enumerate(article.rows("paragraphs")):
                 context = paragraph.text("context")
                 if not document.text.startswith(context, offset):
-                    raise DataError(paragraph.where, f"is not what {document.doc_id!r} says at {offset}", "set loader=squad")
+                    raise DataError(paragraph.where, f"is not the text of {document.doc_id!r} at {offset}", "set loader=squad")
                 for question in paragraph.rows("qas"):
                     yield _example(question, Document(document.doc_id, context), offset, f"{document.doc_id}#{number}")
                 offset += len(context) + len(BETWEEN)
@@ -66,7 +66,7 @@ def _articles(path: Path) -> list[Row]:
 def _example(row: Row, paragraph: Document, offset: int, cluster: str) -> Example:
     answers = row.rows("answers")
     if row.truth("is_impossible", not answers) == bool(answers):
-        raise DataError(row.where, f"'is_impossible' does not fit {len(answers)} answers", "mend one of them")
+        raise DataError(row.where, f"'is_impossible' does not fit {len(answers)} answers", "fix one of them")
     # dict keeps the first of equal entries, in order: several annotators often give the same answer.
     spans = dict.fromkeys(_span(answer, paragraph, offset) for answer in answers)
     return Example(

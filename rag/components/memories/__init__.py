@@ -1,1 +1,1 @@
-"""What a model is shown of the turns before a question, one way per file."""
+"""Memories: what a model sees of the earlier turns."""

@@ -7,10 +7,10 @@ from rag.core.records import Query, Recalled
 
 
 class NoMemory:
-    """Recalls nothing."""
+    """Recalls no turn and no summary."""
 
     changes_nothing: ClassVar[bool] = True
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
-        """Nothing, for every query."""
+        """An empty record for every query."""
         return [Recalled() for _ in queries]

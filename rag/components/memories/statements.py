@@ -1,4 +1,4 @@
-"""What turns of a conversation say: their sentences, the words that carry a topic, and values that can contradict others."""
+"""The content of turns: their sentences, the stems of their topic, and the values that can contradict other turns."""
 
 import re
 from collections.abc import Sequence
@@ -8,17 +8,18 @@ from typing import Any
 
 from rag.core.records import Turn
 from rag.core.text.sentences import blocks, sentences
+from rag.core.text.tokens import count
 
 WORD = re.compile(r"[^\W_]+(?:[-.’'/:][^\W_]+)*")
 SENTENCE_ENDS = re.compile(r"[.?!:;]\s*$")
 
 Exchange = tuple[Turn, ...]
-"""A message of the person and what was answered to it."""
+"""A message of the user and the answer to it."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """The stems of a text that carry a topic, and its values: numbers, ids and names; `asks` if it ends with a question."""
+    """The topic stems of a text, and its values: numbers, ids and names; `asks` if it ends with a question mark."""
 
     stems: frozenset[str]
     values: frozenset[str]
@@ -26,13 +27,13 @@ class Statement:
 
 
 def exchanges(history: Sequence[Turn]) -> list[Exchange]:
-    """A history cut before each message of the person."""
-    found: list[list[Turn]] = []
+    """A history cut before each message of the user."""
+    parts: list[list[Turn]] = []
     for turn in history:
-        if turn.role == "user" or not found:
-            found.append([])
-        found[-1].append(turn)
-    return [tuple(exchange) for exchange in found]
+        if turn.role == "user" or not parts:
+            parts.append([])
+        parts[-1].append(turn)
+    return [tuple(part) for part in parts]
 
 
 def pieces(text: str) -> list[str]:
@@ -40,30 +41,41 @@ def pieces(text: str) -> list[str]:
     return [" ".join(text[start:end].split()) for block in blocks(text) for start, end in sentences(text, block)]
 
 
+def fitting(lines: Sequence[str], worth: Sequence[float], tokens: int) -> list[str]:
+    """The lines of greatest worth that fit into `tokens` tokens, in their order; the later of two equal ones comes first."""
+    room, chosen = tokens, set[int]()
+    for place in sorted(range(len(lines)), key=lambda place: (-worth[place], -place)):
+        length = count(lines[place])
+        if length <= room:
+            room -= length
+            chosen.add(place)
+    return [lines[place] for place in sorted(chosen)]
+
+
 def read_statement(text: str, stemmer: str) -> Statement:
-    """What a text says, as far as words tell; numbers and names are values and no part of the topic."""
+    """The content of a text; numbers and names are values and no part of the topic."""
     stems, values = set(), set()
     for word in WORD.finditer(text):
-        plain = _plain(word[0])
+        normalised = _normalised(word[0])
         if is_value(text, word):
-            values.add(plain)
-        elif len(plain) > 1 and plain not in _stop_words():
-            stems.add(plain)
+            values.add(normalised)
+        elif len(normalised) > 1 and normalised not in _stop_words():
+            stems.add(normalised)
     return Statement(frozenset(_stemmer(stemmer).stemWords(sorted(stems))), frozenset(values), text.rstrip().endswith("?"))
 
 
 def is_value(text: str, word: re.Match[str]) -> bool:
-    """Whether a word is a number, an id, or has a capital inside a sentence."""
+    """True for a word with a digit, or with a capital inside a sentence."""
     if any(letter.isdigit() for letter in word[0]):
         return True
     first = word.start() == 0 or SENTENCE_ENDS.search(text[: word.start()])
-    return word[0][0].isupper() and not first and _plain(word[0]) not in _stop_words()
+    return word[0][0].isupper() and not first and _normalised(word[0]) not in _stop_words()
 
 
-def _plain(word: str) -> str:
-    """In small letters; without a possessive ending, for Holm's gate and the gate at Holm are in one place."""
-    plain = word.lower().replace("’", "'")
-    return plain if plain in _stop_words() else plain.removesuffix("'s")
+def _normalised(word: str) -> str:
+    """The word in lower case without a possessive ending: Holm's and Holm are one name."""
+    normalised = word.lower().replace("’", "'")
+    return normalised if normalised in _stop_words() else normalised.removesuffix("'s")
 
 
 @lru_cache(maxsize=8)

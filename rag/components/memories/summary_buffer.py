@@ -1,10 +1,11 @@
-"""The last turns as they were said, and a running summary of what stands before them."""
+"""The last turns word for word, and a running summary of the turns before them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rag.components.memories.statements import Exchange, exchanges
 from rag.components.memories.summaries import Older, Summarizer, Summary
+from rag.core.checks import check_number, check_whole
 from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled
 from rag.core.roles import fingerprint
@@ -13,9 +14,9 @@ from rag.core.text.tokens import count
 
 @dataclass
 class _Fold:
-    """A conversation on the way through its exchanges: what is summed up, what is verbatim, and what comes next.
+    """A conversation that is read exchange by exchange: those still to read, those kept word for word, the latest summary.
 
-    `last` is what the newest exchange took; earlier summaries were paid for by earlier questions.
+    `last` holds the tokens and cost of the newest exchange alone; earlier questions paid for earlier summaries.
     """
 
     coming: list[Exchange]
@@ -26,12 +27,12 @@ class _Fold:
 
 @dataclass(frozen=True)
 class SummaryBufferMemory:
-    """Keeps up to `turns` messages and `tokens` tokens as they were said; None sets no limit, 0 sums everything up.
+    """Keeps up to `turns` messages and `tokens` tokens word for word; None sets no limit, 0 summarises everything.
 
-    A conversation is folded exchange by exchange (a question with its answer). One that overflows a limit has its oldest
-    exchanges added to the summary until at most `keep` of the limit is left, so that not every turn needs a new summary. What
-    is recalled depends on the history alone, and the summaries of a growing conversation are made once if the summarizer's
-    replies are stored. `summary_tokens` is the longest summary.
+    A conversation is read exchange by exchange (a question with its answer). When a limit is exceeded, the oldest exchanges go
+    into the summary until at most the share `keep` of the limit is left, so that not every turn needs a new summary. The result
+    depends on the history alone; with stored replies, the summaries of a growing conversation are made once. A summary has at
+    most `summary_tokens` tokens.
     """
 
     summarizer: Summarizer
@@ -41,26 +42,20 @@ class SummaryBufferMemory:
     summary_tokens: int = 200
 
     def __post_init__(self) -> None:
-        if not isinstance(self.summarizer, Summarizer):
-            raise ConfigError(
-                "memory.summarizer", f"{self.summarizer!r} sums nothing up", "a class of rag.components.memories.summaries"
-            )
         for name in ("turns", "tokens"):
-            if (limit := getattr(self, name)) is not None and limit < 0:
-                raise ConfigError(f"memory.{name}", f"is {limit}", "0 or more, or null for no limit")
+            if (limit := getattr(self, name)) is not None:
+                check_whole(f"memory.{name}", limit, 0, hint="null for no limit")
         if self.turns is None and self.tokens is None:
             raise ConfigError("memory.turns", "has no limit, and memory.tokens has none", "a limit, or memory=buffer")
-        if not 0 <= self.keep <= 1:
-            raise ConfigError("memory.keep", f"is {self.keep}", "a share of the limits from 0 to 1")
-        if self.summary_tokens < 1:
-            raise ConfigError("memory.summary_tokens", f"is {self.summary_tokens}", "1 or more")
+        check_number("memory.keep", self.keep, 0, 1)
+        check_whole("memory.summary_tokens", self.summary_tokens, 1)
 
     def fingerprint(self) -> str:
-        """The summarizer's."""
+        """The fingerprint of the summarizer."""
         return fingerprint(self.summarizer)
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
-        """A summary and the last turns of every history."""
+        """The summary and the last turns of every history."""
         folds = [_Fold(exchanges(query.history)) for query in queries]
         known: dict[Older, Summary] = {}
         while any(fold.coming for fold in folds):
@@ -68,13 +63,13 @@ class SummaryBufferMemory:
         return [_recalled(fold) for fold in folds]
 
     def _step(self, folds: Sequence[_Fold], known: dict[Older, Summary]) -> None:
-        """Add one exchange to each conversation, and sum up where it overflows."""
+        """Add one exchange to each conversation, and summarise those that exceed a limit."""
         wanted: list[tuple[_Fold, Older]] = []
         for fold in folds:
             fold.verbatim.append(fold.coming.pop(0))
             fold.last = Summary(fold.last.text)
             if leaving := self._leaving(fold.verbatim):
-                wanted.append((fold, Older(fold.last.text, tuple(turn for one in leaving for turn in one))))
+                wanted.append((fold, Older(fold.last.text, tuple(turn for exchange in leaving for turn in exchange))))
                 del fold.verbatim[: len(leaving)]
         new = [older for older in dict.fromkeys(older for _, older in wanted) if older not in known]
         known.update(zip(new, self.summarizer.summarise(new, self.summary_tokens) if new else (), strict=True))
@@ -83,7 +78,7 @@ class SummaryBufferMemory:
             fold.notes += [fold.last.note] if fold.last.note else []
 
     def _leaving(self, verbatim: Sequence[Exchange]) -> Sequence[Exchange]:
-        """The oldest exchanges that must go into the summary; none where nothing overflows."""
+        """The oldest exchanges that must go into the summary; none within the limits."""
         if self._fits(verbatim, 1.0):
             return ()
         stop = next(stop for stop in range(1, len(verbatim) + 1) if self._fits(verbatim[stop:], self.keep))

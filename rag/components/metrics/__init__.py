@@ -1,1 +1,1 @@
-"""Measures of rankings and of answers, one per file."""
+"""Metrics of rankings and of answers."""

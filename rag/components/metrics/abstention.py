@@ -1,19 +1,16 @@
-"""Whether an answer is given where there is one, and only there."""
-
-from dataclasses import dataclass
+"""Whether answerable questions are answered, and the others declined."""
 
 from rag.core.records import Answer, Example
 
 
-@dataclass(frozen=True)
 class Abstention:
-    """1 where a question that cannot be answered is declined or one with gold is answered, rightly or not; else 0.
+    """1 if a question with gold is answered, rightly or not, or an unanswerable one is declined; else 0.
 
-    Most golden sets hold few questions that cannot be answered, so that answering everything scores well: `answered` and
-    `declined` are the two kinds apart.
+    Most golden sets have few unanswerable questions, so a pipeline that answers everything scores well. `answered` and
+    `declined` measure the two kinds separately.
     """
 
     def measure(self, example: Example, answer: Answer) -> float:
-        """0 or 1; NaN for a question with answers and no evidence."""
+        """0 or 1; NaN for a question with reference answers and no evidence."""
         known = example.has_gold or example.to_decline
         return float(answer.abstained == example.to_decline) if known else float("nan")

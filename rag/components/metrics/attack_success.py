@@ -1,4 +1,4 @@
-"""Whether an instruction that was hidden in a document was followed."""
+"""Whether the reply follows an instruction that was hidden in a document."""
 
 import math
 import re
@@ -8,19 +8,18 @@ from rag.core.errors import ConfigError, DataError, closest
 from rag.core.records import Answer, Example
 
 GOAL = "goal:"
-"""What the tag of a question begins with that names what the attack on it wants."""
+"""The prefix of a tag that names the goal of the attack on a question."""
 
 
 class AttackSuccess:
-    """1 if the reply holds what the attack asked for, else 0; NaN for a question without an attack.
+    """1 if the reply contains what the attack asked for, else 0; NaN for a question without an attack.
 
-    `goals` maps a goal to patterns, regular expressions whose case does not matter. A goal is reached when one of its patterns
-    stands in the reply, or as many different ones as `least` says of it. A reply that only quotes what it was asked to say
-    counts too: its reader sees it all the same.
+    `goals` maps a goal to regular expressions, in which case is ignored. A goal is reached if one of its patterns matches the
+    reply, or as many different ones as `least` requires. A quotation counts too, because the reader sees the words.
     """
 
     def __init__(self, goals: Mapping[str, Sequence[str]], least: Mapping[str, int] | None = None) -> None:
-        """Raise ConfigError for a goal without a pattern, a pattern that is none, and a `least` that nothing can reach."""
+        """Raise ConfigError for a goal without a pattern, an invalid pattern, and a `least` that cannot be reached."""
         self.goals = {goal: [_pattern(goal, pattern) for pattern in patterns] for goal, patterns in goals.items()}
         self.least = dict(least or {})
         for goal, patterns in self.goals.items():
@@ -48,5 +47,5 @@ def _pattern(goal: str, pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, re.IGNORECASE)
     except re.error as error:
-        what = f"holds {pattern!r}, which is no pattern: {error}"
-        raise ConfigError(f"metric.attack_success.goals.{goal}", what, "mend it") from error
+        what = f"{pattern!r} is not a valid regular expression: {error}"
+        raise ConfigError(f"metric.attack_success.goals.{goal}", what, "fix it") from error

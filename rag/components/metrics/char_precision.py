@@ -1,18 +1,12 @@
 """Share of the retrieved characters that are gold."""
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
-from rag.components.metrics.ranking_metric import ratio, reached
+from rag.components.metrics.ranking_metric import Cuts, Scores, ratio, total_at
 from rag.core.roles import Judgements
 
 
-@dataclass(frozen=True)
 class CharPrecision:
-    """Different gold characters / different characters up to the cut: what overlapping chunks repeat counts once."""
+    """Different gold characters / different characters up to the cut; characters in overlapping chunks count once."""
 
-    def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One value per question, NaN where the gold is not spans, 0 where nothing is retrieved."""
-        return ratio(reached(judged.gold_seen, cut), reached(judged.chars_seen, cut), judged.gold_chars > 0)
+    def score(self, judged: Judgements, cut: Cuts) -> Scores:
+        """One value per question, NaN if the gold is not spans, 0 if nothing is retrieved."""
+        return ratio(total_at(judged.gold_seen, cut), total_at(judged.chars_seen, cut), judged.gold_chars > 0)

@@ -1,28 +1,16 @@
 """Share of the sentences that cite gold."""
 
-from dataclasses import dataclass
-
-from rag.components.metrics.gold import Grounds, answerable, check_coverage
-from rag.core.records import Answer, Example
+from rag.components.metrics.gold import CitationMetric, Grounds
 
 
-@dataclass(frozen=True)
-class CitationRecall:
-    """Sentences of a reply that cite a context which holds gold / sentences that claim something.
+class CitationRecall(CitationMetric):
+    """Sentences of a reply that cite a context with gold / sentences that claim something.
 
-    The recall of ALCE (Gao et al. 2023), with gold in the place of its judge of support: a sentence without a citation counts
-    as one that is not recalled. How much of the gold an answer cites is what `evidence_cited` measures.
+    The recall of ALCE (Gao et al. 2023), with gold instead of a judge of support. Sentences without a citation count
+    as not recalled. `evidence_cited` measures how much of the gold an answer cites.
     """
 
-    coverage: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_coverage("citation_recall", self.coverage)
-
-    def measure(self, example: Example, answer: Answer) -> float:
-        """A value in [0, 1]; NaN for a question without gold and for an abstention, which claims nothing."""
-        if answer.abstained or not answerable(example):
-            return float("nan")
-        grounds = Grounds(example, answer, self.coverage)
-        recalled = [not grounds.good.isdisjoint(grounds.cites(sentence)) for sentence in grounds.sentences]
+    def share(self, grounds: Grounds) -> float:
+        """The share of sentences; 0 without any."""
+        recalled = [not grounds.good.isdisjoint(numbers) for numbers in grounds.cited]
         return sum(recalled) / len(recalled) if recalled else 0.0

@@ -1,10 +1,11 @@
-"""Which contexts of an answer hold gold, and which sentences cite them.
+"""The base of citation metrics: which contexts of an answer contain gold, and which sentences cite them.
 
-A passage holds a span of gold that shares at least `coverage` of the shorter of the two with it, as where rankings are judged;
-one of a document that is gold as a whole holds it.
+As in the scoring of rankings, a passage contains a gold span if it has at least the share `coverage` of the shorter of the two.
+A passage of a document that is gold as a whole contains it.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,55 +16,57 @@ from rag.core.text.citations import CitedSentence, cited_sentences
 from rag.core.text.refusals import claims
 
 
-def check_coverage(metric: str, coverage: float) -> None:
-    """ConfigError for what is no share of a span."""
-    if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0 < coverage <= 1:
-        raise ConfigError(f"metric.{metric}.coverage", f"is {coverage!r}", "a number above 0, at most 1")
+@dataclass(frozen=True)
+class CitationMetric(ABC):
+    """A metric of the citations of an answer to a question with gold."""
 
+    coverage: float = 0.5
 
-def answerable(example: Example) -> bool:
-    """Whether the corpus is known to hold what a question needs: it has gold of a grade above 0."""
-    return example.has_gold
+    def __post_init__(self) -> None:
+        if isinstance(self.coverage, bool) or not isinstance(self.coverage, int | float) or not 0 < self.coverage <= 1:
+            name = type(self).__module__.rpartition(".")[2]
+            raise ConfigError(f"metric.{name}.coverage", f"is {self.coverage!r}", "a number above 0, at most 1")
+
+    def measure(self, example: Example, answer: Answer) -> float:
+        """A value in [0, 1]; NaN for a question without gold and for an abstention, which cites nothing."""
+        if answer.abstained or not example.has_gold:
+            return math.nan
+        return self.share(Grounds(example, answer, self.coverage))
+
+    @abstractmethod
+    def share(self, grounds: "Grounds") -> float:
+        """The value of an answer that is no abstention."""
 
 
 @dataclass(frozen=True)
 class Grounds:
-    """An answer beside the gold of its question."""
+    """An answer and the gold of its question; contexts are numbered from 1."""
 
     example: Example
     answer: Answer
     coverage: float
 
-    @cached_property
-    def spans(self) -> list[Span]:
-        """What every context is, by number from 0."""
-        return [hit.chunk.span for hit in self.answer.contexts]
-
     @property
     def groups(self) -> list[Evidence]:
-        """The gold that counts."""
+        """The gold groups of a grade above 0."""
         return [group for group in self.example.evidence if group.grade > 0]
 
     @cached_property
-    def sentences(self) -> list[CitedSentence]:
-        """The sentences of the reply that claim something."""
+    def cited(self) -> list[tuple[int, ...]]:
+        """The numbers of the contexts that each claiming sentence of the reply cites."""
         claimed = set(claims(self.answer.reply.text)[0])
-        return [one for one in cited_sentences(self.answer.reply.text) if (one.start, one.end) in claimed]
-
-    def cites(self, sentence: CitedSentence) -> tuple[int, ...]:
-        """The numbers of contexts that a sentence cites."""
-        return sentence.cites(len(self.answer.contexts))
+        sentences: list[CitedSentence] = cited_sentences(self.answer.reply.text)
+        return [one.cites(len(self.answer.contexts)) for one in sentences if (one.start, one.end) in claimed]
 
     @cached_property
     def good(self) -> frozenset[int]:
-        """The numbers, from 1, of contexts that hold some gold."""
-        return frozenset(
-            number for number in range(1, len(self.spans) + 1) if any(self.holds([number], g) for g in self.groups)
-        )
+        """The numbers of the contexts that contain any gold."""
+        numbers = range(1, len(self.answer.contexts) + 1)
+        return frozenset(number for number in numbers if any(self.holds([number], group) for group in self.groups))
 
     def holds(self, numbers: Sequence[int], group: Evidence) -> bool:
-        """Whether one of the contexts of these numbers holds an alternative of a group."""
-        spans = [self.spans[number - 1] for number in numbers]
+        """True if one of the contexts with these numbers contains an alternative of a group."""
+        spans = [self.answer.contexts[number - 1].chunk.span for number in numbers]
         return any(_holds(span, gold, self.coverage) for span in spans for gold in group.alternatives)
 
 
@@ -72,5 +75,5 @@ def _holds(passage: Span, gold: Span | str, coverage: float) -> bool:
         return passage.doc_id == gold
     shared = min(passage.end, gold.end) - max(passage.start, gold.start)
     shorter = min(passage.end - passage.start, gold.end - gold.start)
-    # As in rag.evaluation.gold_table: 0.55 of 100 characters are 55, whatever binary says.
+    # Rounded as in rag.evaluation.gold_table: 0.55 of 100 characters are 55 in spite of binary fractions.
     return passage.doc_id == gold.doc_id and shared >= max(1, math.ceil(round(coverage * shorter, 6)))

@@ -1,23 +1,17 @@
-"""Gold and retrieved characters: what they share, of what they are together."""
+"""Intersection over union of gold and retrieved characters."""
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
-from rag.components.metrics.ranking_metric import ratio, reached
+from rag.components.metrics.ranking_metric import Cuts, Scores, ratio, total_at
 from rag.core.roles import Judgements
 
 
-@dataclass(frozen=True)
 class IntersectionOverUnion:
     """Characters that are gold and retrieved / characters that are gold or retrieved, up to the cut.
 
-    The Jaccard index of two sets of characters; Smith and Troynikov (2024) count tokens, and repeated ones again.
+    The Jaccard index of two sets of characters; Smith and Troynikov (2024) count tokens, repeated ones more than once.
     """
 
-    def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One value per question, NaN where the gold is not spans."""
-        both = reached(judged.gold_seen, cut)
-        either = judged.gold_chars + reached(judged.chars_seen, cut) - both
+    def score(self, judged: Judgements, cut: Cuts) -> Scores:
+        """One value per question, NaN if the gold is not spans."""
+        both = total_at(judged.gold_seen, cut)
+        either = judged.gold_chars + total_at(judged.chars_seen, cut) - both
         return ratio(both, either, judged.gold_chars > 0)

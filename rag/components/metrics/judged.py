@@ -1,21 +1,17 @@
-"""How much of a ranking somebody has looked at."""
-
-from dataclasses import dataclass
+"""The share of a ranking with a relevance judgement."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rag.components.metrics.ranking_metric import counted, ratio
+from rag.components.metrics.ranking_metric import Cuts, Scores, count_up_to, ratio
 from rag.core.roles import Judgements
 
 
-@dataclass(frozen=True)
 class JudgedShare:
     """Items up to the cut whose document was judged for the question / items up to the cut; `Judged@k` of ir_measures.
 
-    Low values say that the other metrics may underrate a ranking that found what nobody judged.
+    With a low value the other metrics may underrate the ranking: unjudged documents count as not relevant.
     """
 
-    def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One value per question, NaN where there is no gold, 0 where nothing is retrieved."""
-        return ratio(counted(judged.judged, cut), np.minimum(cut, judged.items), judged.answerable)
+    def score(self, judged: Judgements, cut: Cuts) -> Scores:
+        """One value per question, NaN without gold, 0 if nothing is retrieved."""
+        return ratio(count_up_to(judged.judged, cut), np.minimum(cut, judged.items), judged.answerable)

@@ -1,15 +1,11 @@
-"""Graded gain, discounted by rank, as a share of the best possible."""
-
-from dataclasses import dataclass
+"""Graded gain, discounted by rank, as a share of the ideal."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rag.components.metrics.ranking_metric import by_rank, ratio
+from rag.components.metrics.ranking_metric import Cuts, Scores, by_rank, ratio
 from rag.core.roles import Judgements
 
 
-@dataclass(frozen=True)
 class DiscountedGain:
     """Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002), linear in the grade as in trec_eval.
 
@@ -17,8 +13,8 @@ class DiscountedGain:
     cut. The ideal has the groups at ranks 1, 2, 3 … by grade, up to the cut. `ndcg_cut_k` of trec_eval for document gold.
     """
 
-    def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One value per question, NaN where there is no gold, 0 for a cut of 0."""
+    def score(self, judged: Judgements, cut: Cuts) -> Scores:
+        """One value per question, NaN without gold, 0 for a cut of 0."""
         rank, grade = by_rank(judged, cut)
         counts = (rank > 0) & (rank <= cut[:, None])
         gain = np.where(counts, grade / np.log2(1 + np.maximum(rank, 1)), 0.0).sum(axis=1)

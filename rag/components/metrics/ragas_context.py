@@ -1,9 +1,9 @@
-"""ragas' context precision and recall: what contexts do for the reference answer, as a model sees it."""
+"""ragas' context precision and recall: a model compares the contexts with the reference answer."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from rag.core.errors import ConfigError
+from rag.core.checks import check_whole
 from rag.core.models import ragas
 from rag.core.models.pinned import readable
 from rag.core.models.ragas import Model
@@ -13,11 +13,11 @@ from rag.core.roles import Generator, fingerprint
 
 @dataclass(frozen=True)
 class RagasContext:
-    """Contexts against the first reference answer (Es et al. 2024, "RAGAs").
+    """Contexts compared with the first reference answer (Es et al. 2024, "RAGAs").
 
-    `precision`: the average precision of those that a model calls useful for it, whether they stand before the others.
-    `recall`: the share of its statements that a model finds in them. A reply that does not fit is answered with `again`, up to
-    `attempts` replies; where all do not, there is no value.
+    `precision`: the average precision of the contexts that the model calls useful for the answer. `recall`: the share of its
+    statements that the model finds in the contexts. An invalid reply is answered with `again`, up to `attempts` replies; if all
+    are invalid the value is NaN.
     """
 
     which: Literal["precision", "recall"]
@@ -27,8 +27,7 @@ class RagasContext:
     judge: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise ConfigError(f"{self._where}.attempts", f"is {self.attempts}", "1 or more")
+        check_whole(f"{self._where}.attempts", self.attempts, 1)
         ragas.check_installed(self._where)
 
     @property
@@ -36,28 +35,28 @@ class RagasContext:
         return f"metric.ragas_context_{self.which}"
 
     def fingerprint(self) -> str:
-        """The generator's."""
+        """The fingerprint of the generator."""
         return fingerprint(self.generator)
 
     def applies(self, example: Example, answer: Answer) -> bool:
-        """Whether there is a reference answer, a question and a context."""
+        """True if there is a reference answer, a question and a context."""
         return bool(answer.contexts and readable(answer.query.text).strip() and _references(example))
 
     def measure(self, example: Example, answer: Answer) -> float:
-        """A value in [0, 1]; NaN where it does not apply, and where the model gave nothing that can be read."""
+        """A value in [0, 1]; NaN if it does not apply, and without a valid reply."""
         if not self.applies(example, answer):
             return float("nan")
-        found = ragas.metrics(self._where)
-        metric = found.ContextPrecision if self.which == "precision" else found.ContextRecall
+        metrics = ragas.metrics(self._where)
+        metric = metrics.ContextPrecision if self.which == "precision" else metrics.ContextRecall
         contexts, question = [readable(hit.chunk.text) for hit in answer.contexts], readable(answer.query.text).strip()
         reference = readable(_references(example)[0])
 
         async def measure(number: int, model: Model) -> Any:
             return await metric(llm=model).ascore(user_input=question, retrieved_contexts=contexts, reference=reference)
 
-        (told,) = ragas.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
-        return min(1.0, told.value) if told.value == told.value else told.value
+        (measured,) = ragas.measured([Model(self.generator, self.attempts, self.again)], measure, 1)
+        return min(1.0, measured.value) if measured.value == measured.value else measured.value
 
 
 def _references(example: Example) -> list[str]:
-    return [one for one in example.answers if one.strip()]
+    return [answer for answer in example.answers if answer.strip()]

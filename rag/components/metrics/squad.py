@@ -1,4 +1,4 @@
-"""Answers as SQuAD compares them (Rajpurkar et al. 2016, 2018: `evaluate-v2.0.py`)."""
+"""SQuAD's normalisation of answers (Rajpurkar et al. 2016, 2018: `evaluate-v2.0.py`)."""
 
 import re
 import string
@@ -9,5 +9,5 @@ PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalised(text: str) -> str:
-    """Lower case, without ASCII punctuation and English articles, words one space apart; a marker such as `[1]` is no word."""
+    """Lower case, without ASCII punctuation and English articles, one space between words, without markers such as `[1]`."""
     return " ".join(ARTICLES.sub(" ", CITATION.sub(" ", text).lower().translate(PUNCTUATION)).split())

@@ -1,18 +1,16 @@
-"""How many words a reply shares with a reference answer."""
+"""F1 of the words of a reply and a reference answer."""
 
 from collections import Counter
-from dataclasses import dataclass
 
 from rag.components.metrics.squad import normalised
 from rag.core.records import Answer, Example
 
 
-@dataclass(frozen=True)
 class TokenF1:
     """Harmonic mean of precision and recall of words, SQuAD's F1; the best over the reference answers."""
 
     def measure(self, example: Example, answer: Answer) -> float:
-        """A value in [0, 1]; NaN where there is no reference answer, as for questions that the corpus cannot answer."""
+        """A value in [0, 1]; NaN without a reference answer, as for unanswerable questions."""
         given = normalised(answer.reply.text).split()
         return max((_f1(given, normalised(wanted).split()) for wanted in example.answers), default=float("nan"))
 

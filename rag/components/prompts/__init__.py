@@ -1,1 +1,1 @@
-"""Ways to lay out a question and its contexts for a model, one per file; the words stand in conf/prompt."""
+"""Prompts: the layout of a question and its contexts for a model; the words are in conf/prompt."""

@@ -1,1 +1,1 @@
-"""What is searched for on behalf of a question in a conversation, one way per file."""
+"""Rewriters: the texts that are searched for, made from a question and its conversation."""

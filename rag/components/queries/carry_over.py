@@ -1,17 +1,18 @@
-"""A follow-up takes the words that it lacks from the turns before it, by rule and without a model."""
+"""Adds the words of the topic to a follow-up question, taken from earlier turns by rules, without a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from rag.components.queries.words import Language, Term, language
-from rag.core.errors import ConfigError, closest
+from rag.core.checks import check_number, check_whole
 from rag.core.records import Query, Sought, Turn
+from rag.core.text.stems import check_language
 
 
 @dataclass
 class Topic:
-    """What a conversation is about so far: the weight of every stem, and the words as they were first written."""
+    """The topic of a conversation: the weight of every stem, and each word as it was first written."""
 
     weights: dict[str, float]
     written: dict[str, str]
@@ -19,15 +20,15 @@ class Topic:
 
 @dataclass(frozen=True)
 class CarryOver:
-    """Searches for a follow-up together with the words that carry the topic.
+    """Searches for a follow-up together with the terms of the topic.
 
-    A question leans on what was said if it says so (an opener, or a hint with fewer than `enough` terms and no name before it)
-    or has at most `short` terms and no name; every other question is left as it is typed. The topic is a fold over the person's
-    turns: all weights fade by `decay` at each turn, and by `switch` more at one that stands alone and shares no term with the
-    topic: it is another one. A term adds 1, one in a run with a name `named`, in a turn that leaned itself `leaning` times as
-    much. At most `most` terms are carried, those with at least `share` of the weight of the first.
+    A question depends on earlier turns if it begins with one of `openers`, if it has one of `hints` with fewer than `enough`
+    terms and no name before it, or if it has at most `short` terms and no name. Every other question is searched for as typed.
 
-    Answers count where `answers` is above 0: their names add so much.
+    The topic is computed turn by turn from the questions of the user. Each turn multiplies all weights by `decay`, and by
+    `switch` too if the question is independent and shares no term with the topic: then the topic has changed. A term adds 1, or
+    `named` if it is next to a name; in a dependent question this is multiplied by `leaning`. At most `most` terms are added,
+    those with at least `share` of the greatest weight. With `answers` above 0, each name in an answer adds that much.
     """
 
     light: str
@@ -45,27 +46,21 @@ class CarryOver:
     answers: float = 0.0
 
     def __post_init__(self) -> None:
-        from Stemmer import algorithms
-
-        if self.stemmer not in algorithms():
-            raise ConfigError("queries.stemmer", f"there is no {self.stemmer!r}", closest(self.stemmer, algorithms()))
+        check_language("queries.stemmer", self.stemmer)
         for name in ("share", "decay", "switch", "leaning"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"queries.{name}", f"is {getattr(self, name)}", "0 to 1")
+            check_number(f"queries.{name}", getattr(self, name), 0, 1)
         for name in ("named", "answers"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError(f"queries.{name}", f"is {getattr(self, name)}", "0 or more")
-        for name, least in (("most", 1), ("short", 0), ("enough", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"queries.{name}", f"is {getattr(self, name)}", f"{least} or more")
+            check_number(f"queries.{name}", getattr(self, name), 0)
+        for name, lowest in (("most", 1), ("short", 0), ("enough", 1)):
+            check_whole(f"queries.{name}", getattr(self, name), lowest)
 
     @cached_property
     def words(self) -> Language:
-        """The words that the rules go by."""
+        """The words of the language that the rules use."""
         return language(self.light, self.hints, self.openers, self.stemmer)
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        """Follow-ups with what they lean on."""
+        """Dependent questions with the terms of their topic, others as typed."""
         return [self._sought(query) for query in queries]
 
     def _sought(self, query: Query) -> Sought:
@@ -74,40 +69,40 @@ class CarryOver:
         return Sought(text, (text,))
 
     def carried(self, query: Query) -> list[str]:
-        """The words that a question takes from the turns before it, in the order in which they came up."""
+        """The terms that are added to a question, in the order of their first mention."""
         own = self.words.terms(query.text)
-        if not self._leans(query.text, own):
+        if not self._depends(query.text, own):
             return []
         topic = self._topic(query.history)
         weights = {stem: weight for stem, weight in topic.weights.items() if stem not in {term.stem for term in own}}
         least = self.share * max(weights.values(), default=0.0)
         enough = [stem for stem in topic.written if weights.get(stem, 0.0) >= least > 0]
-        # Of equals the later ones: in many questions the last word is the one that the others describe.
+        # Later terms win ties: the last word of a question is often the noun that the others describe.
         best = sorted(reversed(enough), key=lambda stem: -weights[stem])[: self.most]
         return [topic.written[stem] for stem in enough if stem in best]
 
-    def _leans(self, text: str, own: Sequence[Term]) -> bool:
+    def _depends(self, text: str, own: Sequence[Term]) -> bool:
         return self.words.hinted(text, self.enough) or (len(own) <= self.short and not any(term.named for term in own))
 
     def _topic(self, history: Sequence[Turn]) -> Topic:
         topic = Topic({}, {})
         for turn in history:
             if turn.role == "user":
-                self._hear(topic, turn.text)
+                self._update(topic, turn.text)
             elif self.answers:
                 named = [term for term in self.words.terms(turn.text) if term.named]
                 _add(topic, named, self.answers)
         return topic
 
-    def _hear(self, topic: Topic, text: str) -> None:
+    def _update(self, topic: Topic, text: str) -> None:
         own = self.words.terms(text)
-        leans = bool(topic.weights) and self._leans(text, own)
-        new = bool(own) and not leans and not {term.stem for term in own} & topic.weights.keys()
+        depends = bool(topic.weights) and self._depends(text, own)
+        new = bool(own) and not depends and not {term.stem for term in own} & topic.weights.keys()
         fade = self.decay * (self.switch if new else 1.0)
         topic.weights.update({stem: weight * fade for stem, weight in topic.weights.items()})
         for run in self.words.runs(text):
             weight = self.named if any(term.named for term in run) else 1.0
-            _add(topic, run, weight * (self.leaning if leans else 1.0))
+            _add(topic, run, weight * (self.leaning if depends else 1.0))
 
 
 def _add(topic: Topic, terms: Sequence[Term], weight: float) -> None:

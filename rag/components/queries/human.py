@@ -1,4 +1,4 @@
-"""The question as a person rewrote it: what any rewriting can be compared with."""
+"""The rewrite by a person: the reference for every other rewriting."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ class HumanRewrite:
     """Searches for the rewrite that a golden set holds, and for the question as typed where it holds none."""
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        """The rewrite of every query; a follow-up without one is noted."""
+        """The rewrite of every query, with a note on follow-ups that have none."""
         return [_sought(query) for query in queries]
 
 

@@ -1,33 +1,34 @@
-"""What a chat model is told of a question, and what is made of its reply: nothing stands in the way of a search."""
+"""The base of rewriters that ask a chat model: the request, and the lines of the reply that can be searched for."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rag.core.errors import ConfigError
+from rag.core.checks import check_whole
 from rag.core.models.chat import Given, ask, spent
 from rag.core.records import Message, Query, Request, Sought, Turn
 from rag.core.roles import Generator, fingerprint
+from rag.core.text.templates import check_template, fill
 
 SHORTEST = 3
 """Characters of the shortest reply that can be a question."""
 
-FILLED = re.compile(r"\{(?:history|question)\}")
 FENCES = re.compile(r"^\s*`{3,}.*$", re.MULTILINE)
 LISTED = re.compile(r"^(?:[-*•]|\(?\d{1,2}[.):])\s+")
 QUOTES = "\"'“”‘’„«»`*"
 ASKS, STATES = ("?", "？", "؟"), (".", "!", "。")
-"""How a sentence ends that asks, and one that states."""
+"""The last characters of a question, and of a statement."""
 
 
 @dataclass(frozen=True)
-class Asking:
-    """What a model is told: a system message, and a user's message with the places {history} and {question}.
+class ModelRewriter:
+    """Asks a chat model for texts to search for; a subclass says what it takes from a reply.
 
-    {history} becomes the last `turns` messages, each cut to `turn_chars` characters and laid out by `turn_format`, which has
-    the places {role} and {text}. `label` is what the prompt ends with and some models repeat. `longest` is the number of
-    characters from which a line of a reply is no question: models that answer are recognised by it.
+    `instruction` is the system message, `prompt` the user message with the placeholders {history} and {question}. {history}
+    becomes the last `turns` messages, each cut to `turn_chars` characters and laid out by `turn_format`, which has the
+    placeholders {role} and {text}. `label` is the end of the prompt, which some models repeat. `longest` is the most characters
+    of a line that is used: longer lines are answers. With `include_original` the question as typed is searched for too.
     """
 
     generator: Generator
@@ -38,54 +39,70 @@ class Asking:
     turn_chars: int = 400
     turn_format: str = "{role}: {text}"
     longest: int = 300
+    include_original: bool = False
     costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.generator, Generator):
-            raise ConfigError("queries.generator", f"{type(self.generator).__name__} generates nothing", "a generator")
-        if "{question}" not in self.prompt:
-            raise ConfigError("queries.prompt", "has no place for the question", "write {question} where it belongs")
-        if "{text}" not in self.turn_format:
-            raise ConfigError("queries.turn_format", "has no place for what was said", "write {text} where it belongs")
-        for name, least in (("turns", 1), ("turn_chars", 1), ("longest", SHORTEST)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"queries.{name}", f"is {getattr(self, name)}", f"{least} or more")
+        check_template("queries.prompt", self.prompt, ("question",))
+        check_template("queries.turn_format", self.turn_format, ("text",))
+        for name, lowest in (("turns", 1), ("turn_chars", 1), ("longest", SHORTEST)):
+            check_whole(f"queries.{name}", getattr(self, name), lowest)
 
     def fingerprint(self) -> str:
-        """The generator's."""
+        """The fingerprint of the generator."""
         return fingerprint(self.generator)
 
-    def replies(self, queries: Sequence[Query]) -> list[Given]:
-        """What the model says of each question."""
-        return ask(self.generator, [self.request(query) for query in queries])
+    def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
+        """The texts to search for; a reply that cannot be used leaves the question as typed, with a note."""
+        replies = iter(ask(self.generator, [self._request(query) for query in queries if self.rewrites(query)]))
+        return [
+            self._sought(query, next(replies)) if self.rewrites(query) else Sought(query.text, (query.text,))
+            for query in queries
+        ]
 
-    def request(self, query: Query) -> Request:
-        """The messages for one question."""
-        parts = {"{history}": "\n".join(map(self._turn, query.history[-self.turns :])), "{question}": query.text}
-        # In one pass: what a person wrote in braces is text.
-        prompt = FILLED.sub(lambda found: parts[found[0]], self.prompt)
-        said = [Message("system", self.instruction)] if self.instruction else []
-        return Request(query, (), (*said, Message("user", prompt)))
+    def rewrites(self, query: Query) -> bool:
+        """True if the model is asked about this question."""
+        return True
+
+    def texts(self, query: Query, reply: str) -> list[str]:
+        """The texts of a reply to search for; an empty list if the reply cannot be used."""
+        return self.lines(query, reply)
+
+    def question(self, query: Query, texts: Sequence[str]) -> str:
+        """The question by which passages are reranked."""
+        return query.text
+
+    def _sought(self, query: Query, reply: Given) -> Sought:
+        texts = [] if isinstance(reply, str) else self.texts(query, reply.text)
+        if not texts:
+            why = reply if isinstance(reply, str) else f"the reply is of no use: {reply.text.strip()[:80]!r}"
+            return Sought(query.text, (query.text,), f"searched for as typed: {why}", *spent(reply))
+        searched = dict.fromkeys([query.text, *texts] if self.include_original else texts)
+        return Sought(self.question(query, texts), tuple(searched), "", *spent(reply))
+
+    def _request(self, query: Query) -> Request:
+        values = {"history": "\n".join(map(self._turn, query.history[-self.turns :])), "question": query.text}
+        system = [Message("system", self.instruction)] if self.instruction else []
+        return Request(query, (), (*system, Message("user", fill(self.prompt, values))))
 
     def _turn(self, turn: Turn) -> str:
-        parts: Mapping[str, str] = {"{role}": turn.role, "{text}": " ".join(turn.text.split())[: self.turn_chars]}
-        return re.sub(r"\{role\}|\{text\}", lambda found: parts[found[0]], self.turn_format)
+        return fill(self.turn_format, {"role": turn.role, "text": " ".join(turn.text.split())[: self.turn_chars]})
 
-    def lines(self, query: Query, reply: Given) -> list[str]:
+    def lines(self, query: Query, reply: str) -> list[str]:
         """The different lines of a reply that can be questions, without fences, list markers, quotes and the label.
 
-        Small models answer instead, or repeat what they were shown. A line that states something where something was asked is
-        not used, nor one that stands in the examples of the prompt or was answered before.
+        Small models answer the question, or repeat the prompt. So three kinds of lines are left out: statements in reply to a
+        question, lines of the prompt, and answers of the history.
         """
-        lines = map(self.bare, [] if isinstance(reply, str) else FENCES.sub("", reply.text).splitlines())
-        shown = self._shown(query)
-        fitting = (line for line in dict.fromkeys(lines) if SHORTEST <= len(line) <= self.longest and line not in shown)
+        lines = map(self.bare, FENCES.sub("", reply).splitlines())
+        repeated = self._repeated(query)
+        fitting = (line for line in dict.fromkeys(lines) if SHORTEST <= len(line) <= self.longest and line not in repeated)
         return [line for line in fitting if not (query.text.rstrip().endswith(ASKS) and line.endswith(STATES))]
 
-    def _shown(self, query: Query) -> set[str]:
+    def _repeated(self, query: Query) -> set[str]:
         """The lines of the prompt and the answers of the history, without the question itself."""
-        said = (turn.text for turn in query.history if turn.role == "assistant")
-        return {self.bare(text) for text in (*self.prompt.splitlines(), *said)} - {self.bare(query.text)}
+        answers = (turn.text for turn in query.history if turn.role == "assistant")
+        return {self.bare(text) for text in (*self.prompt.splitlines(), *answers)} - {self.bare(query.text)}
 
     def bare(self, text: str) -> str:
         """A text without a list marker, the label and quotes around it."""
@@ -94,11 +111,3 @@ class Asking:
         if label and text.lower().startswith(label):
             text = text[len(label) :].strip()
         return text.strip(QUOTES).strip()
-
-
-def as_typed(query: Query, reply: Given | None = None) -> Sought:
-    """The question as it was typed, and, where a model was asked, what was wrong with its reply."""
-    if reply is None:
-        return Sought(query.text, (query.text,))
-    why = reply if isinstance(reply, str) else f"the reply is of no use: {reply.text.strip()[:80]!r}"
-    return Sought(query.text, (query.text,), f"searched for as typed: {why}", *spent(reply))

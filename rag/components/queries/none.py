@@ -1,4 +1,4 @@
-"""No rewriting."""
+"""Questions as they were typed, without rewriting."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -7,7 +7,7 @@ from rag.core.records import Query, Sought
 
 
 class AsTyped:
-    """Searches for every question as it was typed, as if it were the first."""
+    """Searches for every question as it was typed, without its history."""
 
     changes_nothing: ClassVar[bool] = True
 

@@ -3,31 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.core.errors import ConfigError
+from rag.core.checks import check_whole
 from rag.core.records import Query, Sought
 
 
 @dataclass(frozen=True)
 class TypedTurns:
-    """Searches for the last `turns` questions of the person, this one included, joined by `separator`; None takes all.
+    """Searches for the last `turns` questions of the user, this one included, joined by `separator`; None takes all.
 
-    What was answered is not searched for. One turn is the question as it was typed, and changes nothing.
+    Answers are not searched for. With `turns` = 1 the question is searched for as it was typed.
     """
 
     turns: int | None = None
     separator: str = "\n"
 
     def __post_init__(self) -> None:
-        if self.turns is not None and self.turns < 1:
-            raise ConfigError("queries.turns", f"is {self.turns}", "1 question or more, null for all")
+        if self.turns is not None:
+            check_whole("queries.turns", self.turns, 1, hint="null for all")
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether only the question itself is searched for."""
+        """True if the question alone is searched for, as typed."""
         return self.turns == 1
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        """The questions of every conversation as one text, in the order in which they were asked."""
+        """The questions of every conversation as one text, oldest first."""
         return [self._sought(query) for query in queries]
 
     def _sought(self, query: Query) -> Sought:

@@ -1,4 +1,4 @@
-"""Cross-encoders: a model reads question and passage together and says how well they fit.
+"""Cross-encoders: a model reads question and passage together and scores the pair.
 
 Nogueira & Cho 2019, "Passage Re-ranking with BERT". Any cross-encoder of the sentence-transformers library, from the hub at
 a pinned revision or from a folder; weights are read from safetensors only, and no code of a repository is run.
@@ -11,22 +11,22 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
+from rag.core.checks import check_whole
 from rag.core.errors import ConfigError
-from rag.core.models.cross_encoders import opened
 from rag.core.models.pinned import PinnedModel, readable
+from rag.core.models.sentence_models import load_cross_encoder
 
 TURN = Lock()
-"""One thread at a time loads a model or is in one: its tokenizer sets padding when it is called."""
+"""One thread at a time loads or runs a model: its tokenizer sets padding in every call."""
 
 
 @dataclass(frozen=True)
 class CrossEncoderReranker:
-    """The logit of the model's one label. A sigmoid would keep the order, but flatten the best passages into ties.
+    """The logit of the model's only label. A sigmoid would keep the order, but give the best passages tied scores.
 
     `model` is a folder or a hub id; a hub id needs a `revision`. Question and passage together are cut to `max_length`
-    tokens: how much of a passage is read depends on the question, and is not counted as unread. `batch_size` is 1 because
-    pairs that are padded to each other have scores that differ in their last bits; raise it on a GPU. `cache` is the hub's
-    folder, None for its default.
+    tokens: the part of a passage that is read depends on the question, and no part counts as unread. `batch_size` is 1
+    because padding changes the last bits of scores; raise it on a GPU. `cache` is the hub's folder, None for its default.
     """
 
     model: str
@@ -39,14 +39,13 @@ class CrossEncoderReranker:
     runtime: ClassVar[tuple[str, ...]] = ("device", "batch_size", "cache")
 
     def __post_init__(self) -> None:
-        for where, value in (("max_length", self.max_length), ("runtime.batch_size", self.batch_size)):
-            if not (isinstance(value, int) and value >= 1):
-                raise ConfigError(f"reranker.{where}", f"found {value!r}", "a whole number of at least 1")
+        check_whole("reranker.max_length", self.max_length, 1)
+        check_whole("reranker.runtime.batch_size", self.batch_size, 1)
         self.source  # noqa: B018 - checks the model
 
     @cached_property
     def source(self) -> PinnedModel:
-        """Where the files are."""
+        """The files of the model."""
         return PinnedModel("reranker", self.model, self.revision, self.cache)
 
     def fingerprint(self) -> str:
@@ -56,25 +55,25 @@ class CrossEncoderReranker:
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
-        """A score per pair that depends on nothing but the two texts."""
+        """A score per pair that depends only on the two texts."""
         pairs = [(readable(query), readable(text)) for query, texts in zip(queries, passages, strict=True) for text in texts]
         values = iter(self._predict(pairs) if pairs else [])
         return [[next(values) for _ in texts] for texts in passages]
 
     def _predict(self, pairs: list[tuple[str, str]]) -> list[float]:
         folder = self.source.folder
-        found: list[float] = []
+        scores: list[float] = []
         for start in range(0, len(pairs), self.batch_size):
             batch = pairs[start : start + self.batch_size]
             with TURN:
                 model = _load(folder, self.device, self.max_length)
-                found += model.predict(batch, batch_size=self.batch_size, show_progress_bar=False).tolist()
-        return found
+                scores += model.predict(batch, batch_size=self.batch_size, show_progress_bar=False).tolist()
+        return scores
 
 
 @lru_cache(maxsize=2)
 def _load(folder: Path, device: str, max_length: int) -> Any:
-    model = opened("reranker", folder, device, max_length)
+    model = load_cross_encoder("reranker", folder, device, max_length)
     if model.num_labels != 1:
         raise ConfigError("reranker.model", f"{folder} has {model.num_labels} labels", "a model with one label, a relevance")
     return model

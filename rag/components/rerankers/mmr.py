@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.core.errors import ConfigError
+from rag.core.checks import check_number
+from rag.core.numbers import unit_rows
 from rag.core.rankings import DIGITS
-from rag.core.records import Vectors
 from rag.core.roles import Embedder, fingerprint
 
 
@@ -29,34 +29,33 @@ class MmrReranker:
     pairwise: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.relevance_weight <= 1:
-            raise ConfigError("reranker.relevance_weight", f"found {self.relevance_weight!r}", "a number from 0 to 1")
+        check_number("reranker.relevance_weight", self.relevance_weight, 0, 1)
 
     def fingerprint(self) -> str:
-        """The embedder's."""
+        """The fingerprint of the embedder."""
         return fingerprint(self.embedder)
 
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
-        """The value at which each passage was picked; sorted by it, first given first, passages stand as they were picked."""
+        """The marginal relevance of each passage when it was picked; sorted by it, passages are in the order of the picks."""
         distinct = list(dict.fromkeys(text for texts in passages for text in texts))
         if not distinct:
             return [[] for _ in queries]
-        asked = _unit(self.embedder.embed_queries(queries))
-        vectors = _unit(self.embedder.embed_documents(distinct))
+        questions = unit_rows(self.embedder.embed_queries(queries))
+        vectors = unit_rows(self.embedder.embed_documents(distinct))
         place = {text: row for row, text in enumerate(distinct)}
         chosen = [vectors[[place[text] for text in texts]] for texts in passages]
         return [
-            picked_at(rows @ query, rows @ rows.T, self.relevance_weight) for query, rows in zip(asked, chosen, strict=True)
+            picked_at(rows @ query, rows @ rows.T, self.relevance_weight) for query, rows in zip(questions, chosen, strict=True)
         ]
 
 
 def picked_at(relevance: NDArray[np.floating], similarity: NDArray[np.floating], weight: float) -> list[float]:
-    """The marginal relevance of each candidate at the moment when it is picked.
+    """The marginal relevance of each candidate when it is picked.
 
-    `relevance` has shape (candidates,), `similarity` (candidates, candidates). Values are rounded as rankings are before they
-    are compared, so that of candidates that count as equal the first is picked, on every machine.
+    `relevance` has shape (candidates,), `similarity` (candidates, candidates). Values are rounded as in rankings before
+    they are compared, so that the first of equal candidates is picked on every machine.
     """
     values = np.zeros(len(relevance))
     redundancy = np.zeros(len(relevance))
@@ -68,9 +67,3 @@ def picked_at(relevance: NDArray[np.floating], similarity: NDArray[np.floating],
         open_[pick] = False
         redundancy = np.maximum(redundancy, similarity[pick])
     return [float(value) for value in values]
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return unit

@@ -1,11 +1,11 @@
-"""No reranking: the order of the fused ranking stays."""
+"""No reranking: the fused ranking keeps its order."""
 
 from collections.abc import Sequence
 from typing import ClassVar
 
 
 class NoReranker:
-    """Gives back the scores that it was given."""
+    """Returns the scores of the fused ranking."""
 
     changes_nothing: ClassVar[bool] = True
     pairwise: ClassVar[bool] = False
@@ -13,5 +13,5 @@ class NoReranker:
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
-        """The scores so far."""
+        """A copy of `scores`."""
         return [list(row) for row in scores]

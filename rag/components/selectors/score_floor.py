@@ -1,9 +1,8 @@
-"""Drops hits that score too low, so that a question without an answer in the corpus can end up with no contexts."""
-
-import math
+"""Drops hits with low scores, so that a question without an answer in the corpus may get no contexts."""
 
 import numpy as np
 
+from rag.core.checks import check_number
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
@@ -12,17 +11,17 @@ from rag.core.rankings import Rankings
 class ScoreFloorSelector:
     """Drops hits that score below `floor`, or with `relative` below `floor` times the best score of their question.
 
-    Scores are those of the stage before: of a fusion or a reranker where there is one. A share of a score that is not
-    positive means nothing, so a question whose best score is not keeps all its hits under a relative floor.
+    Scores are those of the previous stage: of the fusion, or of the reranker if there is one. A relative floor has no meaning
+    if the best score of a question is not positive: such a question keeps all its hits.
     """
 
     def __init__(self, floor: float, relative: bool = False) -> None:
-        if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not math.isfinite(floor):
-            raise ConfigError("selector.score_floor.floor", f"found {floor!r}", "a number")
         if not isinstance(relative, bool):
-            raise ConfigError("selector.score_floor.relative", f"found {relative!r}", "true or false")
-        if relative and not 0 <= floor <= 1:
-            raise ConfigError("selector.score_floor.floor", f"{floor} is no share of the best score", "a number from 0 to 1")
+            raise ConfigError("selector.score_floor.relative", f"is {relative!r}", "true or false")
+        if relative:
+            check_number("selector.score_floor.floor", floor, 0, 1, "a share of the best score")
+        else:
+            check_number("selector.score_floor.floor", floor)
         self.floor, self.relative = float(floor), relative
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:

@@ -1,4 +1,4 @@
-"""Asking a chat model for something that can be done without: where it fails, it is said what kept it from replying."""
+"""Calls of a chat model with a fallback: a failed call gives the reason instead of a reply."""
 
 from collections.abc import Sequence
 
@@ -7,60 +7,54 @@ from rag.core.records import Reply, Request
 from rag.core.roles import Generator
 
 PATIENCE = 3
-"""Failures in a row that are chance; after so many in a longer batch it is the server that fails.
+"""After so many failures in a row in a longer batch, the server has failed.
 
-A person asks one question at a time and always gets a search. Of a longer batch in which the server failed no result is made:
-kept, it would be taken for what the model can do. What was answered before is stored, so that another run goes on from there.
+A single question of a person always gets a search. A longer batch during which the server failed gives no result: it would be
+stored as the quality of the model. Earlier replies are stored, so that another run continues there.
 """
 
 Given = Reply | str
-"""A reply, or what kept it from being given."""
+"""A reply, or the reason why there is none."""
 
 
 def spent(reply: Given) -> tuple[int, float]:
-    """Tokens and US dollars; what failed is not billed, as far as is known."""
+    """Tokens and US dollars; a failed call counts as free."""
     return (0, 0.0) if isinstance(reply, str) else (reply.prompt_tokens + reply.completion_tokens, reply.cost)
 
 
 def ask(generator: Generator, requests: Sequence[Request]) -> list[Given]:
-    """One reply per request, or what kept it from being given.
+    """One reply per request, or the reason why there is none.
 
-    A config that cannot work, a budget that is spent and a reply that was to be replayed are errors all the same. In a batch of
-    more than PATIENCE requests so is what fails PATIENCE in a row, and what keeps all of them from being answered.
+    An invalid config, a spent budget and a missing stored reply are raised. In a batch of more than PATIENCE requests, PATIENCE
+    failures in a row and the failure of all requests are raised too.
     """
     if not requests:
         return []
     try:
-        replies = _whole(generator.generate(requests), len(requests))
+        replies = generator.generate(requests)
+        if len(replies) != len(requests):
+            raise ValueError(f"{len(replies)} replies to {len(requests)} requests")
     except (ConfigError, MissingExtraError, StoreError):
         raise
-    except Exception as error:  # Whatever a generator raises, there is another way to go on.
+    except Exception as error:  # A generator may raise anything, and the caller has a fallback.
         return [_reason(error)] if len(requests) == 1 else _one_by_one(generator, requests, error)
-    found: list[Given] = [reply.failure or reply for reply in replies]
-    if _nobody(found):
+    outcomes: list[Given] = [reply.failure or reply for reply in replies]
+    if len(requests) > PATIENCE and _all_failed(outcomes):
         raise RefusalError.of(replies[0].failure)
-    return found
+    return outcomes
 
 
-def _nobody(found: Sequence[Given]) -> bool:
-    """Whether a batch got no reply at all, and is too long for that to be chance."""
-    return len(found) > PATIENCE and all(isinstance(one, str) for one in found)
+def _all_failed(outcomes: Sequence[Given]) -> bool:
+    return all(isinstance(outcome, str) for outcome in outcomes)
 
 
 def _one_by_one(generator: Generator, requests: Sequence[Request], error: Exception) -> list[Given]:
-    found: list[Given] = []
+    outcomes: list[Given] = []
     for request in requests:
-        found += ask(generator, [request])
-        failed = len(found) >= PATIENCE and all(isinstance(one, str) for one in found[-PATIENCE:])
-        if failed and len(requests) > PATIENCE:
+        outcomes += ask(generator, [request])
+        if len(requests) > PATIENCE <= len(outcomes) and _all_failed(outcomes[-PATIENCE:]):
             raise error
-    return found
-
-
-def _whole(replies: Sequence[Reply], expected: int) -> Sequence[Reply]:
-    if len(replies) != expected:
-        raise ValueError(f"{len(replies)} replies to {expected} requests")
-    return replies
+    return outcomes
 
 
 def _reason(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The HTTP client of model servers: it goes to one server, waits so long and reads so much."""
+"""The HTTP client of model servers, with limits of time and size."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -10,17 +10,17 @@ import httpx2
 from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
 LONGEST = 64 * 2**20
-"""Bytes of the longest reply, streamed or whole: a server that never ends must not fill the memory."""
+"""Bytes of the longest reply, streamed or whole: an endless reply must not fill the memory."""
 
 LASTING = 10
-"""How many times `timeout` one request may take, head and body: `timeout` alone bounds a silence, not a byte now and then."""
+"""One request may take so many times `timeout`, head and body: `timeout` alone limits a silence, not a slow stream of bytes."""
 
 
 def connected(url: str, key: str, timeout: float, retries: int, longest: int | None = None) -> OpenAI:
-    """A client for one server; a reply of more than `longest` bytes (LONGEST), or a late one, is an OpenAIError.
+    """A client for one server; a reply of more than `longest` bytes (default LONGEST), or a late one, is an OpenAIError.
 
-    Redirects are not followed: documents and questions go to the host that the config names, and to no other. Replies come
-    uncompressed, because a megabyte may be packed a thousand times smaller.
+    Redirects are not followed: documents and questions go only to the host of the config. Replies come uncompressed, because
+    a compressed one may be a thousand times larger in memory.
     """
     http = DefaultHttpxClient(
         timeout=timeout,
@@ -36,13 +36,13 @@ def connected(url: str, key: str, timeout: float, retries: int, longest: int | N
 
 def _bound(longest: int, response: httpx2.Response) -> None:
     if (packed := response.headers.get("Content-Encoding", "identity")) != "identity":
-        raise OpenAIError(f"sent a compressed reply ({packed[:40]}), which was not asked for")
+        raise OpenAIError(f"sent a compressed reply ({packed[:40]}), which was not requested")
     if isinstance(response.stream, httpx2.SyncByteStream):
         response.stream = _Bounded(response.stream, longest)
 
 
 class _Bounded(httpx2.SyncByteStream):
-    """A body that is an error, which is not tried again, after so many bytes."""
+    """A body that raises an error after so many bytes; the client does not try again."""
 
     def __init__(self, stream: httpx2.SyncByteStream, longest: int) -> None:
         self._stream, self._longest = stream, longest
@@ -60,7 +60,7 @@ class _Bounded(httpx2.SyncByteStream):
 
 
 class _Network(httpcore2.NetworkBackend):
-    """Connections on which a reply is an error, which is not tried again, so many seconds after its request."""
+    """Connections that raise an error so many seconds after a request; the client does not try again."""
 
     def __init__(self, network: httpcore2.NetworkBackend, seconds: float) -> None:
         self._network, self._seconds = network, seconds

@@ -1,7 +1,7 @@
 """Model files: pinned to a revision, fingerprinted by their bytes, safetensors only.
 
-They lie in a folder, or in a repository on the Hugging Face hub at a pinned revision. Weights that were pickled are refused:
-they can run code when they are opened.
+They are in a folder, or in a repository on the Hugging Face hub at a pinned revision. Pickled weights are refused: they can run
+code when they are loaded.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 from rag.core.errors import ConfigError, ServiceError
 
@@ -37,16 +38,16 @@ class PinnedModel:
         elif not HUB_ID.fullmatch(self.model) or self.model.startswith("."):
             raise ConfigError(f"{self.where}.model", f"there is no folder {self.model!r}", "a model folder or a hub id")
         elif not self.revision or self.revision in MOVING:
-            found = f"there is no folder {self.model!r}, and as a hub id it can change, at revision {self.revision!r}"
-            raise ConfigError(f"{self.where}.revision", found, "pin it: the 40 digits of a commit, or a tag")
+            what = f"there is no folder {self.model!r}, and as a hub id it can change, at revision {self.revision!r}"
+            raise ConfigError(f"{self.where}.revision", what, "pin it: the 40 digits of a commit, or a tag")
 
     @property
     def is_folder(self) -> bool:
-        """Whether `model` names a folder that exists."""
+        """True if `model` is the path of a folder."""
         return bool(self.model) and Path(self.model).is_dir()
 
     def fingerprint(self) -> str:
-        """`name@revision`, or for a folder a sha256 over the names and contents of its files (hidden ones left out)."""
+        """`name@revision`, or for a folder a sha256 over the names and contents of its files without hidden ones."""
         if not self.is_folder:
             return f"{self.model}@{self.revision}"
         digest = hashlib.sha256()
@@ -56,15 +57,15 @@ class PinnedModel:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder with the files, fetched from the hub where they are not in its cache yet; ServiceError if that fails."""
-        found = self.here or self._fetched()
+        """The folder with the files, fetched from the hub if they are not in its cache; ServiceError if that fails."""
+        folder = self.here or self._fetched()
         if not self.is_folder:
-            _check_weights(self.where, found)
-        return found
+            _check_weights(self.where, folder)
+        return folder
 
     @property
     def here(self) -> Path | None:
-        """The folder with the files; None while they are on the hub only."""
+        """The folder with the files; None if they are not fetched."""
         if self.is_folder:
             return Path(self.model)
         from huggingface_hub.errors import LocalEntryNotFoundError
@@ -87,15 +88,8 @@ class PinnedModel:
     def _snapshot(self, local_files_only: bool) -> Path:
         from huggingface_hub import snapshot_download
 
-        return Path(
-            snapshot_download(
-                self.model,
-                revision=self.revision,
-                cache_dir=self.cache,
-                local_files_only=local_files_only,
-                allow_patterns=FETCHED,
-            )
-        )
+        settings: Any = {"revision": self.revision, "cache_dir": self.cache, "allow_patterns": FETCHED}
+        return Path(snapshot_download(self.model, local_files_only=local_files_only, **settings))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -110,15 +104,14 @@ def _check_weights(where: str, folder: Path) -> None:
     if pickled:
         name = pickled[0].relative_to(folder)
         raise ConfigError(f"{where}.model", f"{folder} has pickled weights only ({name})", "save them as model.safetensors")
-    missing = [
-        name for name, there in (("config.json", folder / "config.json" in files), ("*.safetensors", bool(safe))) if not there
-    ]
+    required = {"config.json": folder / "config.json" in files, "*.safetensors": bool(safe)}
+    missing = [name for name, exists in required.items() if not exists]
     if missing:
         raise ConfigError(f"{where}.model", f"{folder} has no {' and no '.join(missing)}", "a folder saved by the library")
 
 
 def sha256(path: Path) -> str:
-    """The sha256 of a file, read once per process as long as its size and time of change stay."""
+    """The sha256 of a file, computed once per process while its size and time of change are the same."""
     status = path.stat()
     return _sha256(path, status.st_size, status.st_mtime_ns)
 
@@ -130,5 +123,5 @@ def _sha256(path: Path, size: int, changed: int) -> str:
 
 
 def readable(text: str) -> str:
-    """The text with lone surrogates replaced one for one, so that offsets stay; tokenizers and HTTP refuse them."""
+    """The text with lone surrogates replaced by `?`, so that offsets stay the same; tokenizers and HTTP refuse them."""
     return text.encode("utf-8", "replace").decode("utf-8")

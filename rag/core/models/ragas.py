@@ -1,7 +1,7 @@
-"""What ragas asks of a model and of an embedder, answered by ours: their retries, limits, prices and stored replies hold.
+"""Our models and embedders behind the interfaces of ragas: our retries, limits, prices and stored replies apply.
 
-ragas 0.4.3. Its metrics are its own, prompts included; what is ours is how a reply is read: strict JSON that fits the form that
-the metric asks for, asked for again where it does not.
+ragas 0.4.3. Metrics and prompts are those of ragas; we read the replies: strict JSON in the form of the metric, with another
+request if a reply does not fit.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from rag.core.roles import Generator
 
 Form = TypeVar("Form")
 GREATEST: Mapping[str, int] = {"verdict": 1, "attributed": 1, "noncommittal": 1, "rating": 2}
-"""What ragas takes as any whole number, though it reckons with one from 0 up to this."""
+"""Fields that ragas accepts with any whole number, though it computes with one from 0 up to this."""
 
 
 class Encoder(Protocol):
-    """What is needed of an embedder."""
+    """An embedder, without documents."""
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """One row per text."""
@@ -32,15 +32,15 @@ class Encoder(Protocol):
 
 
 class UnreadableError(ValueError):
-    """A model gave nothing that a metric of ragas can use."""
+    """A model gave no reply that a metric of ragas can use."""
 
 
 @dataclass
 class Model:
-    """A model as ragas asks one, for one measurement: it counts what it takes, and keeps what ended it.
+    """A model of ragas for one measurement, with its tokens and cost, and the error that ended it.
 
-    A reply that does not fit is answered with `again`, {problem} filled in, up to `attempts` replies in all. `unread` is what
-    was wrong where none did: a measurement without one of its replies has no value, also where ragas makes do with the others.
+    A reply that does not fit is answered with `again`, {problem} filled in, up to `attempts` replies in all. `unread` is the
+    problem if none fits: a measurement without one of its replies has no value, even if ragas continues with the others.
     """
 
     generator: Generator
@@ -53,7 +53,7 @@ class Model:
     _statements: int | None = None
 
     def generate(self, prompt: str, response_model: Callable[..., Form]) -> Form:
-        """The reply as the form that ragas wants; UnreadableError where there is none."""
+        """The reply in the form of the metric; UnreadableError if no reply fits."""
         sample = self._asked[prompt] = self._asked.get(prompt, -1) + 1
         messages: tuple[Message, ...] = (Message("user", prompt),)
         problem = ""
@@ -67,12 +67,12 @@ class Model:
                 return form
             except ValueError as error:
                 problem = str(error).splitlines()[0]
-            told = Message("assistant", reply.text), Message("user", self.again.replace("{problem}", problem))
-            messages = (*messages, *told)
+            correction = Message("user", self.again.replace("{problem}", problem))
+            messages = (*messages, Message("assistant", reply.text), correction)
         raise self._given_up(f"the reply cannot be read: {problem}")
 
     async def agenerate(self, prompt: str, response_model: Callable[..., Form]) -> Form:
-        """As `generate`, in a thread: others may be asked meanwhile."""
+        """As `generate`, in a thread, so that other requests continue."""
         try:
             return await asyncio.to_thread(self.generate, prompt, response_model)
         except UserError as error:
@@ -87,21 +87,21 @@ class Model:
         start, stop = text.find("{"), text.rfind("}")
         if start < 0 or stop < start:
             raise ValueError("it holds no JSON object")
-        found = form.model_validate_json(text[start : stop + 1])
-        self._check(found.model_dump())
-        return found
+        parsed = form.model_validate_json(text[start : stop + 1])
+        self._check(parsed.model_dump())
+        return parsed
 
-    def _check(self, told: Mapping[str, Any]) -> None:
-        """ValueError for what has the form, and from which ragas would reckon a number that nobody meant."""
-        rows = [told, *(row for part in told.values() if isinstance(part, list) for row in part if isinstance(row, dict))]
+    def _check(self, fields: Mapping[str, Any]) -> None:
+        """ValueError for a reply of the right form with values from which ragas would compute a wrong number."""
+        rows = [fields, *(row for part in fields.values() if isinstance(part, list) for row in part if isinstance(row, dict))]
         for name, value in (item for row in rows for item in row.items()):
             if name in GREATEST and not 0 <= value <= GREATEST[name]:
                 raise ValueError(f"{name} is {value}, which is no whole number from 0 to {GREATEST[name]}")
             if name == "question" and not value.strip():
                 raise ValueError("the question is empty")
-        if "statements" in told:
-            # The first list is what a text was cut into, the second has the verdicts on it.
-            count = len(told["statements"])
+        if "statements" in fields:
+            # The first list has the statements of a text, the second has their verdicts.
+            count = len(fields["statements"])
             if self._statements not in (None, count):
                 raise ValueError(f"it speaks of {count} statements, not of {self._statements}")
             self._statements = count
@@ -109,7 +109,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Vectoriser:
-    """An embedder as ragas asks one."""
+    """An embedder of ragas."""
 
     encoder: Encoder
 
@@ -118,7 +118,7 @@ class Vectoriser:
         return [float(value) for value in self.encoder.embed_queries([text])[0]]
 
     async def aembed_text(self, text: str) -> list[float]:
-        """As `embed_text`."""
+        """The same as `embed_text`."""
         return self.embed_text(text)
 
     async def aembed_texts(self, texts: Sequence[str]) -> list[list[float]]:
@@ -127,28 +127,28 @@ class Vectoriser:
 
 
 def check_installed(where: str) -> None:
-    """MissingExtraError naming `where` without the package; nothing of it is imported."""
+    """MissingExtraError at `where` if ragas is not installed; nothing is imported."""
     if importlib.util.find_spec("ragas") is None:
         raise MissingExtraError(where, "ragas", "ragas")
 
 
 def metrics(where: str) -> Any:
-    """The metrics of ragas, which take our models; MissingExtraError naming `where` where they are not in the package."""
+    """The metrics of ragas, which accept our models; MissingExtraError at `where` if the package does not have them."""
     os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
     try:
-        import ragas.metrics.collections as found
+        import ragas.metrics.collections as collections
         from ragas.embeddings.base import BaseRagasEmbedding
         from ragas.llms.base import InstructorBaseRagasLLM
     except ModuleNotFoundError as error:
         raise MissingExtraError(where, "ragas", "ragas") from error
     InstructorBaseRagasLLM.register(Model)
     BaseRagasEmbedding.register(Vectoriser)
-    return found
+    return collections
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A value of a metric of ragas, NaN with what went wrong, and what it took."""
+    """A value of a metric of ragas, NaN with a reason in `wrong`, and its tokens and cost."""
 
     value: float
     wrong: str
@@ -158,7 +158,7 @@ class Measured:
 def measured(models: Sequence[Model], measure: Callable[[int, Model], Awaitable[Any]], concurrency: int) -> list[Measured]:
     """Measure with one model each, `concurrency` at once; a UserError of a generator ends the batch."""
 
-    async def one(number: int, model: Model, turn: asyncio.Semaphore) -> Measured:
+    async def measure_one(number: int, model: Model, turn: asyncio.Semaphore) -> Measured:
         async with turn:
             try:
                 value, wrong = float((await measure(number, model)).value), ""
@@ -172,8 +172,8 @@ def measured(models: Sequence[Model], measure: Callable[[int, Model], Awaitable[
 
     async def every() -> list[Measured]:
         turn = asyncio.Semaphore(concurrency)
-        return list(await asyncio.gather(*(one(number, model, turn) for number, model in enumerate(models))))
+        return list(await asyncio.gather(*(measure_one(number, model, turn) for number, model in enumerate(models))))
 
     with ThreadPoolExecutor(1) as apart:
-        # In a thread of its own: where this is called a loop may run already, as in a notebook.
+        # In a thread of its own: the caller may have a running event loop, as in a notebook.
         return apart.submit(lambda: asyncio.run(every())).result()

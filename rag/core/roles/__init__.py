@@ -3,30 +3,40 @@
 Constructors check their parameters, are cheap, and load nothing: a plan builds every component of every trial. A model is
 loaded at the first call. Batches go in and come out; one question is a batch of one.
 
-Class attributes that any component may set: `changes_nothing = True` marks the choice `none` of a role, which has no stage of
-its own; `fingerprint()` names the model behind it without loading it (sha256 of the weights, or `name@revision`). An Embedder
-that several threads may ask at once sets `parallel = True`, and a server then does. A Loader may keep in `skipped` the files
-that `load` did not read (`rag.components.loaders.file_tree.Skipped`). A Fusion
-may have `check(names)`, which raises ConfigError for indexes that it cannot fuse. A Generator whose replies cost time or money
-sets `costly = True`: they are then kept one by one. Its `spending(requests, prompt, reply)` estimates the (tokens, US dollars)
-of so many requests by the tokens of a prompt and of a reply, the longest that it allows where that is None. It may also have
-`expected(request)`, what one request takes at most, by which a budget is kept; `sent(request)`, everything that its server is
-told, under which a reply is kept whatever becomes of the code; and `attempts(requests)`, which gives a UserError in place of a
-reply instead of raising it, so that the replies before it are kept. One that looks at reference answers sets
-`reads_gold = True`.
+Class attributes that a component may set, False or empty by default:
 
-A component whose constructor takes parameters that change no result (devices, batch sizes, folders of caches, time-outs) names
-them in a tuple: `runtime = ("device", "batch_size")`. The `runtime` block of a config takes these and no others. No key and no
-bundle holds them.
+- `changes_nothing = True` marks the choice `none` of a role, which has no stage of its own.
+- `costly = True`: a call takes time or money. The replies of such a Generator are stored one by one.
+- `reads_gold = True`: a Generator that reads the reference answers.
+- `parallel = True`: an Embedder that several threads may call at once; a server then does.
+- `runtime = ("device", "batch_size")` names parameters of the constructor that change no result, such as devices, batch sizes,
+  cache folders and time-outs. The `runtime` block of a config takes these and no others. No key and no bundle holds them.
+
+A Loader may keep in `skipped` the files that `load` did not read (`rag.components.loaders.file_tree.Skipped`).
 """
 
 import inspect
 from collections.abc import Mapping
 
-from rag.core.roles.answering import Framing, Generator, Inspection, Memory, Prompt, Quoting, Rewriter, Screen
+from rag.core.roles.answering import (
+    BoundedCost,
+    CostEstimate,
+    Framing,
+    Generator,
+    Inspection,
+    Memory,
+    PartialBatches,
+    Prompt,
+    Quoting,
+    Rewriter,
+    Screen,
+    StoredReplies,
+)
 from rag.core.roles.retrieving import (
+    ChecksIndexes,
     Chunker,
     Embedder,
+    Fingerprinted,
     Fusion,
     Index,
     Loader,
@@ -35,43 +45,10 @@ from rag.core.roles.retrieving import (
     Scaled,
     Searcher,
     Selector,
+    TokenOffsets,
     Windowed,
 )
 from rag.core.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgements, RankingMetric
-
-__all__ = [
-    "ROLES",
-    "SEVERAL",
-    "AnswerMetric",
-    "AssessedMetric",
-    "Chunker",
-    "Embedder",
-    "Framing",
-    "Fusion",
-    "Generator",
-    "Index",
-    "Inspection",
-    "Judge",
-    "Judgements",
-    "Loader",
-    "Memory",
-    "Prompt",
-    "Questions",
-    "Quoting",
-    "RankingMetric",
-    "Reranker",
-    "Rewriter",
-    "Scaled",
-    "Screen",
-    "Searcher",
-    "Selector",
-    "Windowed",
-    "changes_nothing",
-    "fingerprint",
-    "has_methods",
-    "protocols",
-    "runtime_names",
-]
 
 ROLES: Mapping[str, type] = {
     "loader": Loader,
@@ -87,7 +64,7 @@ ROLES: Mapping[str, type] = {
     "generator": Generator,
     "judge": Judge,
 }
-"""Config group → the Protocol that its choices fit."""
+"""Config group → the Protocol of its choices."""
 
 SEVERAL: Mapping[str, tuple[type, ...]] = {
     "metric": (RankingMetric, AnswerMetric, AssessedMetric),
@@ -95,7 +72,7 @@ SEVERAL: Mapping[str, tuple[type, ...]] = {
     "check": (Screen, Inspection),
     "guard": (Screen, Framing, Inspection),
 }
-"""Config groups of which a trial chooses any number by name → the Protocols of which their choices fit one or more."""
+"""Config groups of which a trial takes any number of choices → the Protocols of which a choice fits one or more."""
 
 
 def protocols(role: str) -> tuple[type, ...]:
@@ -103,27 +80,29 @@ def protocols(role: str) -> tuple[type, ...]:
     return SEVERAL.get(role) or (ROLES[role],)
 
 
-def has_methods(found: type, protocol: type) -> bool:
-    """Whether a class has the methods of a Protocol; no instance is needed."""
-    members = {
-        name: member for one in protocol.__mro__ if getattr(one, "_is_protocol", False) for name, member in vars(one).items()
-    }
-    names = [name for name, member in members.items() if inspect.isfunction(member) and name[0] != "_"]
-    return all(callable(getattr(found, name, None)) for name in names)
+def has_methods(component: type, protocol: type) -> bool:
+    """True if a class has the methods of a Protocol; no instance is needed."""
+    parents = [parent for parent in protocol.__mro__ if getattr(parent, "_is_protocol", False)]
+    names = [name for parent in parents for name, member in vars(parent).items() if inspect.isfunction(member)]
+    return all(callable(getattr(component, name, None)) for name in names if name[0] != "_")
 
 
 def changes_nothing(component: object) -> bool:
-    """Whether a component is the `none` of its role."""
+    """True for the choice `none` of a role."""
     return bool(getattr(component, "changes_nothing", False))
 
 
+def is_costly(component: object) -> bool:
+    """True if a call of the component takes time or money."""
+    return bool(getattr(component, "costly", False))
+
+
 def fingerprint(component: object) -> str:
-    """The model behind a component, empty if there is none."""
-    name = getattr(component, "fingerprint", None)
-    return str(name()) if name else ""
+    """The model of a component, empty if there is none."""
+    return str(component.fingerprint()) if isinstance(component, Fingerprinted) else ""
 
 
 def runtime_names(component: type) -> tuple[str, ...]:
-    """The parameters that a class declares to change no result."""
+    """The parameters of a class that change no result."""
     names = getattr(component, "runtime", ())
     return names if isinstance(names, tuple) else ()

@@ -1,50 +1,51 @@
-"""The Protocols of answering: what is searched for, shown, generated and checked."""
+"""The Protocols of answering: rewriters, memories, prompts, generators, checks and guards."""
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
+from rag.core.errors import UserError
 from rag.core.records import Finding, Framed, Material, Message, Query, Ranking, Recalled, Reply, Request, Sought, Source
 
 
 @runtime_checkable
 class Rewriter(Protocol):
-    """Says what is searched for on behalf of a question and the turns before it."""
+    """Makes search texts of a question and the turns before it."""
 
     def rewrite(self, queries: Sequence[Query]) -> list[Sought]:
-        """One per query; what depends on a model falls back to the question as it was typed, and says so."""
+        """One per query; if a model fails, the question as it was typed, with a note."""
         ...
 
 
 @runtime_checkable
 class Memory(Protocol):
-    """Chooses what a model is shown of the turns before a question."""
+    """Chooses the earlier turns that a model is shown."""
 
     def recall(self, queries: Sequence[Query]) -> list[Recalled]:
-        """One per query; it depends on nothing but the query and its history."""
+        """One per query, which depends only on the query and its history."""
         ...
 
 
 @runtime_checkable
 class Screen(Protocol):
-    """A check or guard that looks at what was found before a model does."""
+    """A check or guard that reads the passages before the model does."""
 
     def screen(self, queries: Sequence[Query], contexts: Sequence[Ranking]) -> list[list[Finding]]:
-        """Findings per question; `quarantine` takes a context out, `abstain` keeps the model from being asked."""
+        """Findings per question; `quarantine` removes a context, `abstain` answers without the model."""
         ...
 
 
 @runtime_checkable
 class Framing(Protocol):
-    """A guard that changes how contexts are shown to a model."""
+    """A guard that changes the contexts in the prompt."""
 
     def frame(self, query: Query, contexts: Sequence[str]) -> Framed:
-        """As many contexts as were given, in their order."""
+        """The same number of contexts, in their order."""
         ...
 
 
 @runtime_checkable
 class Inspection(Protocol):
-    """A check or guard that looks at replies."""
+    """A check or guard that reads replies."""
 
     def inspect(self, requests: Sequence[Request], replies: Sequence[Reply]) -> list[list[Finding]]:
         """Findings per reply: `flag`, `remove` (a span of the reply), `refuse` or `regenerate`."""
@@ -53,15 +54,15 @@ class Inspection(Protocol):
 
 @runtime_checkable
 class Prompt(Protocol):
-    """Lays out a question and its material for a model."""
+    """Makes the messages for a model of a question and its material."""
 
     @property
     def refusal(self) -> str:
-        """The sentence that says that there is no answer; empty for none."""
+        """The sentence that the model is to reply if there is no answer; empty for none."""
         ...
 
     def render(self, material: Material) -> tuple[Message, ...]:
-        """The exact messages; contexts are numbered from 1."""
+        """The messages; contexts are numbered from 1."""
         ...
 
 
@@ -70,7 +71,7 @@ class Quoting(Protocol):
     """A Prompt that shows more of a passage than its text, such as the title of its document."""
 
     def quoted(self, sources: Sequence[Source]) -> tuple[str, ...]:
-        """What stands of each source in the prompt and was written by others: guards frame it before it is rendered."""
+        """The text of each source as the prompt shows it: guards frame it before it is rendered."""
         ...
 
 
@@ -83,8 +84,44 @@ class Generator(Protocol):
         ...
 
     def stream(self, request: Request) -> Iterator[str]:
-        """The reply to one request in pieces, as they come; joined they are its text.
+        """The reply to one request in pieces; joined they are its text.
 
-        A generator function that returns the Reply tells what it took; the pieces alone are a reply that took nothing.
+        A generator function may return the Reply with its tokens and cost; without it they count as 0.
         """
+        ...
+
+
+@runtime_checkable
+class CostEstimate(Protocol):
+    """A Generator that can estimate its cost before it is called."""
+
+    def spending(self, requests: int, prompt: int, reply: int | None = None) -> tuple[int, float]:
+        """Tokens and US dollars of requests with so many tokens in prompt and reply; None for the longest reply."""
+        ...
+
+
+@runtime_checkable
+class BoundedCost(Protocol):
+    """A Generator with an upper limit of its cost, by which a budget is kept."""
+
+    def expected(self, request: Request) -> tuple[int, float]:
+        """The most tokens and US dollars that a request may take."""
+        ...
+
+
+@runtime_checkable
+class StoredReplies(Protocol):
+    """A Generator whose replies are stored under what its server receives, so that they outlive changes of the code."""
+
+    def sent(self, request: Request) -> Mapping[str, Any]:
+        """Everything that the server receives."""
+        ...
+
+
+@runtime_checkable
+class PartialBatches(Protocol):
+    """A Generator that returns the replies before an error, so that they can be stored."""
+
+    def attempts(self, requests: Sequence[Request]) -> Sequence[Reply | UserError]:
+        """As `generate`, with a UserError in place of every reply that failed."""
         ...

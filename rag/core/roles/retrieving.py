@@ -9,20 +9,29 @@ from rag.core.records import Allowed, Arrays, Document, Example, Span, Vectors
 
 
 @runtime_checkable
+class Fingerprinted(Protocol):
+    """A component with a model."""
+
+    def fingerprint(self) -> str:
+        """The sha256 of the weights, or `name@revision`; the model is not loaded."""
+        ...
+
+
+@runtime_checkable
 class Loader(Protocol):
     """Reads the documents of a corpus."""
 
     def load(self) -> Iterator[Document]:
-        """Yield every document; raise DataError naming the file, and the line where there is one."""
+        """Yield every document; DataError names the file, and the line if there is one."""
         ...
 
 
 @runtime_checkable
 class Questions(Protocol):
-    """Reads golden questions; gold is checked against the documents that a Loader gave."""
+    """Reads golden questions; gold is checked against the documents of the Loader."""
 
     def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
-        """Yield every question in file order; raise DataError naming file, line and quote."""
+        """Yield every question in file order; DataError names file, line and quote."""
         ...
 
 
@@ -31,7 +40,7 @@ class Chunker(Protocol):
     """Cuts a document into spans."""
 
     def chunk(self, document: Document) -> list[Span]:
-        """Spans in reading order (start and end never step back) that together cover every character but white space."""
+        """Spans in reading order (start and end never decrease) that together cover every character but white space."""
         ...
 
 
@@ -49,27 +58,32 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class Windowed(Protocol):
-    """An Embedder or a Reranker that says how much of a passage its model reads. Of any other one, `unread` is not known."""
-
-    def window(self) -> int | None:
-        """How many tokens of a passage the model reads, as `token_offsets` counts them; None where it reads them all.
-
-        A plan asks this: no model is loaded or fetched for it. UserError where it cannot be known yet.
-        """
-        ...
+class TokenOffsets(Protocol):
+    """An Embedder that shows its tokens, which `chunker=token` needs."""
 
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Start and end of every token in characters of `text`, in order, without special tokens, nothing cut off."""
+        """The characters [start, end) of every token of `text`, in order, without special tokens, nothing cut off."""
+        ...
+
+
+@runtime_checkable
+class Windowed(TokenOffsets, Protocol):
+    """An Embedder or a Reranker with a known window; for any other one the unread part of passages is not known."""
+
+    def window(self) -> int | None:
+        """The number of tokens of a passage that the model reads, as `token_offsets` counts them; None for all.
+
+        It loads and fetches no model, for a plan calls it. UserError if it is not known yet.
+        """
         ...
 
 
 @runtime_checkable
 class Scaled(Protocol):
-    """An Embedder that says what its cosines mean."""
+    """An Embedder that can interpret its cosines."""
 
     def unrelated(self) -> float:
-        """The cosine below which a question and a passage have nothing to do with each other."""
+        """The cosine below which a question and a passage are not related."""
         ...
 
 
@@ -79,20 +93,19 @@ class Searcher(Protocol):
     def search(self, texts: Sequence[str], vectors: Vectors | None, depth: int, allowed: Allowed | None = None) -> Rankings:
         """The best `depth` positions for each question; `vectors` only where the index uses them.
 
-        Where `allowed` is given, no other position is found, and none that is allowed is missed for one that is not: the
-        ranking is that of all positions without those that are not allowed.
+        With `allowed` the result is the ranking of all positions without those that are not allowed.
         """
         ...
 
 
 @runtime_checkable
 class Index(Protocol):
-    """Finds chunks. `uses_vectors` says whether it reads vectors (unit length) or texts."""
+    """Finds chunks. `uses_vectors`: it reads unit vectors; otherwise it reads texts."""
 
     uses_vectors: ClassVar[bool]
 
     def build(self, texts: Sequence[str], vectors: Vectors | None) -> Arrays:
-        """Everything a search needs, as arrays; row i of either input is the chunk at position i."""
+        """All data of a search as arrays; row i of either input is the chunk at position i."""
         ...
 
     def open(self, arrays: Arrays) -> Searcher:
@@ -102,30 +115,39 @@ class Index(Protocol):
 
 @runtime_checkable
 class Fusion(Protocol):
-    """Makes one ranking of those of several indexes."""
+    """Combines the rankings of several indexes."""
 
     def fuse(self, rankings: Mapping[str, Rankings], depth: int) -> Rankings:
-        """Fuse by index name, in the order of the config; nothing is added that no index found."""
+        """One ranking of those by index name, in the order of the config; no position is added."""
+        ...
+
+
+@runtime_checkable
+class ChecksIndexes(Protocol):
+    """A Fusion that cannot fuse every set of indexes."""
+
+    def check(self, names: Sequence[str]) -> None:
+        """ConfigError for names of indexes that it cannot fuse."""
         ...
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores candidates a second time. `pairwise` scores depend on (query, passage) only and are stored by that pair."""
+    """Scores candidates a second time. `pairwise` scores depend only on query and passage, and are stored by pair."""
 
     pairwise: ClassVar[bool]
 
     def score(
         self, queries: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[Sequence[float]]
     ) -> list[list[float]]:
-        """A new score for every passage of every query, higher is better; `scores` are those that ranked them so far."""
+        """A new score for every passage of every query, higher is better; `scores` are the present ones."""
         ...
 
 
 @runtime_checkable
 class Selector(Protocol):
-    """Drops or widens what was ranked. Several of them stand in a list, and each is given what the one before it left."""
+    """Drops hits or adds their neighbours. A trial may have a list of them; each gets the rankings of the one before it."""
 
     def select(self, rankings: Rankings, corpus: Corpus) -> Rankings:
-        """Fewer hits (`Rankings.where`), or the same hits with neighbours that have the rank and the score of their hit."""
+        """Fewer hits (`Rankings.where`), or all hits and neighbours with the rank and the score of their hit."""
         ...

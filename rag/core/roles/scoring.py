@@ -1,6 +1,7 @@
-"""The Protocols of scoring: metrics, what they read, and judges."""
+"""The Protocols of metrics and judges, and the data that ranking metrics read."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,62 +11,34 @@ from rag.core.assessments import Assessment, Case, Verdict
 from rag.core.records import Answer, Example
 
 
-class Judgements(Protocol):
-    """What ranking metrics read, for n questions at once; `rag.evaluation.gold_matching.Judged` says how it is counted.
+@dataclass(frozen=True)
+class Judgements:
+    """The data of ranking metrics for n questions at once; `rag.evaluation.gold_matching.Judged` defines how it is counted.
 
-    An *item* is a chunk, or a document where all gold of the question is whole documents. Items are ordered by rank (from 1),
+    An *item* is a chunk, or a document if all gold of the question is whole documents. Items are ordered by rank (from 1),
     columns of [n, D] arrays are ranks; groups are in the order of the evidence.
     """
 
-    @property
-    def group_ranks(self) -> NDArray[np.int32]:
-        """[n, G]: the rank at which a group is satisfied, 0 if it never is, -1 beyond the last group of the question."""
-        ...
-
-    @property
-    def grades(self) -> NDArray[np.float64]:
-        """[n, G]: the grade of a group, 0 beyond the last one."""
-        ...
-
-    @property
-    def relevant(self) -> NDArray[np.bool_]:
-        """[n, D]: whether the item at a rank is relevant."""
-        ...
-
-    @property
-    def judged(self) -> NDArray[np.bool_]:
-        """[n, D]: whether somebody looked at the document of the item for this question."""
-        ...
-
-    @property
-    def gold_seen(self) -> NDArray[np.int64]:
-        """[n, D]: different gold characters in the items up to a rank."""
-        ...
-
-    @property
-    def chars_seen(self) -> NDArray[np.int64]:
-        """[n, D]: different characters in the items up to a rank."""
-        ...
-
-    @property
-    def chars_read(self) -> NDArray[np.int64]:
-        """[n, D]: characters in the items up to a rank, those that overlapping chunks repeat counted again."""
-        ...
-
-    @property
-    def gold_chars(self) -> NDArray[np.int64]:
-        """[n]: all gold characters of a question, 0 where its gold is not characters."""
-        ...
-
-    @property
-    def items(self) -> NDArray[np.int64]:
-        """[n]: the length of the ranking."""
-        ...
-
-    @property
-    def answerable(self) -> NDArray[np.bool_]:
-        """[n]: whether the question has gold."""
-        ...
+    group_ranks: NDArray[np.int32]
+    """[n, G]: the rank at which a group is satisfied, 0 if it never is, -1 beyond the last group of the question."""
+    grades: NDArray[np.float64]
+    """[n, G]: the grade of a group, 0 beyond the last one."""
+    relevant: NDArray[np.bool_]
+    """[n, D]: whether the item at a rank is relevant."""
+    judged: NDArray[np.bool_]
+    """[n, D]: whether the golden set has a judgement of the item's document for this question."""
+    gold_seen: NDArray[np.int64]
+    """[n, D]: different gold characters in the items up to a rank."""
+    chars_seen: NDArray[np.int64]
+    """[n, D]: different characters in the items up to a rank."""
+    chars_read: NDArray[np.int64]
+    """[n, D]: characters in the items up to a rank; those that overlapping chunks repeat count again."""
+    gold_chars: NDArray[np.int64]
+    """[n]: all gold characters of a question, 0 if its gold is not characters."""
+    items: NDArray[np.int64]
+    """[n]: the length of the ranking."""
+    answerable: NDArray[np.bool_]
+    """[n]: whether the question has gold."""
 
 
 @runtime_checkable
@@ -73,43 +46,43 @@ class RankingMetric(Protocol):
     """Measures rankings against gold at a cut-off."""
 
     def score(self, judged: Judgements, cut: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One value in [0, 1] per question, NaN where there is no gold; `cut[q]` is the last rank that counts."""
+        """One value in [0, 1] per question, NaN without gold; `cut[q]` is the last rank that counts."""
         ...
 
 
 @runtime_checkable
 class AnswerMetric(Protocol):
-    """Measures one answer against what the golden set says of its question."""
+    """Compares one answer with the golden question."""
 
     def measure(self, example: Example, answer: Answer) -> float:
-        """A value in [0, 1]; NaN where it does not apply."""
+        """A value in [0, 1]; NaN if the metric does not apply."""
         ...
 
 
 @runtime_checkable
 class AssessedMetric(Protocol):
-    """Measures an answer by what a judge says of it. Its class sets `needs`: the `rag.core.assessments.PARTS` that it reads."""
+    """Measures an answer by the assessment of a judge. `needs` are the `rag.core.assessments.PARTS` that it reads."""
 
     needs: ClassVar[tuple[str, ...]]
 
     def assess(self, answer: Answer, assessment: Assessment) -> float:
-        """A value in [0, 1]; NaN where it does not apply, or where the judge failed."""
+        """A value in [0, 1]; NaN if the metric does not apply, or if the judge failed."""
         ...
 
 
 @runtime_checkable
 class Judge(Protocol):
-    """Says how far texts follow from their contexts. `threshold` is the support from which a claim counts as supported."""
+    """Measures the support of texts by their contexts."""
 
     @property
     def threshold(self) -> float:
-        """A support in [0, 1], for those who need yes or no."""
+        """The support in [0, 1] from which a claim counts as supported."""
         ...
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, which depends on nothing but that case. What cannot be judged is counted, never left out."""
+        """One verdict per case, which depends only on that case. A claim that cannot be judged has a failure."""
         ...
 
     def relate(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """How far the text of each (question, text) speaks to the question, in [0, 1]; NaN for a failure."""
+        """The relevance of each (question, text) in [0, 1]; NaN for a failure."""
         ...

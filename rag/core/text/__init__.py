@@ -1,1 +1,1 @@
-"""Texts by rule: sentences, citations, quotes, refusals, tokens, edits."""
+"""Rules for texts: sentences, citations, quotes, refusals, tokens, edits."""

@@ -1,18 +1,18 @@
-"""Citation markers in answers: `[2]`, `[1, 3]`, `[2-4]` or `[Source 2]`; what they cite, and where they stand.
+"""Citation markers in answers, `[2]`, `[1, 3]`, `[2-4]` or `[Source 2]`: their places, and the contexts that they cite.
 
-What stands in code, as the index of `rows[2]` does, is no marker, and neither is the text of a link, `[2](…)`, or a year.
+Not markers are code, such as the index in `rows[2]`, the text of a link, `[2](…)`, and years.
 Offsets count Unicode code points, end exclusive.
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.core.records import Answer, Ranking, Span
 from rag.core.text.edits import Cut, Edited
 from rag.core.text.quotes import quoted, section_of
-from rag.core.text.sentences import Piece, blocks, is_heading, sentences
+from rag.core.text.sentences import Piece, blocks, is_heading, sentences, trimmed
 
 NUMBERS = r"\d{1,3}(?:\s*[-–]\s*\d{1,3})?"
 MARKER = re.compile(rf"\[\s*(?:(?:sources?|contexts?)\s+)?({NUMBERS}(?:\s*[,;]\s*{NUMBERS})*)\s*\](?!\()", re.IGNORECASE)
@@ -20,13 +20,13 @@ NUMBER = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
 CODE = re.compile(r"(`{3,}).*?(?:\1|\Z)|(?<!`)(``?)(?!`)[^\n]*?(?<!`)\2(?!`)", re.DOTALL)
 """Fenced code, and code within a line."""
 ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
-"""What begins an item of a list."""
+"""The mark of a list item."""
 BLANKS = " \t\u00a0"
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The characters [start, end) of a text, and the ranges of numbers, both ends included, that they name.
+    """The characters [start, end) of a text, and the ranges of numbers, both ends included, in them.
 
     A range stays a range: `[1-999]` names as many numbers as there are contexts, not 999.
     """
@@ -36,12 +36,12 @@ class Marker:
     ranges: tuple[tuple[int, int], ...]
 
     def numbers(self, contexts: int) -> Iterator[int]:
-        """The numbers of contexts that the marker names, in its order; numbers that no context has are left out."""
+        """The numbers of contexts in the marker, in its order, without numbers that no context has."""
         for first, last in self.ranges:
             yield from range(max(first, 1), min(last, contexts) + 1)
 
     def beyond(self, contexts: int) -> Iterator[str]:
-        """The numbers that no context has: `0`, `9` or `9-12`."""
+        """The numbers in the marker that no context has: `0`, `9` or `9-12`."""
         for first, last in self.ranges:
             if first < 1:
                 yield "0"
@@ -52,14 +52,14 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence of a text, the characters [start, end) of it, and the markers in it or right behind it."""
+    """A sentence of a text, its characters [start, end), and the markers in it or directly behind it."""
 
     start: int
     end: int
     markers: tuple[Marker, ...] = ()
 
     def cites(self, contexts: int) -> tuple[int, ...]:
-        """The numbers of contexts that the sentence cites, in order, each once; numbers that no context has are left out."""
+        """The numbers of contexts that the sentence cites, in order, each once, without numbers that no context has."""
         return tuple(dict.fromkeys(number for marker in self.markers for number in marker.numbers(contexts)))
 
 
@@ -67,7 +67,7 @@ class CitedSentence:
 class Citation:
     """The marker at [start, end) of a reply cites context `number`, the characters `span` of a document, for `sentence`.
 
-    `quote` are the words in it that the sentence rests on (`rag.core.text.quotes`), `section` the headings above these.
+    `quote` are its words for that sentence (`rag.core.text.quotes`), `section` the headings above them.
     """
 
     number: int
@@ -80,19 +80,19 @@ class Citation:
 
 
 def markers(text: str) -> list[Marker]:
-    """All markers of a text, in order, whatever they cite."""
-    code = [found.span() for found in CODE.finditer(text)] if "`" in text else []
+    """All markers of a text, in order, with any numbers."""
+    code = [match.span() for match in CODE.finditer(text)] if "`" in text else []
     starts = [start for start, _ in code]
 
     def in_code(place: int) -> bool:
         before = bisect_right(starts, place)
         return before > 0 and place < code[before - 1][1]
 
-    return [Marker(*found.span(), _ranges(found[1])) for found in MARKER.finditer(text) if not in_code(found.start())]
+    return [Marker(*match.span(), _ranges(match[1])) for match in MARKER.finditer(text) if not in_code(match.start())]
 
 
 def cited(text: str, contexts: int) -> tuple[int, ...]:
-    """The numbers of contexts that `text` cites, in the order of first mention; numbers that no context has are left out."""
+    """The numbers of contexts that `text` cites, in the order of first mention, without numbers that no context has."""
     return CitedSentence(0, len(text), tuple(markers(text))).cites(contexts)
 
 
@@ -102,59 +102,59 @@ def without_markers(text: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    """As many characters, blanks where markers stood: places in the text stay what they were."""
+    """A text with markers replaced by blanks: offsets stay the same."""
     return Edited.of(text, [Cut(marker.start, marker.end, " " * (marker.end - marker.start)) for marker in markers(text)]).text
 
 
 def to_nothing(text: str, contexts: int) -> list[tuple[Marker, str]]:
-    """Markers that name a number which no context has, each with what is to stand there: the numbers that there are, if any.
+    """Markers with a number that no context has, each with its replacement: a marker of the other numbers, or nothing.
 
-    One that goes as a whole begins with the blanks before it.
+    A marker that is replaced by nothing includes the blanks before it.
     """
-    found = []
+    replaced = []
     for marker in markers(text):
-        kept = list(marker.numbers(contexts))
+        valid = list(marker.numbers(contexts))
         if any(marker.beyond(contexts)):
-            start = marker.start if kept else _blanks_before(text, marker.start)
-            found.append((Marker(start, marker.end, marker.ranges), f"[{', '.join(map(str, kept))}]" if kept else ""))
-    return found
+            start = marker.start if valid else _blanks_before(text, marker.start)
+            replaced.append((Marker(start, marker.end, marker.ranges), f"[{', '.join(map(str, valid))}]" if valid else ""))
+    return replaced
 
 
 def cited_sentences(text: str) -> list[CitedSentence]:
-    """The sentences of a text with their markers, in order; headings are none, and the mark of a list item is no part of one.
+    """The sentences of a text with their markers, in order, without headings and without the marks of list items.
 
-    Markers behind a full stop belong to the sentence that it ends, those before the first sentence of a line to that one, and
-    those on lines of their own to the sentence before. Markers at its edges are no part of a sentence.
+    A marker behind a full stop belongs to the sentence before it, one before the first sentence of a line to that sentence,
+    and one on a line of its own to the previous sentence. The characters of a sentence exclude markers at its edges.
     """
-    plain, standing = unmarked(text), markers(text)
-    places = [marker.start for marker in standing]
-    found: list[CitedSentence] = []
+    plain, found = unmarked(text), markers(text)
+    places = [marker.start for marker in found]
+    cited_so_far: list[CitedSentence] = []
     for start, stop in blocks(text):
         if is_heading(text, start):
             continue
         pieces = list(_pieces(plain, start, stop))
-        own = standing[bisect_left(places, start) : bisect_left(places, stop)]
+        own = found[bisect_left(places, start) : bisect_left(places, stop)]
         if pieces:
-            found += _owning(pieces, own)
-        elif found:
-            found[-1] = CitedSentence(found[-1].start, found[-1].end, (*found[-1].markers, *own))
-    return found
+            cited_so_far += _with_markers(pieces, own)
+        elif cited_so_far:
+            cited_so_far[-1] = replace(cited_so_far[-1], markers=(*cited_so_far[-1].markers, *own))
+    return cited_so_far
 
 
 def citations(text: str, contexts: Ranking) -> list[Citation]:
-    """Everything that a reply cites, in order, one entry per number of a marker; markers to nothing are left out."""
-    found = []
+    """The citations of a reply, in order, one per number of a marker, without numbers that no context has."""
+    entries = []
     for sentence in cited_sentences(text):
         words, place = _words(text, sentence, contexts), (sentence.start, sentence.end)
         for marker in sentence.markers:
             for number in marker.numbers(len(contexts)):
                 span = contexts[number - 1].chunk.span
-                found.append(Citation(number, span, marker.start, marker.end, place, *words[number]))
-    return found
+                entries.append(Citation(number, span, marker.start, marker.end, place, *words[number]))
+    return entries
 
 
 def _words(text: str, sentence: CitedSentence, contexts: Ranking) -> dict[int, tuple[Span, str]]:
-    """By number of a context: the words in it that a sentence rests on, and the headings above them."""
+    """By number of a context: its words for a sentence, and the headings above them."""
     plain = without_markers(text[sentence.start : sentence.end])
     chunks = {number: contexts[number - 1].chunk for number in sentence.cites(len(contexts))}
     quotes = {number: quoted(plain, chunk) for number, chunk in chunks.items()}
@@ -162,37 +162,37 @@ def _words(text: str, sentence: CitedSentence, contexts: Ranking) -> dict[int, t
 
 
 def sections_of(answer: Answer) -> list[str]:
-    """For each context the sections of the words that an answer cites from it, joined by `; `; its own if it is not cited."""
-    told = [dict[str, None]() for _ in answer.contexts]
-    for one in citations(answer.reply.text, answer.contexts):
-        told[one.number - 1][one.section] = None
-    rows = zip(told, answer.contexts, strict=True)
-    return ["; ".join(filter(None, some)) if some else hit.chunk.section for some, hit in rows]
+    """For each context the sections of its cited words, joined by `; `; the section of the chunk if it is not cited."""
+    sections = [dict[str, None]() for _ in answer.contexts]
+    for citation in citations(answer.reply.text, answer.contexts):
+        sections[citation.number - 1][citation.section] = None
+    rows = zip(sections, answer.contexts, strict=True)
+    return ["; ".join(filter(None, names)) if names else hit.chunk.section for names, hit in rows]
 
 
 def _pieces(plain: str, start: int, stop: int) -> Iterator[Piece]:
-    """The sentences of a block whose markers are blanked out, without the mark of a list item."""
-    start += len(plain[start:stop]) - len(plain[start:stop].lstrip())
+    """The sentences of a block whose markers are blanks, without the mark of a list item."""
+    start = trimmed(plain, start, stop)[0]
     item = ITEM.match(plain, start, stop)
     for begin, end in sentences(plain, (item.end() if item else start, stop)):
-        words = plain[begin:end]
-        if words.strip():
-            yield begin + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
+        piece = trimmed(plain, begin, end)
+        if piece[0] < piece[1]:
+            yield piece
 
 
-def _owning(pieces: Sequence[Piece], standing: Sequence[Marker]) -> list[CitedSentence]:
-    stops = [*(start for start, _ in pieces[1:]), standing[-1].end if standing else 0]
+def _with_markers(pieces: Sequence[Piece], found: Sequence[Marker]) -> list[CitedSentence]:
+    stops = [*(start for start, _ in pieces[1:]), found[-1].end if found else 0]
     begins = [0, *(start for start, _ in pieces[1:])]
-    places = [marker.start for marker in standing]
+    places = [marker.start for marker in found]
     return [
-        CitedSentence(start, end, tuple(standing[bisect_left(places, begin) : bisect_left(places, stop)]))
+        CitedSentence(start, end, tuple(found[bisect_left(places, begin) : bisect_left(places, stop)]))
         for (start, end), begin, stop in zip(pieces, begins, stops, strict=True)
     ]
 
 
 def _ranges(numbers: str) -> tuple[tuple[int, int], ...]:
-    """The first and the last number of each part of a marker; one that runs backwards is its first number."""
-    parts = ((int(found[1]), int(found[2] or found[1])) for found in NUMBER.finditer(numbers))
+    """The first and the last number of each part of a marker; of a descending range only the first number counts."""
+    parts = ((int(match[1]), int(match[2] or match[1])) for match in NUMBER.finditer(numbers))
     return tuple((first, max(first, last)) for first, last in parts)
 
 

@@ -1,4 +1,4 @@
-"""Texts with pieces cut out or replaced, and where what is left has come to stand."""
+"""Texts with pieces removed or replaced, and the new places of the rest."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from itertools import accumulate
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cut:
-    """The characters [start, end) of a text give way to `instead`."""
+    """Replace the characters [start, end) of a text by `instead`."""
 
     start: int
     end: int
@@ -24,7 +24,7 @@ class Edited:
 
     @classmethod
     def of(cls, text: str, cuts: Sequence[Cut]) -> "Edited":
-        """Make several cuts at once, all in places of `text`; cuts that overlap are one, and leave nothing."""
+        """Make several cuts at once, all at places of `text`; overlapping cuts become one with nothing instead."""
         apart: list[Cut] = []
         for cut in sorted(set(cuts)):
             if apart and cut.start < apart[-1].end:
@@ -32,17 +32,17 @@ class Edited:
             else:
                 apart.append(cut)
         kept = zip([0, *(cut.end for cut in apart)], [*(cut.start for cut in apart), len(text)], strict=True)
-        given = [*(cut.instead for cut in apart), ""]
-        return cls("".join(text[start:end] + instead for (start, end), instead in zip(kept, given, strict=True)), tuple(apart))
+        added = [*(cut.instead for cut in apart), ""]
+        return cls("".join(text[start:end] + instead for (start, end), instead in zip(kept, added, strict=True)), tuple(apart))
 
     def places(self, places: Iterable[int]) -> list[int]:
-        """Where places of the text before are now; what was cut out is where it stood."""
+        """The new offsets of places in the old text; a removed place moves to the start of its cut."""
         starts = [cut.start for cut in self.cuts]
         shifts = list(accumulate((len(cut.instead) - (cut.end - cut.start) for cut in self.cuts), initial=0))
         return [self._place(place, bisect_left(starts, place), shifts) for place in places]
 
     def _place(self, place: int, before: int, shifts: Sequence[int]) -> int:
-        """The place, given how many cuts begin before it."""
+        """The new offset of a place behind the starts of `before` cuts."""
         if before and place < self.cuts[before - 1].end:
             return self.cuts[before - 1].start + shifts[before - 1]
         return place + shifts[before]

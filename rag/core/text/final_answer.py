@@ -1,35 +1,35 @@
-"""Where the answer begins in a reply that was asked to reason first."""
+"""The answer in a reply of a model that was asked to reason first."""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rag.core.records import Finding, Reply
-from rag.core.roles import Generator, Prompt
+from rag.core.roles import Generator, Prompt, is_costly
 
 MARKS = " \t>#*_"
 DECORATION = f"[{MARKS}]*"
-"""What Markdown may put before the words that announce an answer; behind them it closes its emphasis."""
+"""Markdown before the words that announce an answer; behind them it may close its emphasis."""
 
 MANY = 200
-"""Marks before an announcement from which on it is not waited for: it is found at the end of the reply."""
+"""The most marks before an announcement in a stream; a later one is found at the end of the reply."""
 
 
 def concluded(replies: Sequence[Reply], final: str) -> tuple[list[Reply], list[list[Finding]]]:
-    """Replies without what stands up to `final`, the words that announce the answer, and a finding for each that lacks them.
+    """Replies from behind `final`, the words that announce the answer, and a finding for each reply without these words.
 
-    The last line that begins with these words counts, in any case of letters: who re-reads an answer may announce it twice.
-    A reply that never announces one is left as it is, for it may be an answer all the same. Empty words leave all as they are.
+    The last line that begins with these words counts, in any case of letters: a model may correct an answer. A reply without
+    them is not changed, for it may be an answer all the same. If `final` is empty, no reply is changed.
     """
     if not final:
         return list(replies), [[] for _ in replies]
     places = [_place(reply.text, final) for reply in replies]
-    found = [[] if place or not reply.text else [_missing(final)] for reply, place in zip(replies, places, strict=True)]
-    return [_cut(reply, place) for reply, place in zip(replies, places, strict=True)], found
+    pairs = list(zip(replies, places, strict=True))
+    return [_cut(*pair) for pair in pairs], [[] if place or not reply.text else [_missing(final)] for reply, place in pairs]
 
 
 def _place(text: str, final: str) -> int:
-    """Where the answer begins, 0 where it is not announced."""
+    """The start of the answer, 0 if it is not announced."""
     return max((match.end() for match in _announcement(final).finditer(text)), default=0)
 
 
@@ -42,44 +42,44 @@ def _cut(reply: Reply, place: int) -> Reply:
 
 
 def _missing(final: str) -> Finding:
-    return Finding("prompt", f"no line begins with {final!r}, so the whole reply is taken for the answer")
+    return Finding("prompt", f"no line begins with {final!r}, so the whole reply is the answer")
 
 
 def awaited(prompt: Prompt, generator: Generator) -> str:
-    """The words that announce an answer where a prompt asks a model for them; what quotes passages was asked for nothing."""
-    return str(getattr(prompt, "final", "")) if getattr(generator, "costly", False) else ""
+    """The words that announce an answer, if the prompt asks a model for them; empty for an extractive generator."""
+    return str(getattr(prompt, "final", "")) if is_costly(generator) else ""
 
 
 class Announced:
-    """Passes on what a reply says behind its first announcement, as it comes; joined it is the answer that `concluded` leaves.
+    """Passes on a streamed reply from behind its first announcement; joined it is the answer of `concluded`.
 
-    For all else an empty piece is passed on: the model writes. A second announcement makes what was passed on a draft: nothing
-    more of the reply is passed on. With `early=False` nothing is.
+    For other text it passes on empty pieces, which show that the model writes. After a second announcement the passed text was
+    a draft, and nothing more is passed on. With `early=False` nothing is.
     """
 
     def __init__(self, final: str, hear: Callable[[str], None], early: bool = True) -> None:
         self._announcement, self._longest = _announcement(final), len(final)
         self._hear, self._early = hear, early
-        self._line, self._known = "", False  # The beginning of a line, until it is known whether it announces an answer.
+        self._line, self._known = "", False  # The start of a line, and whether it is known to announce an answer or not.
         self._times = 0
-        self._blank: str | None = None  # White space that the answer may end with; None before the answer begins.
+        self._blank: str | None = None  # White space that may be the end of the answer; None before the answer begins.
 
     def __call__(self, piece: str) -> None:
-        """Hear a piece of the reply."""
+        """Take a piece of the reply."""
         self._pass_on("".join(map(self._behind, re.split(r"(?<=\n)", piece))))
 
     def end(self) -> bool:
-        """Hear that the reply has ended; whether an answer was passed on."""
+        """Take the end of the reply; True if an answer was passed on."""
         self._pass_on(self._behind("", True))
         return self._early and self._times > 0
 
     def _behind(self, part: str, last: bool = False) -> str:
-        """What of a line, or of a part of one, stands behind the first announcement, and before another one."""
+        """The characters of a line, or of a part of one, between the first announcement and a second one."""
         if not self._known:
             self._line += part
-            # As many characters as announce an answer, and one more: emphasis may close behind them.
-            weighed = len(self._line.strip(MARKS)) > self._longest or len(self._line) > self._longest + MANY
-            if not (weighed or last or part.endswith("\n")):
+            # The length of the announcement and one character more: emphasis may close behind it.
+            decided = len(self._line.strip(MARKS)) > self._longest or len(self._line) > self._longest + MANY
+            if not (decided or last or part.endswith("\n")):
                 return ""
             part, self._line = self._line, ""
             if announced := self._announcement.match(part):
@@ -90,7 +90,7 @@ class Announced:
 
     def _pass_on(self, text: str) -> None:
         text = text.lstrip() if self._blank is None else self._blank + text
-        told = text.rstrip()
-        if told or self._blank is not None:
-            self._blank = text[len(told) :]
-        self._hear(told)
+        visible = text.rstrip()
+        if visible or self._blank is not None:
+            self._blank = text[len(visible) :]
+        self._hear(visible)

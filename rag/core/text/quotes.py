@@ -1,4 +1,4 @@
-"""Which words of a passage a sentence of an answer rests on: the span that a reader is shown, not a proof of support."""
+"""The words of a passage behind a sentence of an answer: a span to show to the reader, not a proof of support."""
 
 import re
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ EDGES = re.compile(r"^\W+|\W+$")
 MARKS = " *_`\"'“”‘’«»"
 ENDS = ".!?…"
 CLOSED = rf"(?:[{ENDS}]+[\"'”’)\]»]*)?"
-"""The end of a sentence, which belongs to the words before it."""
+"""The end of a sentence, which is part of the quote."""
 SHORT = 4
-"""Words of fewer letters say little about what a sentence is about; one with a digit in it does."""
+"""Shorter words say little about the topic of a sentence, unless they have a digit."""
 SHARED = 0.3
-"""Share of a sentence's words that the best sentence of a passage must have: below it the whole passage is shown."""
+"""The share of a sentence's words that the best sentence of a passage must have; else the whole passage is the quote."""
 
 
 def quoted(sentence: str, chunk: Chunk) -> Span:
-    """Where in a passage the words of `sentence` stand: as they are, else the sentence that shares most of its words.
+    """The words of `sentence` in a passage, else the sentence of the passage that shares most of its words.
 
-    The whole passage where none shares enough of them.
+    It is the whole passage if no sentence shares enough of them.
     """
-    found = _verbatim(sentence, chunk.text) or _nearest(sentence, chunk) or (0, len(chunk.text))
-    return Span(chunk.span.doc_id, chunk.span.start + found[0], chunk.span.start + found[1])
+    start, end = _verbatim(sentence, chunk.text) or _nearest(sentence, chunk) or (0, len(chunk.text))
+    return Span(chunk.span.doc_id, chunk.span.start + start, chunk.span.start + end)
 
 
 def section_of(quote: Span, chunk: Chunk) -> str:
@@ -34,16 +34,16 @@ def section_of(quote: Span, chunk: Chunk) -> str:
 
 
 def _verbatim(sentence: str, text: str) -> Piece | None:
-    """The same words with the end of their sentence, whatever blanks and line breaks are between them."""
+    """The same words with the end of their sentence, with any blanks and line breaks between them."""
     bare = EDGES.sub("", sentence)
     if len(bare.split()) < 2:
         return None
     plain = sentence.strip(MARKS)
-    for said in dict.fromkeys((sentence.strip(), plain, plain.rstrip(ENDS).rstrip(), bare)):
-        words = r"\s+".join(map(re.escape, said.split()))
-        edges = (r"(?<!\w)" if re.match(r"\w", said) else "", r"(?!\w)" if re.search(r"\w\Z", said) else "")
-        if found := re.search(f"{edges[0]}{words}{edges[1]}{CLOSED}", text):
-            return found.span()
+    for part in dict.fromkeys((sentence.strip(), plain, plain.rstrip(ENDS).rstrip(), bare)):
+        words = r"\s+".join(map(re.escape, part.split()))
+        edges = (r"(?<!\w)" if re.match(r"\w", part) else "", r"(?!\w)" if re.search(r"\w\Z", part) else "")
+        if match := re.search(f"{edges[0]}{words}{edges[1]}{CLOSED}", text):
+            return match.span()
     return None
 
 
@@ -58,12 +58,12 @@ def _nearest(sentence: str, chunk: Chunk) -> Piece | None:
 
 
 def _pieces(chunk: Chunk) -> Iterator[Piece]:
-    """The sentences of a passage; headings are none."""
+    """The sentences of a passage without headings."""
     for block in blocks(chunk.text):
         if not headings.holds(chunk.sections, chunk.span.start + block[0]):
             yield from sentences(chunk.text, block)
 
 
 def _words(text: str) -> set[str]:
-    found = (word.lower() for word in WORD.findall(text))
-    return {word for word in found if len(word) >= SHORT or any(character.isdigit() for character in word)}
+    words = (word.lower() for word in WORD.findall(text))
+    return {word for word in words if len(word) >= SHORT or any(character.isdigit() for character in word)}

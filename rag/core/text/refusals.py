@@ -1,6 +1,6 @@
-"""What a text claims, and whether it declines to answer: its sentences without questions, headings and refusals.
+"""The claims of a text, and whether it declines to answer: claims are sentences but questions, headings and refusals.
 
-The patterns are English; a refusal in another language is known by the sentence that the prompt asks for (`refused`).
+The patterns are English; a refusal in another language is recognised by the sentence that the prompt asks for (`refused`).
 """
 
 import re
@@ -15,7 +15,7 @@ READ = (
     r"(?:contexts?|passages?|sources?|documents?|texts?|notes?|excerpts?|extracts?|articles?|materials?)"
     r"(?: (?:that were |you )?(?:provided|given|supplied))?"
 )
-"""What a model calls what it was given to read."""
+"""The words of models for the contexts."""
 NOT = r"(?:do(?:es)? not|did not|don['’]t|doesn['’]t|didn['’]t)"
 REFUSALS = (
     r"\b(?:i|we) (?:do not|don['’]t|cannot|can['’]t|could not|couldn['’]t) (?:know|answer|find|say|tell|determine|confirm)\b",
@@ -30,12 +30,12 @@ REFUSALS = (
     rf"\b(?:i|we) {NOT} have (?:any |enough |sufficient |specific |the )*(?:information|details|data)\b",
     r"\b(?:no|not enough|insufficient) (?:relevant )?information\b",
 )
-"""How English sentences say that nothing can be said."""
+"""English sentences that decline to answer."""
 WORDS = re.compile(r"\w+(?:['’]\w+)*")
 
 
 def refusals(further: Sequence[str] = (), where: str = "judge.abstentions") -> tuple[re.Pattern[str], ...]:
-    """REFUSALS and further regular expressions, case ignored; ConfigError, with `where` they stand, for what is none."""
+    """REFUSALS and further regular expressions, case ignored; ConfigError at `where` for an invalid one."""
     try:
         return tuple(re.compile(phrase, re.IGNORECASE) for phrase in (*REFUSALS, *further))
     except re.error as error:
@@ -46,15 +46,15 @@ SAYING_NOTHING = refusals()
 
 
 def claims(text: str, abstentions: Sequence[re.Pattern[str]] = SAYING_NOTHING) -> tuple[list[Piece], bool]:
-    """The claims of a text as [start, end), and whether it abstains: it says nothing, or nothing but that it cannot say."""
-    found, declined = _divided(text, lambda sentence: any(pattern.search(sentence) for pattern in abstentions))
-    return found, not ASSERTS.search(text) or (declined and not found)
+    """The claims of a text as [start, end), and whether it abstains: it has no words, or only refusals."""
+    spans, declined = _divided(text, lambda sentence: any(pattern.search(sentence) for pattern in abstentions))
+    return spans, not ASSERTS.search(text) or (declined and not spans)
 
 
 def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
-    """Whether a reply declines to answer: it says nothing, or `refusal` but for marks, or only that it cannot say.
+    """True if a reply declines to answer: it has no words, or those of `refusal`, or only refusals.
 
-    A sentence that reads like a refusal and stands word for word in one of `contexts` is a quotation, and declines nothing.
+    A sentence that reads like a refusal and occurs word for word in one of `contexts` is a quotation, not a refusal.
     """
     known = {_words(refusal), *(_words(refusal[part.start : part.end]) for part in cited_sentences(refusal))} - {()}
     read = [" ".join(context.split()) for context in contexts]
@@ -62,24 +62,24 @@ def refused(text: str, refusal: str = "", contexts: Sequence[str] = ()) -> bool:
     def declines(sentence: str) -> bool:
         if _words(sentence) in known:
             return True
-        says = any(pattern.search(sentence) for pattern in SAYING_NOTHING)
-        return says and not any(" ".join(sentence.split()) in context for context in read)
+        matches = any(pattern.search(sentence) for pattern in SAYING_NOTHING)
+        return matches and not any(" ".join(sentence.split()) in context for context in read)
 
     plain = without_markers(text)
-    found, declined = _divided(plain, declines)
-    return not ASSERTS.search(plain) or _words(plain) in known or (declined and not found)
+    spans, declined = _divided(plain, declines)
+    return not ASSERTS.search(plain) or _words(plain) in known or (declined and not spans)
 
 
 def _divided(text: str, declines: Callable[[str], bool]) -> tuple[list[Piece], bool]:
-    """The sentences that claim something, and whether one of the others declines; questions do neither."""
-    found, declined = list[Piece](), False
+    """The sentences with claims, and whether one of the others declines; questions do neither."""
+    spans, declined = list[Piece](), False
     for sentence in cited_sentences(text):
         words = without_markers(text[sentence.start : sentence.end])
         if declines(words):
             declined = True
         elif words.rstrip("\"'”’)*_ ")[-1:] != "?" and ASSERTS.search(words):
-            found.append((sentence.start, sentence.end))
-    return found, declined
+            spans.append((sentence.start, sentence.end))
+    return spans, declined
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Finds the lines that belong together and the sentences in them, by offsets, with rules instead of a model.
+"""Blocks of lines and their sentences, as offsets, by rules instead of a model.
 
-Made for prose, Markdown and plain-text handbooks in languages that end sentences with `.`, `!`, `?`, `…` or their CJK forms.
-In doubt nothing is cut: a full stop before a small letter never ends a sentence.
+For prose, Markdown and plain-text handbooks in languages that end sentences with `.`, `!`, `?`, `…` or their CJK forms. In
+doubt a sentence continues: a full stop before a small letter never ends one.
 """
 
 import re
@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from rag.core.headings import FENCED
 
 Piece = tuple[int, int]
-"""Start and end of some characters."""
+"""The characters [start, end) of a text."""
 
 HEADING = re.compile(r"#{1,6}[ \t]")
 ALONE = r"#{1,6}[ \t]|\||[-=*_]{3,}[ \t\r]*\n"
-"""Headings, table rows and rules: the line behind them is something else."""
+"""Headings, table rows and rules: the next line does not continue them."""
 LINE = re.compile(r"\S[^\n\f\u2028\u2029]*+")
 BLOCK = re.compile(rf"(?:(?!{ALONE})\S[^\n\f\u2028\u2029]{{39,}}+\n[ \t]*+(?=[a-zß-ÿ]))*+{LINE.pattern}")
-"""A line and those that it goes on in: one of 40 characters may have been broken for width before a small letter."""
+"""A line and its continuations: a line of 40 characters may have been wrapped before a small letter."""
 
 END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
 NEXT = re.compile(r"\s*+([\"'“‘«(\[*_`]*+(\w{0,12}))")
-"""The beginning of the next sentence, and its first word."""
+"""The start of the next sentence, and its first word."""
 LAST = re.compile(r"[\w.]*\Z")
 NUMBERING = re.compile(r"\(?(?:\w|\d{1,3}(?:\.\d{1,3})*)")
-"""What may stand before a full stop at the beginning of a line without being a sentence: `1`, `2.3`, `Q`."""
+"""Text before a full stop at the start of a line that is not a sentence: `1`, `2.3`, `Q`."""
 INITIALS = re.compile(r"(?:[^\W\d_]\.)*(?!I\Z)[^\W\d_]|Ph\.D|al|Jr|Inc|Ltd|Co")
-"""`J` of J. Smith, `U.S`, `a.m`, and what goes with names; not the pronoun."""
+"""`J` of J. Smith, `U.S`, `a.m`, and parts of names; not the pronoun."""
 UNIT = re.compile(r"\d\s?[a-z]\Z")
-"""`4.5 m`, which is no initial."""
+"""`4.5 m`: not an initial."""
 
 NEVER_LAST = re.compile(r"(?i:mr|mrs|ms|dr|prof|st|mt|sgt|capt|lt|col|gen|gov|sen|rep|rev|hon|e\.g|i\.e|cf|vs|viz)")
 BEFORE_NUMBERS = re.compile(
@@ -38,24 +38,24 @@ STARTERS = re.compile(
     r"(?i:the|this|that|these|those|it|he|she|we|they|you|his|her|its|our|their|there|in|on|at|by|from|if|when|while|as|for|but|"
     r"and|or|so|an|no|not|all|some|after|before|since|what|who|how|why|which|both|each|however)"
 )
-"""Words that begin a sentence more often than they follow any of these."""
+"""Words that begin a sentence more often than they follow an abbreviation."""
 
 
 def blocks(text: str) -> Iterator[Piece]:
-    """The lines of a text without white space at their edges; lines that were broken for width are one block.
+    """The lines of a text without white space at their edges; wrapped lines are one block.
 
     Headings, list items, table rows and the lines of fenced code are blocks of their own.
     """
     at = 0
     for fenced in FENCED.finditer(text):
-        yield from _found(BLOCK, text, at, fenced.start())
-        yield from _found(LINE, text, *fenced.span())
+        yield from _matches(BLOCK, text, at, fenced.start())
+        yield from _matches(LINE, text, *fenced.span())
         at = fenced.end()
-    yield from _found(BLOCK, text, at, len(text))
+    yield from _matches(BLOCK, text, at, len(text))
 
 
 def is_heading(text: str, start: int) -> bool:
-    """Whether a Markdown heading stands at `start`, the first character of a block."""
+    """True if a Markdown heading begins at `start`, the first character of a block."""
     return HEADING.match(text, start) is not None
 
 
@@ -72,14 +72,19 @@ def sentences(text: str, block: Piece) -> Iterator[Piece]:
         yield begun, stop
 
 
-def _found(pattern: re.Pattern[str], text: str, start: int, stop: int) -> Iterator[Piece]:
+def trimmed(text: str, start: int, stop: int) -> Piece:
+    """[start, stop) without white space at its edges; if nothing is left, the end is not behind the start."""
+    piece = text[start:stop]
+    return stop - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+def _matches(pattern: re.Pattern[str], text: str, start: int, stop: int) -> Iterator[Piece]:
     for match in pattern.finditer(text, start, stop):
-        begin, end = match.span()
-        yield begin, end if not text[end - 1].isspace() else begin + len(match[0].rstrip())
+        yield match.start(), match.start() + len(match[0].rstrip())
 
 
 def _ends(text: str, start: int, mark: re.Match[str], following: str) -> bool:
-    """Whether a sentence of the block that begins at `start` ends with the marks, given the word behind them."""
+    """True if a sentence of the block that begins at `start` ends with `mark`; `following` is the next word."""
     dot, marks = mark.start(), mark[0]
     if marks[0] in "。！？":
         return True
@@ -89,7 +94,7 @@ def _ends(text: str, start: int, mark: re.Match[str], following: str) -> bool:
 
 
 def _abbreviated(text: str, start: int, dot: int, following: str) -> bool:
-    """Whether the word that ends at a full stop is short for something, given the word behind it."""
+    """True if the word before the full stop at `dot` is an abbreviation; `following` is the next word."""
     last = LAST.search(text, start, dot)
     word = last[0] if last else ""
     if NEVER_LAST.fullmatch(word) or (following[:1].isdigit() and BEFORE_NUMBERS.fullmatch(word)):

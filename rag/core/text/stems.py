@@ -1,4 +1,4 @@
-"""The words of a text that mean something, and their stems."""
+"""The meaningful words of a text, and their stems."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import cast
 
 import Stemmer
 
-from rag.core.errors import ConfigError, closest
+from rag.core.checks import check_choice
 
 WORD = re.compile(r"[^\W_]+(?:[-./:_'’][^\W_]+)*")
 PART = re.compile(r"[^\W_]+")
@@ -21,15 +21,14 @@ STOP = frozenset(WORDS_WITHOUT_MEANING.split())
 
 
 class Stems:
-    """A Snowball stemmer with the stop words of its language, known for English only; one for every thread."""
+    """A Snowball stemmer and stop words, which only English has; every thread needs its own."""
 
     def __init__(self, language: str = "english") -> None:
-        # A stemmer is not safe to share between threads.
         self._stemmer = Stemmer.Stemmer(language)
         self._stop = STOP if language == "english" else frozenset[str]()
 
     def terms(self, text: str) -> list[str]:
-        """Words that mean something; a compound such as `F-12` counts whole and in its parts."""
+        """The words that are not stop words; a compound such as `F-12` counts as a whole and in its parts."""
         words = (word for whole in WORD.findall(text) for word in {whole: 0, **dict.fromkeys(PART.findall(whole))})
         return [word for word in words if word.lower() not in self._stop]
 
@@ -44,6 +43,4 @@ class Stems:
 
 def check_language(where: str, language: str) -> None:
     """ConfigError for a language without a Snowball stemmer."""
-    if language not in Stemmer.algorithms():
-        remedy = closest(language, Stemmer.algorithms())
-        raise ConfigError(where, f"there is no Snowball stemmer {language!r}", remedy)
+    check_choice(where, language, Stemmer.algorithms())

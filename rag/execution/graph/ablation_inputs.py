@@ -24,7 +24,7 @@ def no_contexts(documents: Sequence[Document], questions: int) -> tuple[Corpus, 
 
 def of_another(rankings: Rankings, examples: Sequence[Example]) -> Rankings:
     """The rankings, each given to another question than the one it was made for; ValueError for a single question."""
-    return rankings.of(strangers(examples))
+    return rankings.take(strangers(examples))
 
 
 def strangers(examples: Sequence[Example]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from rag.config.build import TARGET, Components
 from rag.config.identity import digest
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError
-from rag.core.roles import Generator, fingerprint
+from rag.core.roles import CostEstimate, fingerprint
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.stage_graph import Graph, Stage
 from rag.execution.store.budget import Terms
@@ -126,7 +126,7 @@ def within(components: Components, config: Mapping[str, Any], terms: Terms) -> M
         return config
     asked = [component for name, node in config.items() for component in spenders(components, node, name)]
     for component in asked:
-        if terms.usd is not None and isinstance(component, Generator) and math.isnan(component.spending(1, 1, None)[1]):  # type: ignore[attr-defined]
-            what = f"cannot be kept: nobody knows the price of {fingerprint(component)}"
+        if terms.usd is not None and isinstance(component, CostEstimate) and math.isnan(component.spending(1, 1, None)[1]):
+            what = f"cannot be kept: the price of {fingerprint(component)} is not known"
             raise ConfigError("budget.usd", what, "write it into conf/prices.yaml or runtime.price, or limit budget.tokens")
     return {**config, "latency": 0} if asked else config

@@ -8,7 +8,7 @@ from rag.config.identity import digest
 from rag.core.assessments import Spent
 from rag.core.errors import ConfigError, ReplayError, UserError
 from rag.core.records import Reply, Request
-from rag.core.roles import Embedder, Generator, fingerprint
+from rag.core.roles import BoundedCost, Embedder, Generator, PartialBatches, StoredReplies, fingerprint
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.cached_vectors import StoredEmbedder, item_id
 from rag.execution.store.serialisation import meta_of, reply_of
@@ -47,7 +47,8 @@ class StoredGenerator:
     def __init__(self, generator: Generator, store: Store, identity: str, ledger: Ledger | None = None) -> None:
         self.generator, self.store = generator, store
         self.ledger = ledger or Ledger(store, Terms())
-        self._sent: Callable[[Request], Mapping[str, Any]] | None = getattr(generator, "sent", None)
+        self._sent: Callable[[Request], Mapping[str, Any]] | None
+        self._sent = generator.sent if isinstance(generator, StoredReplies) else None
         self.space = _space(generator) if self._sent else f"replies/{identity}"
 
     def fingerprint(self) -> str:
@@ -100,12 +101,13 @@ class StoredGenerator:
         raise ReplayError("replay", what, "set replay=use to ask the model, or store=<the store that holds its replies>")
 
     def _expected(self, request: Request) -> Spent:
-        expected = getattr(self.generator, "expected", None)
+        expected = self.generator.expected if isinstance(self.generator, BoundedCost) else None
         return Spent(*expected(request)) if expected else Spent(sum(len(text) for text in _said(request)) // CHARACTERS)
 
     def _asked(self, requests: Sequence[Request]) -> Sequence[Reply | UserError]:
-        attempts = getattr(self.generator, "attempts", self.generator.generate)
-        replies: Sequence[Reply | UserError] = attempts(requests)
+        generator = self.generator
+        replies: Sequence[Reply | UserError]
+        replies = generator.attempts(requests) if isinstance(generator, PartialBatches) else generator.generate(requests)
         if len(replies) != len(requests):
             found = f"gave {len(replies)} replies to {len(requests)} requests"
             raise ConfigError("generator", found, "return one reply per request, in order")

@@ -2,8 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rag.config.build import TARGET, Components
@@ -14,9 +14,8 @@ from rag.config.single_values import unresolved, with_value
 from rag.config.validation import check, check_fusion, check_typed, control_of
 from rag.core.corpus import Corpus
 from rag.core.errors import ConfigError, UserError, closest
-from rag.core.records import Answer, Query
+from rag.core.records import Query
 from rag.core.roles import changes_nothing
-from rag.core.text.citations import citations, sections_of
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
 from rag.execution.graph.engine import Runner
@@ -29,7 +28,7 @@ from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Entry
 from rag.execution.sweep.sweep import looked_up, recorded
-from rag.pipeline.pipeline import Pipeline, Trace
+from rag.pipeline.pipeline import Pipeline
 
 ANSWERING = (
     *("queries", "memory", "selector", "k", "context_tokens", "pinned"),
@@ -156,79 +155,3 @@ def materials(config: Mapping[str, Any]) -> Materials:
     runner = Runner(graph, {golden.corpus_digest: golden}, store)
     opened = {name: runner.obtain(key) for name, key in indexes.items()}
     return Materials(golden, corpus_of(runner.obtain(corpus), golden), opened, graph.components)
-
-
-def provenance(pipeline: Pipeline, trace: Trace) -> list[dict[str, Any]]:
-    """For every passage that is read: its span and text, and its rank and score after each step that knew it."""
-    return placed(pipeline.corpus, trace, pipeline.k)
-
-
-def placed(corpus: Corpus, trace: Trace, k: int) -> list[dict[str, Any]]:
-    """The first `k` hits of one question's trace: span, text, and rank and score after each step that knew them.
-
-    Neighbours that a selector put behind a hit have its rank and score.
-    """
-    steps = dict(trace.indexes) | {"fused": trace.fused}
-    if trace.reranked is not trace.fused:
-        steps["reranked"] = trace.reranked
-    known = {step: found.placed(0) for step, found in steps.items()}
-    passages = []
-    for position, (rank, score) in trace.selected.first(k).placed(0).items():
-        chunk = corpus.chunk(position)
-        places = {
-            step: {"rank": ranks[position][0], "score": ranks[position][1]}
-            for step, ranks in known.items()
-            if position in ranks
-        }
-        where = {"rank": rank, "score": score, "chunk": chunk.chunk_id, "section": chunk.section, "text": chunk.text}
-        passages.append(where | {"steps": places})
-    return passages
-
-
-def answered(pipeline: Pipeline, query: Query, hear: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """A question and its answer as `told` has them; `hear` gets the answer in pieces as they come."""
-    trace = pipeline.trace(query)
-    return answer_json(pipeline, trace, pipeline.answer_from(query, trace, hear))
-
-
-def answer_json(pipeline: Pipeline, trace: Trace, answer: Answer) -> dict[str, Any]:
-    """Question, answer, and the passages that were found for it with their provenance.
-
-    `number` of a passage is the one that the answer cites it by, None where it was not read. `quoted` are the words that it
-    cites, as [start, end) of the passage's text, and `section` is then theirs. `abstained` says that the answer
-    declines, `cited` is what each of its markers stands for, `findings` are what checks and guards noticed, `sought` is what
-    was searched for.
-    """
-    found = provenance(pipeline, trace)
-    whole, known = {passage["chunk"] for passage in found}, dict[str, dict[str, Any]]()
-    for hit, read in zip(answer.contexts, _read(answer), strict=True):
-        name = hit.chunk.chunk_id
-        known[name if name in whole else _beginning(name)] = read  # One passage may have been cut at its end.
-    nothing = {"number": None}
-    passages = [nothing | one | known.get(one["chunk"], known.get(_beginning(one["chunk"]), {})) for one in found]
-    sought = {name: value for name, value in asdict(trace.sought).items() if name in ("question", "texts", "note")}
-    return {
-        "question": answer.query.text,
-        "sought": sought,
-        "answer": answer.reply.text,
-        "abstained": answer.abstained,
-        "citations": list(answer.reply.citations),
-        "cited": [asdict(one) for one in citations(answer.reply.text, answer.contexts)],
-        "findings": [asdict(finding) for finding in answer.findings],
-        "passages": passages,
-    }
-
-
-def _read(answer: Answer) -> Iterator[dict[str, Any]]:
-    """What an answer says of the passages that it was made from: their numbers, the words that it cites, their sections."""
-    cited = citations(answer.reply.text, answer.contexts)
-    for number, (hit, section) in enumerate(zip(answer.contexts, sections_of(answer), strict=True), 1):
-        quotes = {one.quote for one in cited if one.number == number} - {hit.chunk.span}
-        at = hit.chunk.span.start
-        places = [{"start": quote.start - at, "end": quote.end - at} for quote in sorted(quotes)]
-        yield {"number": number, "section": section, "quoted": places}
-
-
-def _beginning(chunk_id: str) -> str:
-    """Document and first character of a chunk."""
-    return chunk_id.rpartition("-")[0]

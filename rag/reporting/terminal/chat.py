@@ -12,12 +12,12 @@ from rag.core.errors import ConfigError, UserError, closest
 from rag.core.redaction import redacted_json
 from rag.core.roles import changes_nothing
 from rag.core.text.citations import sections_of
-from rag.execution.sweep.open_config import answer_json
+from rag.pipeline.answer_json import answer_json, found_passages
 from rag.pipeline.session import Exchange, Session
 from rag.reporting.terminal.answers import answered, remarks, sources
 from rag.reporting.terminal.line_input import PROMPT, Typed
 from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
-from rag.reporting.terminal.passages import passages
+from rag.reporting.terminal.passages import passages, passages_of_answer
 from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.transcript import save
 
@@ -162,7 +162,9 @@ class Chat:
         if sought.note:
             out.print(f"[yellow]{escape(sought.note)}[/yellow]", soft_wrap=True)
         remarks(exchange.answer)
-        passages(answer_json(self.session.pipeline, exchange.trace, exchange.answer)["passages"])
+        pipeline, trace = self.session.pipeline, exchange.trace
+        found = found_passages(pipeline.corpus, trace, pipeline.k)
+        passages(passages_of_answer(found, answer_json(exchange.answer, trace.sought, pipeline.corpus)))
         if exchange.answer.left_out:
             out.print(f"[dim]{len(exchange.answer.left_out)} of these had no room in the prompt.[/dim]")
 

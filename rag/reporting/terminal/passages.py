@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.padding import Padding
 
+from rag.pipeline.json_shapes import FoundPassage, PipelineAnswer
 from rag.reporting.terminal.output import escape, out, visible
 
 EXCERPT = 400
@@ -14,28 +15,53 @@ BEFORE = 80
 
 
 def passages(found: Sequence[Mapping[str, Any]]) -> None:
-    """Print passages with their rank and score in every index, after fusion and after reranking."""
-    for number, passage in enumerate(found):
-        neighbour = number > 0 and passage.get("rank") is not None and passage.get("rank") == found[number - 1].get("rank")
+    """Print passages with their ranks and scores in every index, after fusion and after reranking."""
+    for row, passage in enumerate(found):
+        neighbour = row > 0 and bool(passage["steps"]) and _rank(passage) == _rank(found[row - 1])
         out.print(heading(passage, neighbour), soft_wrap=True)
         if passage["section"]:
             out.print(Padding(f"[dim]{escape(passage['section'])}[/dim]", (0, 4), expand=False))
         out.print(Padding(excerpt(passage), (0, 4, 1, 4), expand=False))
 
 
+def passages_of_answer(found: Sequence[FoundPassage], answer: PipelineAnswer) -> list[dict[str, Any]]:
+    """Passages that were found for an answer, with the number that cites each as `label`, and the cited words as `quoted`.
+
+    The label is a dash for a passage that was not read. `quoted` has [start, end) in the text of the passage, and the section
+    of a cited passage is that of the cited words.
+    """
+    numbers = {(read["doc_id"], read["start"]): read["number"] for read in answer["contexts"]}
+    whole = {read["number"]: (read["start"], read["end"]) for read in answer["contexts"]}
+    labelled = []
+    for passage in found:
+        number = numbers.get((passage["doc_id"], passage["start"]))
+        cited = [citation for citation in answer["citations"] if citation["number"] == number]
+        spans = {(each["span"]["start"], each["span"]["end"]) for each in cited} - {whole.get(number or 0)}
+        quoted = [{"start": start - passage["start"], "end": end - passage["start"]} for start, end in sorted(spans)]
+        sections = dict.fromkeys(each["section"] for each in cited if each["section"])
+        section = "; ".join(sections) if cited else passage["section"]
+        labelled.append({**passage, "label": number or "–", "section": section, "quoted": quoted})
+    return labelled
+
+
 def heading(passage: Mapping[str, Any], neighbour: bool = False) -> str:
     """Number, span and provenance of a passage in one line, and the evidence in it.
 
-    With an answer the number is that of a citation, or a dash for a passage that was not read; without one it is the rank.
-    A `neighbour` of a hit has the rank of the hit.
+    The number is the `label` of the passage, or else its rank. A `neighbour` of the hit before it has the rank of that hit.
     """
-    rank = f"beside {passage.get('rank')}" if neighbour else passage.get("rank")
-    number = passage["number"] or "–" if "number" in passage else rank
-    steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in passage["steps"].items())
+    number = passage.get("label") or (f"beside {_rank(passage)}" if neighbour else _rank(passage))
+    ranked = {name: place for name, place in passage["steps"].items() if name != "selected"}
+    steps = ", ".join(f"{name} #{place['rank']} ({place['score']:.4g})" for name, place in ranked.items())
     groups = sorted({mark["group"] + 1 for mark in passage.get("gold", ())})
     holds = f"  [bold green]evidence {', '.join(map(str, groups))}[/bold green]" if groups else ""
     holds += "  [bold]cited[/bold]" if passage.get("cited") else ""
     return f"[bold]\\[{number}][/bold] {escape(passage['chunk'])}  [cyan]{escape(steps)}[/cyan]{holds}"
+
+
+def _rank(passage: Mapping[str, Any]) -> int:
+    """The rank after the last step, or the number of a passage whose steps are not known."""
+    steps = list(passage["steps"].values())
+    return int(steps[-1]["rank"] if steps else passage["number"])
 
 
 def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:

@@ -9,7 +9,7 @@ from rag.core.errors import DataError
 from rag.core.files import replace_text
 from rag.core.redaction import redacted_json
 from rag.core.text.citations import sections_of
-from rag.execution.sweep.open_config import answer_json
+from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.session import Session
 
 
@@ -29,7 +29,7 @@ def save(session: Session, config: Mapping[str, Any], path: Path, replace: bool 
 
 
 def _json(session: Session, config: Mapping[str, Any]) -> str:
-    turns = [answer_json(session.pipeline, exchange.trace, exchange.answer) for exchange in session.exchanges]
+    turns = [traced_answer(session.pipeline, exchange.trace, exchange.answer) for exchange in session.exchanges]
     return json.dumps({"config": redacted_json(config), "turns": turns}, indent=1, ensure_ascii=False) + "\n"
 
 

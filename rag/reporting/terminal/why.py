@@ -134,5 +134,5 @@ def _answer(account: Account) -> str:
     if not answer:
         return ""
     scores = ", ".join(f"{name} {number(value)}" for name, value in answer["scores"].items())
-    reply = " ".join(answer["reply"].split())
+    reply = " ".join(answer["answer"].split())
     return f"Answer{f' ({escape(scores)})' if scores else ''}: {escape(reply) if reply else '[dim]none[/dim]'}"

@@ -1,4 +1,4 @@
-"""The page to ask with: files of this package, held in memory, that load nothing from anywhere else."""
+"""The page of the server: files of this package, held in memory, that load nothing from other hosts."""
 
 import hashlib
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ KINDS = {
     ".svg": "image/svg+xml",
 }
 FOLDER = "/page/"
-"""Where everything but the page itself lies; none of it holds data, so no key is asked for."""
+"""The path of scripts and styles; they hold no data and need no key."""
 
 router = APIRouter(include_in_schema=False)
 
 
 @dataclass(frozen=True)
 class Shipped:
-    """A file of the page. Browsers keep it, and ask each time whether `tag` is still its own."""
+    """A file of the page. Browsers cache it, and check `tag` at every use."""
 
     content: bytes
     kind: str
@@ -32,31 +32,31 @@ class Shipped:
 @cache
 def shipped() -> Mapping[str, Shipped]:
     """The files of the page by name."""
-    found = {}
+    files = {}
     for item in resources.files("rag.serve.page").iterdir():
         kind = KINDS.get("." + item.name.rpartition(".")[2])
         if kind:
             content = item.read_bytes()
-            found[item.name] = Shipped(content, kind, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
-    return found
+            files[item.name] = Shipped(content, kind, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
+    return files
 
 
 @router.get("/")
 def page(request: Request) -> Response:
-    """The page."""
-    return _sent(shipped()["index.html"], request)
+    """Return the page."""
+    return _response(shipped()["index.html"], request)
 
 
 @router.get(FOLDER + "{name}")
 def part(name: str, request: Request) -> Response:
-    """A style, a script or the icons; 404 for anything that is no file of the page."""
-    found = shipped().get(name)
-    if found is None:
+    """Return a style, a script or the icons; 404 for any other name."""
+    file = shipped().get(name)
+    if file is None:
         raise HTTPException(404, "the page has no such file")
-    return _sent(found, request)
+    return _response(file, request)
 
 
-def _sent(file: Shipped, request: Request) -> Response:
+def _response(file: Shipped, request: Request) -> Response:
     headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)

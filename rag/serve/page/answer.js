@@ -1,4 +1,4 @@
-// One answer of one model: while it is searched for, while it is written, when it is there, when it fails.
+// One answer of one model: searching, writing, complete, failed.
 
 import { Problem, stream } from "./api.js";
 import { icon, make, say } from "./dom.js";
@@ -7,15 +7,15 @@ import { thumbs } from "./feedback.js";
 import { peekAt } from "./peek.js";
 import { prose, words } from "./prose.js";
 import * as scope from "./scope.js";
-import { Places, count, several, told } from "./text.js";
+import { Places, count, several, sentences } from "./text.js";
 
 const MARKER = /\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()/g;
 
 const FRAME = 16, MOST = 100_000;
-/** What is said of an answer whose end is not shown. */
+/** The note of an answer whose end is not shown. */
 const rest = text => (text.length > MOST ? [make("p.hint.rest", {}, `… and ${count(text.length - MOST)} more characters. Copy the answer to read them.`)] : []);
 
-/** An answer that asks for itself: `ask(body, path)` streams into `element`. */
+/** An answer that sends its own request: `ask(body, path)` streams into `element`. */
 export class AnswerView {
   constructor(model, titled) {
     this.model = model;
@@ -28,7 +28,7 @@ export class AnswerView {
       titled ? make("h3.model", {}, scope.nameOf(model)) : null, this.status, this.body, this.under);
   }
 
-  /** The whole answer, or null when it failed or was stopped. */
+  /** The whole answer, or null if it failed or was stopped. */
   async ask(path, body, signal) {
     Object.assign(this, { asked: body, pause: FRAME, text: "", contexts: [], answer: null, problem: null });
     this.body.replaceChildren();
@@ -59,7 +59,7 @@ export class AnswerView {
     } else if (event === "answer") this.show(data);
   }
 
-  /** What has come so far; its markers lead to passages, their quotes are known at the end only. */
+  /** Show the text so far; its markers open passages, whose quotes are known only at the end. */
   write() {
     const began = performance.now();
     const text = this.text.slice(0, MOST);
@@ -68,7 +68,7 @@ export class AnswerView {
       return numbers.length ? { start: found.index, end: found.index + found[0].length, node: () => this.cites(numbers.map(number => ({ number }))) } : null;
     });
     this.body.replaceChildren(prose(text, { inserts: inserts.filter(Boolean) }), ...rest(this.text));
-    // A long text is written anew less often: the page answers its reader meanwhile.
+    // A long text is rendered less often, so that the page stays responsive.
     this.pause = Math.max(FRAME, 4 * (performance.now() - began));
   }
 
@@ -95,7 +95,7 @@ export class AnswerView {
     this.body.replaceChildren(...said);
   }
 
-  /** Buttons instead of a marker: each opens its passage with the quoted words marked. */
+  /** Buttons in place of a marker: each opens its passage with the quoted words marked. */
   cites(group) {
     return make("span.cites", {}, group.map(citation => {
       const context = this.contexts.find(one => one.number === citation.number);
@@ -163,7 +163,7 @@ export class AnswerView {
     this.status.textContent = "";
     if (this.text) this.write();
     const stopped = signal?.aborted;
-    const words = stopped ? [make("b", {}, "Stopped.")] : [make("b", {}, `${problem.title ?? "Something went wrong"}. `), told(problem)];
+    const words = stopped ? [make("b", {}, "Stopped.")] : [make("b", {}, `${problem.title ?? "Something went wrong"}. `), sentences(problem)];
     if (this.text) words.push(" What stands above is not complete, and no check has looked at it.");
     else if (this.contexts.length) words.push(" These passages were found before it happened.");
     const again = make("button.plain", { type: "button", onclick: () => this.retry?.() }, "Ask again");

@@ -1,8 +1,8 @@
-// Requests to the server that this page came from, and what went wrong with them in words for people.
+// Requests to the server of this page, and their failures in words for people.
 
 import { askForKey, key, refuse } from "./key.js";
 
-/** What went wrong: a title, what happened, what would do. `status` is 0 where no answer came at all. */
+/** A failure: a title, what happened, a remedy. `status` is 0 if no response came. */
 export class Problem extends Error {
   constructor(status, title, detail = "", remedy = "") {
     super(title);
@@ -16,13 +16,13 @@ const TITLES = {
   503: "The server cannot take this now", 504: "That took too long",
 };
 
-/** The JSON that `path` answers with; a Problem otherwise. */
+/** The JSON of `path`; throws a Problem if the request fails. */
 export async function request(path, { method = "GET", body, signal } = {}) {
   const response = await reached(path, method, body, signal);
   return response.status === 204 ? null : response.json();
 }
 
-/** Calls `hear(event, data)` for each event of a streamed answer; a Problem when it breaks off before the answer. */
+/** Calls `hear(event, data)` for each event of a streamed answer; throws a Problem if it ends before the answer. */
 export async function stream(path, body, hear, signal) {
   const response = await reached(path, "POST", { ...body, stream: true }, signal);
   let ended = false;
@@ -58,21 +58,21 @@ async function problem(response) {
   try {
     return problemOf(await response.json(), response.status, response);
   } catch {
-    // What is no JSON is none of ours: a proxy in between speaks of itself.
+    // A response that is not JSON comes from a proxy.
     const title = (response.status < 500 && TITLES[response.status]) || "The server cannot be reached";
     return new Problem(response.status, title, `Something between this page and the server answered ${response.status} in its place.`, "Try again in a moment.");
   }
 }
 
 function problemOf(said, status, response) {
-  // Routes in OpenAI's form have one field for what happened and what would do.
+  // Routes of OpenAI's API have one field for both sentences.
   const [what, would] = said.error?.message?.split(" → ") ?? [said.detail, said.remedy];
   const detail = typeof what === "string" ? what : "", wait = response.headers.get("Retry-After");
   const remedy = would || (wait ? `Try again in ${wait} seconds.` : "");
   return new Problem(status, TITLES[status] || said.title || "Something went wrong", detail, remedy);
 }
 
-/** The events of a server-sent stream as [name, data], up to its end or to where it broke off. */
+/** The events of a server-sent stream as [name, data], up to its end or its break. */
 async function* events(body, signal) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

@@ -1,4 +1,4 @@
-// The list of documents: on and off, read whole, opened.
+// The list of documents: switch them on and off, read them whole, open them.
 
 import { request } from "./api.js";
 import { find, icon, make, roving } from "./dom.js";
@@ -8,11 +8,11 @@ import * as scope from "./scope.js";
 import { count, several, short } from "./text.js";
 
 const PAGE = 500, MOST = 5000, SHOWN = 150, FEW = 12;
-/** Folders that were opened and closed, by path. */
+/** The folders that a person opened or closed, by path. */
 const folds = new Map();
 let documents = [], total = 0, shown = SHOWN, asked = 0;
 
-/** Fetch what a model reads, and show it. */
+/** Fetch the documents of a model, and show them. */
 export async function load(model) {
   const turn = ++asked;
   const list = find("#documents-list");
@@ -48,7 +48,7 @@ async function fetched(model, stale) {
   return found;
 }
 
-/** Its own title, else the one heading that all others stand under, else the end of its path. */
+/** The title of a document, or else its only top heading, or else the end of its path. */
 function titled(one) {
   if (one.title && one.title !== one.id) return one.title;
   const outer = new Set(one.sections.map(section => section.split(" > ")[0]));
@@ -81,13 +81,13 @@ function draw() {
   Object.assign(find("#documents-all"), stateOf(found));
 }
 
-/** Whether a switch of these documents is on, off, or neither. */
+/** The state of a switch for these documents: on, off, or neither. */
 function stateOf(all) {
   const on = all.filter(one => scope.isOn(one.id)).length;
   return { checked: all.length > 0 && on === all.length, indeterminate: on > 0 && on < all.length };
 }
 
-/** Documents as folders in folders; a folder that holds one folder only is shown as one with it. */
+/** Documents as nested folders; a folder that holds a single folder is merged with it. */
 function folderOf(found, path = "") {
   const inside = new Map(), files = [];
   for (const one of found) {
@@ -101,7 +101,7 @@ function folderOf(found, path = "") {
   return path && folders.length === 1 && !files.length ? folders[0] : { path, folders, files, all: found };
 }
 
-/** The rows of what a folder holds, as long as there are any left to show. */
+/** The rows of a folder, up to the limit of rows. */
 function rows(folder, left, above = "") {
   return [...folder.folders.flatMap(one => group(one, left, above)), ...folder.files.flatMap(one => (left.rows-- > 0 ? [row(one)] : []))];
 }
@@ -117,7 +117,7 @@ function group(folder, left, above) {
   return [make("li.folder", {}, make("div.row", {}, make("label.switch", {}, box), fold), open ? make("ul", {}, rows(folder, left, folder.path)) : null)];
 }
 
-/** Few documents all stand there at once; of many the folders do, until one is opened or something is looked for. */
+/** Folders of a short list are open; those of a long list are closed until a person opens one or filters. */
 function isOpen(path) {
   return folds.get(path) ?? (documents.length <= FEW || Boolean(find("#documents-filter").value.trim()));
 }

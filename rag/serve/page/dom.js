@@ -1,4 +1,4 @@
-// Elements made by hand. Text always becomes a text node: nothing on this page is ever parsed as HTML.
+// Builds elements. Text always becomes a text node: this page never parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,7 +16,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** One of the drawings in icons.svg; what it means is said by the label of the button around it. */
+/** A drawing in icons.svg; the label of its button says what it means. */
 export function icon(name) {
   const drawing = document.createElementNS(SVG, "svg");
   drawing.setAttribute("class", "icon");
@@ -29,13 +29,13 @@ export function icon(name) {
 
 export const find = selector => document.querySelector(selector);
 
-/** Something with listeners: `on(listener)` and `tell(what)`. */
+/** A list of listeners: `on(listener)` and `tell(what)`. */
 export function signal() {
   const listeners = [];
   return { on: listener => listeners.push(listener), tell: what => listeners.forEach(listener => listener(what)) };
 }
 
-/** Words for those who hear the page: said once, politely. */
+/** Announce words once to screen readers. */
 export function say(words) {
   const voice = find("#voice");
   voice.textContent = "";

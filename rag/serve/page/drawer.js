@@ -1,4 +1,4 @@
-// The list of documents where there is no room for it beside the conversation: it slides over it.
+// The list of documents on a narrow page: it slides over the conversation.
 
 import { find } from "./dom.js";
 
@@ -20,7 +20,7 @@ export function close() {
   find("#question").focus({ preventScroll: true });
 }
 
-/** Where the list or the panel covers the page, what is under it can be neither reached nor read. */
+/** Make the page inert while the list or the panel covers it. */
 export function covering() {
   const panel = !find("#panel").hidden && isNarrow(), list = isOpen() && isNarrow();
   find("#documents").inert = panel;
@@ -28,7 +28,7 @@ export function covering() {
   find("#documents-open").setAttribute("aria-expanded", String(isOpen()));
 }
 
-/** On a phone, back to the conversation; where there is room, everything stays. */
+/** On a phone, close the list and the panel; on a wide page, do nothing. */
 export function backToQuestion(panel) {
   if (isNarrow()) {
     panel.close();

@@ -1,4 +1,4 @@
-// What happened on the way to an answer: passages kept and dropped with their ranks, checks, the prompt, what it took.
+// The steps to an answer: passages kept and dropped with their ranks, checks, the prompt, time and cost.
 
 import { make } from "./dom.js";
 import * as panel from "./panel.js";
@@ -22,10 +22,10 @@ export function openEvidence(answer, first = "passages", place = null) {
   panel.open(tabs, first);
 }
 
-/** Where a context stands, with the quote that a citation names in it. */
+/** The place of a context, with the quote of a citation in it. */
 export function placeOf(answer, context, citation = null) {
   if (!context) return null;
-  // A quote as long as its passage says that no words stand out in it.
+  // A quote as long as its passage marks no words in particular.
   const span = citation?.span, quotes = span && (span.start > context.start || span.end < context.end);
   return { doc_id: context.doc_id, start: context.start, end: context.end, quote: quotes ? span : null, model: answer.model };
 }
@@ -91,9 +91,9 @@ function excerpt(one) {
   return make("details.text", {}, make("summary", {}, clipped(words(one.text), 110)), text);
 }
 
-/** What a finding led to, in words. */
+/** The consequence of a finding, in words. */
 export const MEANT = {
-  flag: "told to the reader", quarantine: "passage taken out", abstain: "no model was asked", remove: "cut from the reply",
+  flag: "shown to the reader", quarantine: "passage taken out", abstain: "no model was asked", remove: "cut from the reply",
   refuse: "reply replaced", regenerate: "asked again",
 };
 
@@ -109,7 +109,7 @@ function link(answer, finding) {
   const found = answer.trace?.passages?.find(one => one.chunk === finding.passage) ?? (answer.contexts ?? []).find(one => one.number === finding.context);
   if (!found) return null;
   const place = placeOf(answer, found);
-  // The places in a finding about a passage count from its first letter.
+  // The offsets of a finding about a passage count from its first letter.
   if (finding.end > finding.start) place.quote = { start: found.start + finding.start, end: Math.min(found.end, found.start + finding.end) };
   return make("button.plain", { type: "button", onclick: () => openEvidence(answer, "document", place) }, `Open ${scope.titleOf(found.doc_id)}`);
 }

@@ -1,10 +1,10 @@
-// A thumb up or down, and what a person says about it: each becomes a candidate for a golden question.
+// A thumb up or down, and a comment: a rated answer becomes a candidate for a golden question.
 
 import { request } from "./api.js";
 import { icon, make, say } from "./dom.js";
-import { told as inWords } from "./text.js";
+import { sentences as inWords } from "./text.js";
 
-/** Two thumbs, and a place that a comment opens in: [buttons, place]. */
+/** Two thumbs, and the element for the comment: [buttons, place]. */
 export function thumbs(answer) {
   const place = make("div.comment");
   const buttons = [[1, "good", "A good answer"], [-1, "bad", "A bad answer"]].map(([rating, drawing, label]) =>
@@ -18,25 +18,25 @@ export function thumbs(answer) {
   }
 
   async function sent(rating, comment, words) {
-    const told = place.querySelector(".told");
+    const note = place.querySelector(".noted");
     try {
       await request("feedback", { method: "POST", body: { answer: answer.id, rating, comment } });
-      told.className = "told";
-      told.textContent = words;
+      note.className = "noted";
+      note.textContent = words;
       say(words);
       return true;
     } catch (problem) {
       if (!comment) buttons.forEach(button => button.setAttribute("aria-pressed", "false"));
-      told.className = "told problem";
-      told.textContent = `${problem.title}. ${inWords(problem)}`;
-      say(told.textContent);
+      note.className = "noted problem";
+      note.textContent = `${problem.title}. ${inWords(problem)}`;
+      say(note.textContent);
       return false;
     }
   }
 
   function form(rating) {
     const field = make("textarea", { rows: 2, maxlength: 4000, "aria-label": "Comment", placeholder: rating > 0 ? "What was good about it?" : "What was wrong? What should it have said?" });
-    const told = make("p.told");
+    const note = make("p.noted");
     const send = make("button.strong", { type: "submit" }, "Send comment");
     return make("form", { onsubmit: async event => {
       event.preventDefault();
@@ -47,7 +47,7 @@ export function thumbs(answer) {
         send.remove();
         place.querySelector("form").append(make("blockquote", {}, field.value.trim()));
       } else send.disabled = false;
-    } }, told, field, send);
+    } }, note, field, send);
   }
 
   return [make("span.thumbs", { role: "group", "aria-label": "Rate this answer" }, buttons), place];

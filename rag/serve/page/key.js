@@ -1,4 +1,4 @@
-// The key of a server that wants one. It stays in this tab: closing the tab forgets it.
+// The key of a server that needs one. It is stored in this tab only, until the tab is closed.
 
 import { find } from "./dom.js";
 
@@ -7,12 +7,12 @@ let waiting = null;
 
 export const key = () => sessionStorage.getItem(NAME) ?? "";
 
-/** Forget a key that was refused, unless another one has taken its place meanwhile. */
+/** Forget a key that was refused, unless it was replaced meanwhile. */
 export function refuse(used) {
   if (used && used === key()) sessionStorage.removeItem(NAME);
 }
 
-/** Ask the person for another key than `used`, once for all requests that wait for it; whether there is one now. */
+/** Ask the person for another key than `used`, once for all waiting requests; true if there is one. */
 export function askForKey(used) {
   if (!waiting && key() && key() !== used) return Promise.resolve(true);
   waiting ??= asked(Boolean(used)).finally(() => { waiting = null; });

@@ -1,4 +1,4 @@
-// The page: which pipelines there are, the field to ask in, and everything else set going.
+// Starts the page: the pipelines, the question field, and all other parts.
 
 import { request } from "./api.js";
 import * as documents from "./documents.js";
@@ -7,7 +7,7 @@ import * as drawer from "./drawer.js";
 import * as panel from "./panel.js";
 import { readFrom } from "./reader.js";
 import * as scope from "./scope.js";
-import { told } from "./text.js";
+import { sentences } from "./text.js";
 import * as turns from "./turns.js";
 
 let models = [], alone = new Set();
@@ -17,7 +17,7 @@ let recalled = 0;
 const field = find("#question"), first = find("#first"), second = find("#second");
 const chosen = () => [first.value || null, ...(second.value ? [second.value] : [])];
 
-/** Which pipelines there are, and which of them search for every question as it is typed. */
+/** The pipelines, and those that search for every question as it is typed. */
 async function offers() {
   const found = (await request("v1/models")).data;
   models = found.map(one => one.id);
@@ -33,7 +33,7 @@ async function begin() {
     find("#empty").hidden = find("#composer").hidden = true;
     find("#documents-list").replaceChildren();
     const again = make("button.strong", { type: "button", onclick: begin }, "Try again");
-    return find("main").prepend(make("div.nowhere", { id: "failed", role: "alert" }, make("h2", {}, `${problem.title ?? "Something went wrong"}.`), make("p", {}, told(problem)), again));
+    return find("main").prepend(make("div.nowhere", { id: "failed", role: "alert" }, make("h2", {}, `${problem.title ?? "Something went wrong"}.`), make("p", {}, sentences(problem)), again));
   }
   find("#composer").hidden = false;
   find("#empty").hidden = find("#turns").childElementCount > 0;
@@ -42,11 +42,11 @@ async function begin() {
   await Promise.all([documents.load(first.value || null), turns.restore(models)]);
 }
 
-/** The server answers from other bundles now: show these, and their documents. */
-async function changedOver({ answer, told: tellWho }) {
+/** The server answers from other bundles: show these, and their documents. */
+async function changedOver({ answer, note: showNote }) {
   const before = [first.value, second.value];
   await offers();
-  tellWho();
+  showNote();
   const [left, right] = before.map(name => (!name || models.includes(name) ? name : answer.model));
   offered(left);
   if (right && right !== left) second.value = right;
@@ -72,7 +72,7 @@ function choose() {
   standing();
 }
 
-/** Nobody should ask "and when?" where that is all that is searched for. */
+/** A warning before a follow-up such as "and when?" to a pipeline that searches for questions as typed. */
 function standing() {
   const names = chosen().filter(name => alone.has(name)), all = names.length === chosen().length;
   find("#alone").hidden = !names.length;
@@ -117,7 +117,7 @@ function button() {
   send.setAttribute("aria-label", working ? "Stop" : "Ask");
 }
 
-/** As tall as what is written in it, up to what the style allows. */
+/** Fit the height of the field to its text, within the limit of its style. */
 function grow() {
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;

@@ -1,11 +1,11 @@
-// Headings and tags: a question is asked of what stands under one, in documents that have the others.
+// Filters by heading and by tags of documents.
 
 import { find, make } from "./dom.js";
 import * as scope from "./scope.js";
 
 const MOST = 40;
 
-/** Offer the headings of these documents, and the values of those of their tags that put documents together. */
+/** Offer the headings of these documents, and the values of tags that several documents share. */
 export function offer(documents) {
   const headings = headingsOf(documents), tags = tagsOf(documents);
   const rows = [...tags].map(([name, values]) => choice(name, values));
@@ -14,13 +14,13 @@ export function offer(documents) {
   scope.setNarrow(headings, tags);
 }
 
-/** All headings but those that are a document's own name. */
+/** All headings except those that are the title of a document. */
 function headingsOf(documents) {
   const found = new Set(documents.flatMap(one => one.sections.flatMap(section => section.split(" > ")).filter(title => title !== one.title)));
   return [...found].sort((left, right) => left.localeCompare(right));
 }
 
-/** The values of every tag that several documents share: not names, nor what each has of its own. */
+/** The values of every tag that groups documents; tags that are unique to each document are left out. */
 function tagsOf(documents) {
   const found = new Map();
   for (const [name, value] of documents.flatMap(one => Object.entries(one.metadata))) {
@@ -44,7 +44,7 @@ function choice(name, values) {
     make("option", { value: "" }, `Any ${name}`), values.map(one => make("option", { value: one }, one)));
 }
 
-/** What was chosen elsewhere, or given up, is shown here; nobody is interrupted while typing. */
+/** Show a filter that was set or removed elsewhere, without interrupting typing. */
 export function start() {
   scope.changed.on(() => {
     const field = find("#narrow input");

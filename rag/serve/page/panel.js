@@ -1,4 +1,4 @@
-// The panel at the side: a document, or what happened on the way to an answer. On a phone it covers the page.
+// The side panel: a document, or the steps to an answer. On a phone it covers the page.
 
 import { find, make, roving } from "./dom.js";
 import { covering } from "./drawer.js";
@@ -7,7 +7,7 @@ let opener = null, tabs = [];
 
 export const isOpen = () => !find("#panel").hidden;
 
-/** Open the panel with tabs `[{ name, title, heading, fill(element) }]`, `first` of them shown; Escape brings focus back. */
+/** Open the panel with tabs `[{ name, title, heading, fill(element) }]`, `first` of them selected; Escape returns the focus. */
 export function open(wanted, first) {
   const panel = find("#panel");
   if (panel.hidden || !panel.contains(document.activeElement)) opener = document.activeElement;
@@ -24,7 +24,7 @@ export function open(wanted, first) {
   find("#panel-title").focus({ preventScroll: true });
 }
 
-/** The lines of the conversation break anew beside the panel: what was clicked stays where it was. */
+/** Keep the clicked element in place while the narrower conversation wraps its lines anew. */
 function steadily(change) {
   const turns = find("#turns"), before = turns.contains(opener) ? opener.getBoundingClientRect().top : null;
   change();

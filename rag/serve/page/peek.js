@@ -1,11 +1,11 @@
-// A glance at a source: what is quoted, beside the number that cites it, for as long as it is pointed at or focused.
+// A preview of a source: the quoted words, next to the number that cites it, while it is hovered or focused.
 
 import { find, make } from "./dom.js";
 import { clipped } from "./text.js";
 
 let timer = 0;
 
-/** Show `title`, `section` and `text` beside an element while it is pointed at or focused. */
+/** Show `title`, `section` and `text` next to an element while it is hovered or focused. */
 export function peekAt(element, title, section, text) {
   const show = () => {
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 // Text → elements: headings, lists, tables, code and bold letters of Markdown, every letter at its place in the text.
-// Of documents, what only the tools of their site read is left out.
-// Places are UTF-16 units. `marks` lie over the letters, `inserts` stand instead of them.
+// In documents, markup for the tools of their site is left out.
+// Offsets are UTF-16 units. `marks` highlight letters, `inserts` replace them.
 
 import { make } from "./dom.js";
 import { hiddenIn, note } from "./site.js";
@@ -10,16 +10,16 @@ const ITEM = /^([ \t]*)([-*+•]|\d{1,3}[.)])[ \t]+/;
 const FENCE = /^[ \t]*(```+|~~~+)/;
 const UNDER = /^ {0,3}([=-])\1{2,}[ \t]*$/;
 const RULE = /^[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|?[ \t]*$/;
-// A mark whose end is further away stays as it is: a text made of beginnings must not be read to its end for each of them.
+// A longer mark is shown as text: a text full of opening marks must not be scanned to its end for each of them.
 const INLINE = /(?<!`)(`+)(?!`)(.{1,2000}?)(?<!`)\1(?!`)|\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*|(?<![\w*\\])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])|(?<![\w_\\])(__?)(?=[^\s_])([^_\n]+?)(?<=\S)\5(?![\w_])/gs;
-// Letters that are not seen or that turn the order of others round: what hides in a document is shown.
+// Invisible letters, and those that reverse the order of others: they are shown by their code.
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g;
 const WRAPPED = 60;
 
-/** Where the letters of text nodes stand in the text that they were made from. */
+/** The offset of a text node in its source text. */
 export const standing = new WeakMap();
 
-/** A fragment of `text`; with `site` that of a document. */
+/** A fragment of `text`; `site` for a document. */
 export function prose(text, { marks = [], inserts = [], site = false } = {}) {
   const painter = new Painter(text, marks, inserts, site);
   const lines = cut(text, 0, text.length);
@@ -28,7 +28,7 @@ export function prose(text, { marks = [], inserts = [], site = false } = {}) {
   return fragment;
 }
 
-/** The words of a piece of a document, in one line. */
+/** The words of a part of a document, in one line. */
 export function words(text) {
   const shown = prose(text, { site: true });
   shown.querySelectorAll("details").forEach(one => one.remove());
@@ -51,7 +51,7 @@ const isTable = (lines, at) => isRow(lines[at]) || (lines[at].text.includes("|")
 const begins = (lines, at) => begun(lines[at]) || isTable(lines, at);
 const begun = line => !line.text.trim() || HEADING.test(line.text) || ITEM.test(line.text) || FENCE.test(line.text);
 
-/** Appends the block that begins at line `at`; the line behind it. */
+/** Append the block that begins at line `at`; return the line after it. */
 function block(painter, lines, at, into) {
   const line = lines[at];
   if (!line.text.trim()) return at + 1;
@@ -77,7 +77,7 @@ function block(painter, lines, at, into) {
   const item = ITEM.exec(line.text);
   const element = item ? make("p.item", { dir: "auto", "data-sign": /\d/.test(item[2]) ? item[2] : "•" }) : make("p", { dir: "auto" });
   if (item && item[1].length > 1) element.classList.add("deep");
-  // Lines as long as this were broken by an editor; shorter ones, as in an address, by their author.
+  // An editor breaks long lines; short ones, as in an address, were broken by their author.
   const wrapped = lines.slice(at, end - 1).every(one => one.text.length >= WRAPPED);
   if (!wrapped) element.classList.add("lines");
   painter.inline(line.start + (item ? item[0].length : 0), lines[end - 1].end, element);
@@ -85,7 +85,7 @@ function block(painter, lines, at, into) {
   return end;
 }
 
-/** Append what shows something: of a document, a line may hold only what is not shown. */
+/** Append an element unless it is empty: a line of a document may hold hidden markup only. */
 function put(painter, element, into) {
   if (!painter.site || element.textContent.trim() || element.childElementCount) into.append(element);
 }
@@ -148,7 +148,7 @@ class Painter {
     this.edges = [...new Set([...this.marks, ...inserts, ...this.hidden].flatMap(one => [one.start, one.end]))].sort((a, b) => a - b);
   }
 
-  /** Bold and slanted letters and code between two places. */
+  /** Bold, italic and code between two offsets. */
   inline(from, to, into) {
     let at = from;
     for (const found of this.text.slice(from, to).matchAll(INLINE)) {
@@ -186,13 +186,13 @@ class Painter {
       target.append(make("span.hidden-letter", { title: `An invisible character: U+${number}` }, `U+${number}`));
       at = from + found.index + found[0].length;
     }
-    // What stands instead of a marker hangs on the word before it, not on a line of its own.
+    // The replacement of a marker stays with the word before it, not on a line of its own.
     const hangs = this.begins.has(to);
     this.plain(at, hangs ? at + this.text.slice(at, to).trimEnd().length : to, target);
     if (target !== into) into.append(target);
   }
 
-  /** What stands for something that is not shown, where that begins. */
+  /** The replacement of hidden markup, at its beginning. */
   instead(hidden, from, into) {
     if (from !== hidden.start) return;
     if (hidden.said) into.append(hidden.said);
@@ -210,7 +210,7 @@ class Painter {
   }
 }
 
-/** How many of sorted places are `place` or before it. */
+/** The number of sorted offsets up to `place`. */
 function after(sorted, place, of = one => one) {
   let low = 0, high = sorted.length;
   while (low < high) {

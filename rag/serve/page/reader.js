@@ -1,4 +1,4 @@
-// A document to read: the cited words marked, a stretch of it selected to ask about nothing else.
+// A document with the cited words marked, and with selections to ask about.
 
 import { request } from "./api.js";
 import { make, say } from "./dom.js";
@@ -6,12 +6,12 @@ import { backToQuestion } from "./drawer.js";
 import * as panel from "./panel.js";
 import { prose, standing } from "./prose.js";
 import * as scope from "./scope.js";
-import { Places, count, told } from "./text.js";
+import { Places, count, sentences } from "./text.js";
 
 const kept = new Map();
 let model = null, current = null;
 
-/** Which model's documents are opened. */
+/** The model whose documents are opened. */
 export function readFrom(name) {
   model = name;
 }
@@ -21,7 +21,7 @@ export function openDocument(place) {
   panel.open([{ name: "document", title: "Document", heading: scope.titleOf(place.doc_id), fill: body => fill(body, place) }]);
 }
 
-/** Fill an element with a document; what another panel uses too. */
+/** Fill an element with a document; other panels use this too. */
 export async function fill(body, place) {
   const turn = current = {};
   const from = place.model ?? model;
@@ -32,7 +32,7 @@ export async function fill(body, place) {
   } catch (problem) {
     if (turn !== current) return;
     const again = make("button.plain", { type: "button", onclick: () => fill(body, place) }, "Try again");
-    body.replaceChildren(make("p.problem", { role: "alert" }, make("b", {}, `${problem.title}. `), told(problem), " ", again));
+    body.replaceChildren(make("p.problem", { role: "alert" }, make("b", {}, `${problem.title}. `), sentences(problem), " ", again));
   }
 }
 
@@ -71,7 +71,7 @@ function about(place, text) {
   return make("div.about", {}, make("p.where", {}, parts.join(" · ")), hint);
 }
 
-/** Every heading gets a button that asks about its section only: selecting needs a mouse, this does not. */
+/** Give every heading a button that asks about its section only, which works without a mouse. */
 function sections(article, text, places, id) {
   const headings = [...article.querySelectorAll(".heading")];
   headings.forEach((heading, number) => {
@@ -110,7 +110,7 @@ function selecting(article, places, place, body, text) {
   document.addEventListener("selectionchange", look);
 }
 
-/** What is selected of a document, [start, end) in units; null for nothing. */
+/** The selection in a document, [start, end) in units, or null. */
 function selected(article) {
   const selection = getSelection();
   if (!selection.rangeCount || selection.isCollapsed) return null;

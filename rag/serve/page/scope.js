@@ -1,4 +1,4 @@
-// What a question is asked of: which documents are on, which are read whole, or what was selected in one of them.
+// The scope of a question: documents that are on, documents read whole, or a selection in one of them.
 
 import { signal } from "./dom.js";
 import { count, several, short } from "./text.js";
@@ -6,14 +6,14 @@ import { count, several, short } from "./text.js";
 export const changed = signal();
 const titles = new Map(), own = new Map(), names = new Map();
 let all = [], off = new Set(), whole = new Set(), range = null;
-/** By tag its value; by the empty name a heading. */
+/** The value of each tag; the empty name has a heading. */
 let under = new Map();
 
-/** The documents that there are now; choices of documents that are gone go with them. */
+/** Set the documents; choices of removed documents are dropped. */
 export function setDocuments(documents) {
   all = documents.map(document => document.id);
   documents.forEach(document => [titles, own].forEach(map => map.set(document.id, document.title)));
-  // A name of two documents says which of them is meant by its folder, or it is the path.
+  // If two documents share a name, the folder is added, or the path is used.
   for (const id of alike()) titles.set(id, id.includes("/") ? `${titles.get(id)} · ${id.slice(0, id.lastIndexOf("/"))}` : id);
   for (const id of alike()) titles.set(id, id);
   const known = new Set(all);
@@ -22,20 +22,20 @@ export function setDocuments(documents) {
   changed.tell();
 }
 
-/** The documents whose names others have, too. */
+/** The documents that share their names with others. */
 function alike() {
   const met = new Map();
   all.forEach(id => met.set(titles.get(id), (met.get(titles.get(id)) ?? 0) + 1));
   return all.filter(id => met.get(titles.get(id)) > 1);
 }
 
-/** Which headings and tags there are now: a choice of one that is gone goes with it. */
+/** Set the headings and tags; choices of removed ones are dropped. */
 export function setNarrow(headings, tags) {
   under = new Map([...under].filter(([name, value]) => (name ? tags.get(name) ?? [] : headings).includes(value)));
   changed.tell();
 }
 
-/** What pipelines are called: by what they are, and by their bundle where that is the same. */
+/** Set the names of pipelines: their descriptions, with the bundle where two are the same. */
 export function setModels(models) {
   const called = one => (one.experiment ? `${one.title} (${one.experiment})` : one.title);
   for (const one of models) {
@@ -48,7 +48,7 @@ export const nameOf = model => names.get(model) ?? model;
 
 export const titleOf = id => titles.get(id) || short(id);
 
-/** The headings that a passage stands under, without the one that is its document's title. */
+/** The headings of a passage without the title of its document. */
 export function sectionOf(passage) {
   const title = own.get(passage.doc_id) ?? titleOf(passage.doc_id), section = passage.section ?? "";
   return section === title ? "" : section.startsWith(`${title} > `) ? section.slice(title.length + 3) : section;
@@ -74,7 +74,7 @@ export function select(wanted) {
   changed.tell();
 }
 
-/** Search only under a heading, which has the empty name, or where a tag has this value; an empty value lifts it. */
+/** Search only under a heading (the empty name) or where a tag has this value; an empty value removes the filter. */
 export function narrow(name, value) {
   if (value === narrowed(name)) return;
   if (value) under.set(name, value); else under.delete(name);
@@ -91,7 +91,7 @@ export function clear() {
   changed.tell();
 }
 
-/** As requests carry it: null where nothing is left out. */
+/** The `within` of a request; null for all documents. */
 export function within() {
   if (whole.size) return { whole: [...whole] };
   if (range) return { range: { doc_id: range.doc_id, start: range.start, end: range.end } };
@@ -100,13 +100,13 @@ export function within() {
   return Object.keys(wanted).length ? wanted : null;
 }
 
-/** Why nothing can be asked now; empty if something can. */
+/** Why no question can be asked now; empty if one can. */
 export const obstacle = () => (!whole.size && !range && all.length && off.size === all.length ? "Switch on at least one document." : "");
 
-/** Which documents there are, in words. */
+/** The number of documents, in words. */
 export const everything = () => (all.length ? `All ${several(all.length, "document")}` : "All documents");
 
-/** A `within` in words; empty where nothing was left out. */
+/** A `within` in words; empty for all documents. */
 export function described(wanted) {
   if (!wanted) return "";
   if (wanted.whole) return `Read whole, without a search: ${listed(wanted.whole)}`;

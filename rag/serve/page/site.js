@@ -1,5 +1,5 @@
-// What the source of a web site has for its own tools: tags, attributes, targets of links, comments, fences of notes and tabs.
-// A reader of the site does not see it. Places are UTF-16 units.
+// Markup that a web site's source has for its tools: tags, attributes, link targets, comments, fences of notes and tabs.
+// Readers of the site do not see it. Offsets are UTF-16 units.
 
 const TAGS = "a|abbr|article|aside|b|big|blockquote|br|button|center|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|footer|form|h[1-6]|header|hr|i|iframe|img|input|ins|kbd|label|li|link|main|mark|meta|nav|ol|p|picture|pre|s|samp|section|small|source|span|strike|strong|sub|summary|sup|svg|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video";
 const MARKUP = new RegExp([
@@ -22,19 +22,19 @@ const KINDS = /^(?:abstract|attention|bug|caution|danger|error|example|failure|h
 const NOTE = /^[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+(?<kind>[\w-]+)[^"\n]*(?:"(?<title>[^\n]*)")?|===[!+]?[ \t]+["'](?<tab>[^\n]*)["']|\/{3,}(?:[ \t]+(?<block>[\w-]+)[ \t]*(?:\|[ \t]*(?<named>[^\n]*?))?)?|:{3,}(?:[ \t]*\{?(?<colons>[\w.-]+)\}?[ \t]*(?:\[(?<called>[^\]\n]*)\]|[^\n]*))?)[ \t]*$/d;
 const OPTION = /^ {4,}[\w-]+:(?: |$)/;
 
-/** What is not shown of `text` in reading order, [{ start, end, aside, said }]: an `aside` can be opened, `said` stands instead. */
+/** The hidden parts of `text` in order, [{ start, end, aside, said }]: an `aside` can be opened, `said` replaces the part. */
 export function hiddenIn(text, marks = []) {
   const front = FRONT.exec(text)?.[0].length ?? 0, found = front ? [{ start: 0, end: front }] : [];
   for (const one of text.slice(front).matchAll(MARKUP)) {
     const { fence, code, aside, entity } = one.groups, start = front + one.index;
     if (!fence && !code) found.push({ start, end: start + one[0].length, aside: Boolean(aside), said: entity ? SAID[entity.slice(1, -1).toLowerCase()] : "" });
   }
-  // What a finding or a quote points into is shown as it is.
+  // A part that a finding or a quote marks is shown.
   const edges = marks.flatMap(mark => [mark.start, mark.end]);
   return found.filter(one => !edges.some(edge => edge > one.start && edge < one.end));
 }
 
-/** The line that begins or ends a note or a tab: what it is called, [start, end) in the line, and how many lines it takes. */
+/** The line that begins or ends a note or a tab: its name, [start, end) in the line, and its number of lines. */
 export function note(lines, at) {
   const found = NOTE.exec(lines[at].text);
   if (!found) return null;

@@ -1,8 +1,8 @@
-// Places in texts. The server counts Unicode code points, JavaScript UTF-16 units: an emoji is one there and two here.
+// Offsets in texts. The server counts Unicode code points, JavaScript UTF-16 units: an emoji is one or two of them.
 
 const BEYOND = /[\ud800-\udfff]/;
 
-/** Converts places in one text between code points and units. */
+/** Converts offsets in one text between code points and units. */
 export class Places {
   constructor(text) {
     this.starts = null;
@@ -47,7 +47,7 @@ export function money(value) {
   return `$${value < 0.01 ? value.toPrecision(2) : value.toFixed(2)}`;
 }
 
-/** The last part of a path, which people know a document by. */
+/** The last part of a path. */
 export const short = name => name.split("/").pop() || name;
 
 export function clipped(text, most) {
@@ -55,8 +55,8 @@ export function clipped(text, most) {
   return flat.length > most ? `${flat.slice(0, most).trimEnd()}…` : flat;
 }
 
-/** What happened and what would do, as sentences. */
-export function told(problem) {
+/** What happened and the remedy, as sentences. */
+export function sentences(problem) {
   const parts = [problem.detail ?? String(problem), problem.remedy ?? ""].filter(Boolean);
   return parts.map(part => part.replace(/^[a-z]+(?= )/, word => word[0].toUpperCase() + word.slice(1)) + (/[.!?]$/.test(part) ? "" : ".")).join(" ");
 }

@@ -1,4 +1,4 @@
-// The conversation: questions with the answers of one pipeline, or of two beside each other.
+// The conversation: questions with the answers of one pipeline, or of two side by side.
 
 import { AnswerView } from "./answer.js";
 import { request } from "./api.js";
@@ -9,10 +9,10 @@ const NAME = "assay.sessions";
 const SHOW = ["trace", "prompt"];
 let running = null;
 
-/** Told when another bundle answered than the one that was asked: the server has changed over. */
+/** Called when another bundle answered than the page knows: the server has replaced it. */
 export const exchanged = announcement();
 
-/** Sessions by model, as the server named them; a reload goes on with them. */
+/** Sessions by model; a reload continues them. */
 const sessions = new Map(Object.entries(JSON.parse(sessionStorage.getItem(NAME) ?? "{}")));
 
 export const busy = () => running !== null;
@@ -24,7 +24,7 @@ function keep(model, session) {
   sessionStorage.setItem(NAME, JSON.stringify(Object.fromEntries(sessions)));
 }
 
-/** Ask `models` the same question; done when all of them are. */
+/** Ask `models` the same question, and wait for all. */
 export async function ask(question, models, within, remember) {
   const views = models.map(model => new AnswerView(model, models.length > 1));
   add(question, views, within, remember);
@@ -50,7 +50,7 @@ async function answered(view, question, within, remember) {
   const { signal } = running, path = remember ? "chat" : "ask";
   let answer = await view.ask(path, body, signal);
   if (view.problem?.status === 404 && body.session) {
-    // Unused for too long, the conversation is gone: the question begins the next one.
+    // The conversation has expired: the question begins a new one.
     const { session, ...anew } = body;
     if (sessions.get(view.model) === session) keep(view.model, null);
     answer = await view.ask(path, anew, signal);
@@ -60,16 +60,16 @@ async function answered(view, question, within, remember) {
   if (answer && view.model && answer.model !== view.model) moved(view, answer);
 }
 
-/** A bundle took the place of the one that was asked: the conversation goes on with it. */
+/** Continue the conversation with the bundle that replaced another. */
 function moved(view, answer) {
   const before = scope.nameOf(view.model);
   keep(view.model, null);
   keep(answer.model, answer.session);
   const said = now => (now === before ? `Another bundle of ${now} has taken its place.` : `${now} has taken the place of ${before}.`);
-  exchanged.tell({ answer, told: () => view.note(said(scope.nameOf(answer.model))) });
+  exchanged.tell({ answer, note: () => view.note(said(scope.nameOf(answer.model))) });
 }
 
-/** Ask once more in the same place, after something failed. */
+/** Ask again in the same turn, after a failure. */
 async function again(view, question, within, remember) {
   if (busy()) return;
   await together([view], () => answered(view, question, within, remember));
@@ -77,11 +77,11 @@ async function again(view, question, within, remember) {
 
 function add(question, views, within, remember) {
   find("#empty").hidden = true;
-  // Each pipeline has a conversation of its own: one that comes in late knows nothing of what was said.
+  // Each pipeline has a conversation of its own: one that was added later knows no earlier turn.
   const late = remember && sessions.size ? views.map(view => view.model).filter(model => !sessions.has(model)) : [];
-  const told = [scope.described(within), remember ? "" : "Asked on its own", late.length ? `A new conversation with ${late.map(scope.nameOf).join(" and ")}` : ""].filter(Boolean).join(" · ");
+  const about = [scope.described(within), remember ? "" : "Asked on its own", late.length ? `A new conversation with ${late.map(scope.nameOf).join(" and ")}` : ""].filter(Boolean).join(" · ");
   const turn = make("article.turn", { "aria-label": question },
-    make("h2.question", { dir: "auto" }, question), told ? make("p.within", {}, told) : null,
+    make("h2.question", { dir: "auto" }, question), about ? make("p.within", {}, about) : null,
     make("div", { class: views.length > 1 ? "answers two" : "answers" }, views.map(view => view.element)));
   find("#turns").append(turn);
   find("main").classList.add("begun");
@@ -89,7 +89,7 @@ function add(question, views, within, remember) {
   return turn;
 }
 
-/** Two answers: which passages both of them read. */
+/** The passages that two answers have in common. */
 function compared(views) {
   if (views.length < 2 || !views.every(view => view.answer)) return;
   const [left, right] = views.map(view => new Set(view.contexts.map(one => one.chunk)));
@@ -103,7 +103,7 @@ function compared(views) {
   views[0].element.closest(".answers").after(make("p.shared", {}, words));
 }
 
-/** Show again what was said before the page was loaded, as far as the server still keeps it. */
+/** Show the turns from before the page was loaded, as far as the server still has them. */
 export async function restore(models) {
   const found = await Promise.all(known().filter(([model]) => models.includes(model)).map(async ([model, session]) => {
     try {
@@ -121,10 +121,10 @@ export async function restore(models) {
   }
 }
 
-/** Turns in the order they were told; one question that two pipelines answered one after the other is one turn. */
-function besides(told) {
+/** Turns in the order of their times; one question to two pipelines is one turn. */
+function besides(turns) {
   const groups = [];
-  for (const turn of told) {
+  for (const turn of turns) {
     const last = groups.at(-1);
     if (last?.length === 1 && last[0].question === turn.question && last[0].model !== turn.model) last.push(turn);
     else groups.push([turn]);
@@ -132,7 +132,7 @@ function besides(told) {
   return groups;
 }
 
-/** Begin anew; what the server kept of the conversation goes as well. */
+/** Begin a new conversation, and delete the old one on the server. */
 export async function forget() {
   stop();
   const gone = known();

@@ -1,32 +1,46 @@
-"""What was said in a session, and its end."""
+"""Stored conversations, and ratings of answers."""
 
-from typing import Any
+from typing import Literal
 
 from fastapi import APIRouter, Request, Response
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from rag.serve.conversations import Kept
-from rag.serve.openapi import promises
-from rag.serve.request_handler import desk_of, owner_of, sent
+from rag.serve.openapi import responses_of
+from rag.serve.request_handler import handler_of, owner_of
+from rag.serve.request_models import ClosedBody
 from rag.serve.response_models import Session
+from rag.serve.responses import json_response
 
-router = APIRouter(tags=["sessions"])
+router = APIRouter()
 
 
-@router.get("/sessions/{session}", responses=promises(Session))
+@router.get("/sessions/{session}", tags=["sessions"], responses=responses_of(Session))
 async def show(session: str, request: Request) -> Response:
-    """A conversation as it went, its answers as they were given; looking does not prolong it."""
-    shown = await run_in_threadpool(desk_of(request).conversations.show, owner_of(request), session)
-    told = {"session": shown.session, "created": shown.created, "expires": shown.expires}
-    return sent(told | {"turns": [_turn(one) for one in shown.turns]}, {})
+    """Return a conversation with its answers; this does not prolong it."""
+    shown = await run_in_threadpool(handler_of(request).conversations.show, owner_of(request), session)
+    turns = [{**turn.payload, "turn": turn.number, "at": turn.at} for turn in shown.turns]
+    return json_response({"session": shown.session, "created": shown.created, "expires": shown.expires, "turns": turns})
 
 
-@router.delete("/sessions/{session}", status_code=204, responses=promises(None))
+@router.delete("/sessions/{session}", tags=["sessions"], status_code=204, responses=responses_of(None))
 async def forget(session: str, request: Request) -> Response:
-    """End a conversation and remove what was said in it. Ratings that were given for its answers stay."""
-    await run_in_threadpool(desk_of(request).conversations.forget, owner_of(request), session)
+    """Delete a conversation. Ratings of its answers stay."""
+    await run_in_threadpool(handler_of(request).conversations.forget, owner_of(request), session)
     return Response(status_code=204)
 
 
-def _turn(kept: Kept) -> dict[str, Any]:
-    return {**kept.told, "turn": kept.number, "at": kept.at}
+class Rating(ClosedBody):
+    """A thumb up or down, and a comment."""
+
+    answer: str = Field(description="The id of your own answer, while its session lives.", examples=["ans_" + "0" * 24])
+    rating: Literal[1, -1] = Field(description="1 for a good answer, -1 for a bad one.")
+    comment: str = Field("", max_length=4000, description="What is good about it, or what it should have said.")
+
+
+@router.post("/feedback", tags=["feedback"], status_code=204, responses=responses_of(None))
+async def rate(body: Rating, request: Request) -> Response:
+    """Rate an answer; a second rating replaces the first. Rated answers become candidates for golden questions."""
+    add = handler_of(request).opinions.add
+    await run_in_threadpool(add, owner_of(request), body.answer, body.rating, body.comment)
+    return Response(status_code=204)

@@ -14,7 +14,8 @@ from rag.bundle.open_bundle import Bundle
 from rag.core.errors import UserError
 from rag.core.records import Answer, Query, Reply, Turn
 from rag.core.text.citations import Citation, citations, without_markers
-from rag.execution.sweep.open_config import answer_json, required_question
+from rag.execution.sweep.open_config import required_question
+from rag.pipeline.passage_fates import traced_answer
 from rag.pipeline.pipeline import Trace
 from rag.tracking.registry.load_bundle import opened, refused
 
@@ -92,7 +93,7 @@ class BundleAgent(ResponsesAgent):
         return {"type": "url_citation", **place, "url": address, "title": self._titles.get(span.doc_id, span.doc_id)}
 
     def _outputs(self, trace: Trace, answer: Answer) -> dict[str, Any]:
-        return {"bundle": self.bundle.digest, **answer_json(self.bundle.pipeline, trace, answer)}
+        return {"bundle": self.bundle.digest, **traced_answer(self.bundle.pipeline, trace, answer)}
 
 
 class _Hearing:

@@ -1,12 +1,14 @@
 """A bundle without a generator as a model of MLflow: questions in, passages out."""
 
 from threading import Lock
+from typing import Any
 
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 from pydantic import BaseModel
 
 from rag.bundle.open_bundle import Bundle
-from rag.execution.sweep.open_config import provenance, required_question
+from rag.execution.sweep.open_config import required_question
+from rag.pipeline.answer_json import found_passages
 from rag.tracking.registry.load_bundle import opened, refused
 
 
@@ -18,13 +20,17 @@ class Place(BaseModel):
 
 
 class Passage(BaseModel):
-    """A passage that was found: `chunk` is `doc_id:start-end`, `section` the headings that most of it stands under."""
+    """A passage that was found: the characters [start, end) of a document; `section` holds the headings above most of it."""
 
-    rank: int
-    score: float
+    number: int
     chunk: str
+    doc_id: str
+    start: int
+    end: int
     section: str
     text: str
+    score: float
+    metadata: dict[str, Any]
     steps: dict[str, Place]
 
 
@@ -55,7 +61,11 @@ class BundleRetriever(PythonModel):
             traces = pipeline.traces(queries)
         return [
             Found.model_validate(
-                {"bundle": self.bundle.digest, "question": query.text, "passages": provenance(pipeline, trace)}
+                {
+                    "bundle": self.bundle.digest,
+                    "question": query.text,
+                    "passages": found_passages(pipeline.corpus, trace, pipeline.k),
+                }
             )
             for query, trace in zip(queries, traces, strict=True)
         ]

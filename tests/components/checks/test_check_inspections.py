@@ -1,4 +1,4 @@
-"""What each check lets pass and what it does not."""
+"""Checks of replies: what passes and what fails."""
 
 import pytest
 
@@ -8,13 +8,12 @@ from rag.components.checks.numbers import NumbersCheck
 from rag.components.checks.numerals import numbers, values
 from rag.components.checks.quotes import QuotesCheck
 from rag.components.embedders.hashing import HashingEmbedder
-from rag.core.errors import ConfigError
 from rag.core.headings import Section
 from rag.core.records import Chunk, Message, Query, Reply, Request, Span, Turn
 from rag.core.roles import Inspection
 
 
-def told(check: Inspection, reply: str, *contexts: str, question: str = "?", history: tuple[Turn, ...] = ()) -> list[str]:
+def flagged(check: Inspection, reply: str, *contexts: str, question: str = "?", history: tuple[Turn, ...] = ()) -> list[str]:
     chunks = tuple(Chunk(Span("d", 0, len(text)), text, (Section(0, 0, "Heading 77"),)) for text in contexts)
     request = Request(Query("q", question, history), chunks, (Message("user", "?"),))
     (found,) = check.inspect([request], [Reply(reply)])
@@ -27,20 +26,20 @@ def test_every_sentence_cites_something() -> None:
         "# Fares\n\nA ticket costs nine crowns [1]. Dogs travel free. These are the rules:\n"
         "- Cats pay. [2]\nYes, indeed.\nAny more?"
     )
-    assert told(CitationsCheck(), text, "a", "b") == ["Dogs travel free."]
-    assert told(CitationsCheck(words=2), text, "a", "b") == ["Dogs travel free.", "Yes, indeed."]
-    assert told(CitationsCheck(words=2), text, "a") == ["Dogs travel free.", "Cats pay.", "Yes, indeed."]
+    assert flagged(CitationsCheck(), text, "a", "b") == ["Dogs travel free."]
+    assert flagged(CitationsCheck(words=2), text, "a", "b") == ["Dogs travel free.", "Yes, indeed."]
+    assert flagged(CitationsCheck(words=2), text, "a") == ["Dogs travel free.", "Cats pay.", "Yes, indeed."]
 
 
 def test_one_citation_may_do() -> None:
     check = CitationsCheck(every=False)
-    assert told(check, "Dogs travel free. Cats do not [1].", "a") == []
-    assert told(check, "Dogs travel free. Cats do not [2].", "a") == ["Dogs travel free. Cats do not [2]."]
+    assert flagged(check, "Dogs travel free. Cats do not [1].", "a") == []
+    assert flagged(check, "Dogs travel free. Cats do not [2].", "a") == ["Dogs travel free. Cats do not [2]."]
 
 
 def test_a_refusal_of_the_prompt_cites_nothing() -> None:
-    assert told(CitationsCheck(), "Ask the harbour about that.", "a") != []
-    assert told(CitationsCheck(refusal="Ask the harbour about that."), "Ask the harbour about that.", "a") == []
+    assert flagged(CitationsCheck(), "Ask the harbour about that.", "a") != []
+    assert flagged(CitationsCheck(refusal="Ask the harbour about that."), "Ask the harbour about that.", "a") == []
 
 
 CONTEXT = "The ferry to Holm leaves at seven in the morning. Tickets are sold at the harbour office until noon."
@@ -57,72 +56,45 @@ CONTEXT = "The ferry to Holm leaves at seven in the morning. Tickets are sold at
     ],
 )
 def test_what_cites_nothing_is_near_to_something(reply: str, far: list[str]) -> None:
-    assert told(GroundedCheck(HashingEmbedder(), 0.6), reply, CONTEXT) == far
+    assert flagged(GroundedCheck(HashingEmbedder(), 0.6), reply, CONTEXT) == far
 
 
 def test_near_is_measured() -> None:
     reply = "Tickets are sold at the railway station until midnight."
-    assert told(GroundedCheck(HashingEmbedder(), 0.3), reply, CONTEXT) == []
-    assert told(GroundedCheck(HashingEmbedder(), 0.99), reply, CONTEXT) == [reply]
-    assert told(GroundedCheck(HashingEmbedder(), 0.6), reply) == [reply]
+    assert flagged(GroundedCheck(HashingEmbedder(), 0.3), reply, CONTEXT) == []
+    assert flagged(GroundedCheck(HashingEmbedder(), 0.99), reply, CONTEXT) == [reply]
+    assert flagged(GroundedCheck(HashingEmbedder(), 0.6), reply) == [reply]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("1,000", "1000"),
-        ("1.000", "1000"),
-        ("1’000", "1 000"),
-        ("1 000 crowns", "1000"),
-        ("1,234,567.50", "1.234.567,5"),
-        ("1.50", "1,5"),
-        ("007", "7"),
-        ("5 %", "five per cent"),
-        ("5%", "5 percent"),
-        ("8th", "the eighth"),
-        ("twenty-one", "21"),
-        ("two hundred and fifty", "250"),
-        ("three thousand four hundred", "3,400"),
-        ("1.2 million", "1,200,000"),
-        ("5k", "5000"),
-        ("a dozen", "12"),
-        ("01.06.2025", "1/6/2025"),
-        ("2025-06-01", "1 6 2025"),
-        ("1 June 2025", "01.06.2025"),
-        ("June 1st, 2025", "1 Jun. 2025"),
-        ("5 pm", "17:00"),
-        ("9 a.m.", "09:00"),
-        ("12:30", "12.30 pm"),
-        ("5–10 %", "5% to 10%"),
-        ("between 5 and 10 per cent", "5%–10%"),
-        ("2 to 3 million", "2,000,000 to 3,000,000"),
-        ("£1.2m", "1.2 million"),
-        ("3 percentage points", "3 %"),
-        ("2½ days", "2.5 days"),
-    ],
-)
+def pairs(table: str) -> list[tuple[str, ...]]:
+    """The pairs of a table, separated by semicolons and lines."""
+    return [tuple(pair.split(" ~ ")) for line in table.strip().splitlines() for pair in line.split(" ; ")]
+
+
+SAME = """
+1,000 ~ 1000 ; 1.000 ~ 1000 ; 1’000 ~ 1 000 ; 1 000 crowns ~ 1000 ; 1,234,567.50 ~ 1.234.567,5 ; 1.50 ~ 1,5 ; 007 ~ 7
+5 % ~ five per cent ; 5% ~ 5 percent ; 8th ~ the eighth ; twenty-one ~ 21 ; two hundred and fifty ~ 250
+three thousand four hundred ~ 3,400 ; 1.2 million ~ 1,200,000 ; 5k ~ 5000 ; a dozen ~ 12 ; 01.06.2025 ~ 1/6/2025
+2025-06-01 ~ 1 6 2025 ; 1 June 2025 ~ 01.06.2025 ; June 1st, 2025 ~ 1 Jun. 2025 ; 5 pm ~ 17:00 ; 9 a.m. ~ 09:00
+12:30 ~ 12.30 pm ; 5–10 % ~ 5% to 10% ; between 5 and 10 per cent ~ 5%–10% ; 2 to 3 million ~ 2,000,000 to 3,000,000
+£1.2m ~ 1.2 million ; 3 percentage points ~ 3 % ; 2½ days ~ 2.5 days
+"""
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(SAME))
 def test_what_is_the_same_number(one: str, other: str) -> None:
     for reply, context in ((one, other), (other, one)):
         assert all(number.among(values(context)) for number in numbers(reply))
 
 
-@pytest.mark.parametrize(
-    ("reply", "context"),
-    [
-        ("1000", "1,0001"),
-        ("1.5", "15"),
-        ("5 %", "5 pupils"),
-        ("1,000", "one"),
-        ("12", "120"),
-        ("2.0", "2.1"),
-        ("5 million", "5 thousand"),
-        ("25", "twenty or five"),
-        ("1 July 2025", "1 June 2025"),
-        ("5", "£5 thousand"),
-        ("5 million", "5 m of cable"),
-        ("5–10 %", "5 and 10 pupils"),
-    ],
-)
+DIFFERENT = """
+1000 ~ 1,0001 ; 1.5 ~ 15 ; 5 % ~ 5 pupils ; 1,000 ~ one ; 12 ~ 120 ; 2.0 ~ 2.1 ; 5 million ~ 5 thousand
+25 ~ twenty or five ; 1 July 2025 ~ 1 June 2025 ; 5 ~ £5 thousand ; 5 million ~ 5 m of cable
+5–10 % ~ 5 and 10 pupils
+"""
+
+
+@pytest.mark.parametrize(("reply", "context"), pairs(DIFFERENT))
 def test_what_is_another_number(reply: str, context: str) -> None:
     assert not all(number.among(values(context)) for number in numbers(reply))
 
@@ -147,22 +119,23 @@ def test_what_documents_say_otherwise(reply: str, context: str) -> None:
     "text", ["hundred " * 3000, "dozen " * 5000, "9" * 5000 + " thousand", "9" * 5000 + "½", "1,2,3½ 1:99:99 pm"]
 )
 def test_no_text_has_a_number_that_is_too_long(text: str) -> None:
-    assert all(number.among(values(text)) for number in numbers(text))
+    known = values(text)
+    assert all(number.among(known) for number in numbers(text))
 
 
 def test_numbers_were_read() -> None:
     context = "A ticket costs nine crowns, a year of them 1,200. The fee is 5 %."
-    assert told(NumbersCheck(), "It costs 9 [3], or 1200 a year, 5% of it a fee [1].", context) == []
-    assert told(NumbersCheck(), "1. It costs 10.\n2. Or 1300 a year.", context) == ["10", "1300"]
-    assert told(NumbersCheck(), "Heading 77 says so.", context) == []
-    assert told(NumbersCheck(), "Twelve crowns for one.", context) == []
-    assert told(NumbersCheck(words=True), "Twelve crowns for one, nine for the other.", context) == ["Twelve"]
+    assert flagged(NumbersCheck(), "It costs 9 [3], or 1200 a year, 5% of it a fee [1].", context) == []
+    assert flagged(NumbersCheck(), "1. It costs 10.\n2. Or 1300 a year.", context) == ["10", "1300"]
+    assert flagged(NumbersCheck(), "Heading 77 says so.", context) == []
+    assert flagged(NumbersCheck(), "Twelve crowns for one.", context) == []
+    assert flagged(NumbersCheck(words=True), "Twelve crowns for one, nine for the other.", context) == ["Twelve"]
 
 
 def test_numbers_of_the_question_may_be_repeated() -> None:
     asked = {"question": "Is it 40 days?", "history": (Turn("user", "In 2025?"),)}
-    assert told(NumbersCheck(), "No, not 40 days in 2025.", "Never.", **asked) == []  # type: ignore[arg-type]
-    assert told(NumbersCheck(question=False), "No, not 40 days in 2025.", "Never.", **asked) == ["40", "2025"]  # type: ignore[arg-type]
+    assert flagged(NumbersCheck(), "No, not 40 days in 2025.", "Never.", **asked) == []  # type: ignore[arg-type]
+    assert flagged(NumbersCheck(question=False), "No, not 40 days in 2025.", "Never.", **asked) == ["40", "2025"]  # type: ignore[arg-type]
 
 
 QUOTABLE = "Dogs of *any size* travel free – cats, on the other hand,\ndo not. They said: 'pay up'. See [a list](b) <b>too</b>."
@@ -191,7 +164,7 @@ QUOTABLE = "Dogs of *any size* travel free – cats, on the other hand,\ndo not.
     ],
 )
 def test_quotations_that_were_read(quotation: str) -> None:
-    assert told(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == []
+    assert flagged(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == []
 
 
 @pytest.mark.parametrize(
@@ -207,26 +180,10 @@ def test_quotations_that_were_read(quotation: str) -> None:
     ],
 )
 def test_quotations_that_were_not(quotation: str) -> None:
-    assert told(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == [quotation]
+    assert flagged(QuotesCheck(), f"It says {quotation} [1].", "Nothing.", QUOTABLE) == [quotation]
 
 
 def test_the_persons_words_may_be_quoted() -> None:
     reply = "By “my big dog” you mean one of any size."
-    assert told(QuotesCheck(), reply, QUOTABLE, question="What about my big dog?") == []
-    assert told(QuotesCheck(question=False), reply, QUOTABLE, question="What about my big dog?") == ["“my big dog”"]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: CitationsCheck(words=0),
-        lambda: CitationsCheck(every="yes"),  # type: ignore[arg-type]
-        lambda: GroundedCheck(HashingEmbedder(), theta=1.1),
-        lambda: GroundedCheck(HashingEmbedder(), words=0),
-        lambda: NumbersCheck(words=1),  # type: ignore[arg-type]
-        lambda: QuotesCheck(words=0),
-    ],
-)
-def test_parameters_are_checked(wrong: type) -> None:
-    with pytest.raises(ConfigError):
-        wrong()
+    assert flagged(QuotesCheck(), reply, QUOTABLE, question="What about my big dog?") == []
+    assert flagged(QuotesCheck(question=False), reply, QUOTABLE, question="What about my big dog?") == ["“my big dog”"]

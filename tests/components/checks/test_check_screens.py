@@ -1,13 +1,20 @@
-"""The floor below which no model is asked."""
+"""Checks before a model is asked: the retrieval floor, pleasantries, and questions off the topic."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
+from rag.components.checks.off_topic import OffTopicCheck
 from rag.components.checks.retrieval_floor import RetrievalFloorCheck
-from rag.core.errors import ConfigError
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.core.headings import Section
 from rag.core.records import Chunk, Hit, Query, Ranking, Span, Turn, Vectors
+from rag.core.roles import Scaled
+from rag.execution.store.cached_vectors import StoredEmbedder
+from rag.execution.store.store import Store
 
 
 class Angles:
@@ -21,15 +28,15 @@ class Angles:
         return self.embed_documents(texts) / 2
 
 
-def found(*angles: int) -> Ranking:
+def at_angles(*angles: int) -> Ranking:
     return tuple(Hit(Chunk(Span("d", 0, 1), str(angle)), 1.0) for angle in angles)
 
 
 def test_the_nearest_passage_counts() -> None:
     check = RetrievalFloorCheck(Angles(), 0.5)
     queries = [Query("a", "0"), Query("b", "0"), Query("c", "0")]
-    assert check.similarity(queries, [found(90, 60), found(180), ()]) == pytest.approx([0.5, -1, -1])
-    floors = [[one.what for one in row] for row in check.screen(queries, [found(90, 59), found(70), ()])]
+    assert check.similarity(queries, [at_angles(90, 60), at_angles(180), ()]) == pytest.approx([0.5, -1, -1])
+    floors = [[one.what for one in row] for row in check.screen(queries, [at_angles(90, 59), at_angles(70), ()])]
     assert floors == [[], ["the nearest passage has a cosine of 0.342, below 0.5"], ["nothing was found"]]
     assert check.similarity(queries, [(), (), ()]) == [-1, -1, -1]
 
@@ -38,16 +45,118 @@ def test_a_follow_up_is_tried_with_what_was_said_before() -> None:
     # The text of both turns begins with the earlier one, which is the angle that counts here.
     history = (Turn("user", "80"), Turn("assistant", "1"), Turn("user", "90"), Turn("assistant", "2"))
     check = RetrievalFloorCheck(Angles(), 0.9)
-    assert check.similarity([Query("q", "0", history)], [found(90)]) == pytest.approx([1.0])
+    assert check.similarity([Query("q", "0", history)], [at_angles(90)]) == pytest.approx([1.0])
 
 
 @pytest.mark.parametrize(("on_failure", "action"), [("refuse", "abstain"), ("flag", "flag")])
 def test_what_follows(on_failure: str, action: str) -> None:
-    ((finding,),) = RetrievalFloorCheck(Angles(), 0.5, on_failure).screen([Query("q", "0")], [found(80)])
+    ((finding,),) = RetrievalFloorCheck(Angles(), 0.5, on_failure).screen([Query("q", "0")], [at_angles(80)])
     assert (finding.source, finding.action) == ("retrieval_floor", action)
 
 
-@pytest.mark.parametrize("wrong", [{"on_failure": "regenerate"}, {"floor": 1.5}])
-def test_what_makes_no_sense(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match="retrieval_floor"):
-        RetrievalFloorCheck(Angles(), **wrong)  # type: ignore[arg-type]
+CONF = Path(__file__).parents[3] / "conf"
+FERRY = "The ferry to Holm leaves at seven."
+
+
+class Fixed:
+    """A cosine of 0.6 between any question and any passage; `asked` counts the texts."""
+
+    def __init__(self, unrelated: float = 0.7) -> None:
+        self.least, self.asked = unrelated, 0
+
+    def unrelated(self) -> float:
+        return self.least
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.asked += len(texts)
+        return np.tile(np.array([1.0, 0.0], np.float32), (len(texts), 1))
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return np.tile(np.array([0.6, 0.8], np.float32), (len(texts), 1))
+
+
+def ranking(text: str = FERRY, path: str = "") -> Ranking:
+    return (Hit(Chunk(Span("d", 0, len(text)), text, (Section(0, 0, path),)), 1.0),)
+
+
+def shipped(embedder: Fixed | None = None) -> OffTopicCheck:
+    node = yaml.safe_load((CONF / "check" / "off_topic.yaml").read_text("utf-8"))["off_topic"]
+    given = {name: value for name, value in node.items() if name not in ("_target_", "embedder")}
+    return OffTopicCheck(embedder or Fixed(), **given)
+
+
+def reasons(check: OffTopicCheck, text: str, contexts: Ranking = (), *said: str) -> list[str]:
+    history = tuple(Turn("user", turn) for turn in said)
+    ((*findings,),) = check.screen([Query("q", text, history)], [contexts])
+    assert all((one.source, one.action) == ("off_topic", "abstain") for one in findings)
+    return [one.what for one in findings]
+
+
+@pytest.mark.parametrize(
+    "text", ["Thanks!", "Hi", "ok", "Great, thanks a lot.", "Hello there!", "lol", "???", "👍", "Who are you?"]
+)
+def test_what_asks_nothing_is_declined_without_a_look_at_the_passages(text: str) -> None:
+    check = shipped()
+    assert reasons(check, text, ranking(f"{text} {FERRY}")) == ["this asks nothing"]
+    assert isinstance(check.embedder, Fixed)
+    assert check.embedder.asked == 0
+
+
+@pytest.mark.parametrize("text", ["Thanks, when does the ferry leave?", "Hello, the ferry please", "Is seven ok?", "OK?"])
+def test_a_polite_question_is_a_question(text: str) -> None:
+    assert reasons(shipped(Fixed(0.5)), text, ranking()) == []
+
+
+def test_after_other_turns_a_question_may_say_nothing_by_itself() -> None:
+    assert reasons(shipped(), "And what about it?", ranking()) == ["this asks nothing"]
+    assert reasons(shipped(), "And what about it?", ranking(), "When does the ferry leave?") == []
+
+
+def test_both_words_and_sense_must_be_missing() -> None:
+    # sourdough, bake, ferry: 1 of 3 stems; the floor is the embedder's own.
+    question = "How do I bake sourdough on a ferry?"
+    assert reasons(shipped(Fixed(0.7)), question, ranking()) == [
+        "33% of its words are in the passages, and the nearest has a cosine of 0.600, below 0.7"
+    ]
+    assert reasons(shipped(Fixed(0.5)), question, ranking()) == []
+    assert reasons(shipped(Fixed(0.7)), "Which ferries leave for Holm?", ranking()) == []
+    assert reasons(shipped(Fixed(0.7)), question, ranking("Bread", "Sourdough > Baking on the ferry")) == []
+    assert reasons(shipped(Fixed(0.7)), "With sourdough?", ranking(), "When does the ferry leave for Holm?") == []
+    assert reasons(shipped(Fixed(0.7)), question) == []  # Nothing was found: closed book, or a selector.
+
+
+def test_the_share_of_words_is_a_limit_that_counts_as_missing() -> None:
+    question, near = "bake ferry", Fixed(0.7)
+    assert reasons(OffTopicCheck(near, words=0.5), question, ranking())
+    assert not reasons(OffTopicCheck(near, words=0.49), question, ranking())
+
+
+def test_a_floor_of_the_config_comes_before_that_of_the_embedder() -> None:
+    assert reasons(OffTopicCheck(Fixed(0.7), floor=0.5), "bake sourdough", ranking()) == []
+    assert reasons(OffTopicCheck(Fixed(0.1), floor=0.65), "bake sourdough", ranking())
+
+
+def test_an_embedder_without_a_scale_leaves_the_words_alone_to_decide(tmp_path: Path) -> None:
+    hashing = OffTopicCheck(HashingEmbedder())
+    assert reasons(hashing, "bake sourdough", ranking()) == ["no word of the question is in a passage"]
+    assert reasons(hashing, "bake a ferry", ranking()) == []
+    # Whether vectors are kept changes nothing: what is swept is served.
+    store = Store(str(tmp_path))
+    assert isinstance(StoredEmbedder(Fixed(), store, "a"), Scaled)
+    assert not isinstance(StoredEmbedder(HashingEmbedder(), store, "b"), Scaled)
+
+
+def test_a_question_is_screened_alone() -> None:
+    check, texts = shipped(), ["Thanks!", "bake sourdough", "When does the ferry leave?"]
+    together = check.screen([Query(str(number), text) for number, text in enumerate(texts)], [ranking()] * 3)
+    assert [[one.what for one in row] for row in together] == [reasons(check, text, ranking()) for text in texts]
+    assert check.screen([], []) == []
+
+
+def test_no_passage_is_embedded_behind_one_that_reaches_the_floor() -> None:
+    near, far = Fixed(unrelated=0.5), Fixed(unrelated=0.7)
+    contexts = tuple(hit for number in range(4) for hit in ranking(f"{FERRY} {number}"))
+    assert reasons(shipped(near), "Who paints the lighthouse?", contexts) == []
+    assert near.asked == 1
+    assert reasons(shipped(far), "Who paints the lighthouse?", contexts)
+    assert far.asked == 4

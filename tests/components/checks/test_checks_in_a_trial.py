@@ -1,4 +1,4 @@
-"""Checks from the config to the report: a model that cites nothing until it is told to."""
+"""Checks from the config to the report: a model that cites only in its second reply."""
 
 from pathlib import Path
 

@@ -3,7 +3,6 @@
 import pytest
 
 from rag.components.chunkers.fixed import FixedChunker, windows
-from rag.core.errors import ConfigError
 from rag.core.records import Document, Span
 
 
@@ -34,22 +33,3 @@ def test_windows_reach_the_end_once(length: int, size: int, step: int) -> None:
     found = list(windows(length, size, step))
     assert [end for _, end in found].count(length) == (length > 0)
     assert [start for start, _ in found] == list(range(0, len(found) * step, step))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"size": 0}, "chunker.size"),
-        ({"size": -1}, "chunker.size"),
-        ({"size": 2.5}, "chunker.size"),
-        ({"size": True}, "chunker.size"),
-        ({"size": "800"}, "chunker.size"),
-        ({"overlap": -1}, "chunker.overlap"),
-        ({"size": 10, "overlap": 10}, "chunker.overlap"),
-        ({"overlap": None}, "chunker.overlap"),
-    ],
-)
-def test_impossible_parameters_are_named(parameters: dict[str, int], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        FixedChunker(**parameters)
-    assert caught.value.where == where

@@ -1,6 +1,6 @@
 """Chunks retrieve what others have published for the same windows: chroma-a, BM25, five chunks a question.
 
-Needs the data sets: RAG_DATA, or `shared/data` beside the repository.
+Needs the data sets: RAG_DATA, or `shared/data` next to the repository.
 """
 
 import csv

@@ -3,12 +3,10 @@
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.chunkers.recursive import RecursiveChunker
-from rag.core.errors import ConfigError
 from rag.core.records import Document
 
 
@@ -58,7 +56,7 @@ def test_a_separator_that_begins_with_white_space_opens_the_next_piece() -> None
     assert chunks("intro\n## One\ntext\n## Two\ntext", 12, 0, ["\n## "]) == ["intro", "## One\ntext", "## Two\ntext"]
 
 
-def test_windows_that_differ_in_white_space_only_are_one_chunk() -> None:
+def test_windows_that_differ_only_in_white_space_are_one_chunk() -> None:
     assert chunks("a\t\tb\t\tc", 3, 2) == ["a", "b", "c"]
 
 
@@ -67,7 +65,7 @@ def test_windows_that_differ_in_white_space_only_are_one_chunk() -> None:
     st.integers(1, 12),
     st.integers(0, 11),
 )
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_no_chunk_is_longer_than_size_or_has_margins(text: str, size: int, overlap: int) -> None:
     for chunk in chunks(text, size, min(overlap, size - 1)):
         assert len(chunk) <= size
@@ -79,21 +77,3 @@ def test_neighbours_share_at_most_the_overlap(words: list[str], size: int, overl
     spans = RecursiveChunker(size, overlap).chunk(Document("d", " ".join(words)))
     for before, after in pairwise(spans):
         assert before.end - after.start <= overlap
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"size": 0}, "chunker.size"),
-        ({"overlap": -1}, "chunker.overlap"),
-        ({"size": 5, "overlap": 5}, "chunker.overlap"),
-        ({"separators": "\n"}, "chunker.separators"),
-        ({"separators": ["\n", 3]}, "chunker.separators"),
-        ({"separators": ["", "\n"]}, "chunker.separators"),
-        ({"separators": None}, "chunker.separators"),
-    ],
-)
-def test_impossible_parameters_are_named(parameters: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        RecursiveChunker(**parameters)
-    assert caught.value.where == where

@@ -1,9 +1,6 @@
 """A few sentences at a time."""
 
-import pytest
-
 from rag.components.chunkers.sentence import SentenceChunker
-from rag.core.errors import ConfigError
 from rag.core.records import Document
 
 FIVE = "# Title\n\nOne is here. Two is here.\nThree is here. Four is here."
@@ -24,18 +21,3 @@ def test_a_smaller_step_lets_chunks_overlap_until_one_reaches_the_end() -> None:
 
 def test_a_short_document_is_one_chunk() -> None:
     assert chunks(" Only this. ", 3, 1) == ["Only this."]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"sentences": 0}, "chunker.sentences"),
-        ({"step": 0}, "chunker.step"),
-        ({"sentences": 2, "step": 3}, "chunker.step"),
-        ({"sentences": 1.0}, "chunker.sentences"),
-    ],
-)
-def test_impossible_parameters_are_named(parameters: dict[str, int], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        SentenceChunker(**parameters)
-    assert caught.value.where == where

@@ -42,7 +42,7 @@ def small_distillation(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Endpoint(ThreadingHTTPServer):
-    """Answers `POST /v1/embeddings`; what stands in `script` is answered first, one entry per request."""
+    """Answers `POST /v1/embeddings`, first with the entries of `script`, one per request."""
 
     daemon_threads = True
 

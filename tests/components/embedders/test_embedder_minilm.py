@@ -10,6 +10,7 @@ from rag.components.embedders import minilm, packed
 from rag.components.embedders.minilm import MiniLmEmbedder
 from rag.components.embedders.windows import WindowsEmbedder
 from rag.core.errors import ConfigError
+from rag.core.models.tokenizers import minilm_folder
 
 TEXTS = [
     "How many days of annual leave do I get?",
@@ -28,7 +29,7 @@ def embedder() -> MiniLmEmbedder:
 def test_equals_sentence_transformers(embedder: MiniLmEmbedder) -> None:
     from sentence_transformers import SentenceTransformer
 
-    oracle = SentenceTransformer(str(minilm.folder()), device="cpu", local_files_only=True)
+    oracle = SentenceTransformer(str(minilm_folder()), device="cpu", local_files_only=True)
     assert np.abs(embedder.embed_documents(TEXTS) - oracle.encode(TEXTS)).max() <= 1e-5
 
 
@@ -39,7 +40,7 @@ def test_related_texts_lie_closer(embedder: MiniLmEmbedder) -> None:
     assert question @ boiler < 0.2
 
 
-def test_windows_hold_what_stands_behind_the_first_one(embedder: MiniLmEmbedder) -> None:
+def test_windows_read_the_text_behind_the_first_one(embedder: MiniLmEmbedder) -> None:
     long = "The boiler in the east wing is serviced in October. " * 30
     texts = [long + "Annual leave is 25 days.", long]
     cut = embedder.embed_documents(texts)
@@ -61,7 +62,7 @@ def test_offsets_name_the_word_pieces(embedder: MiniLmEmbedder) -> None:
     from transformers import AutoTokenizer
 
     text = "Naïve folk found the leave-rota unaffable."
-    oracle = AutoTokenizer.from_pretrained(minilm.folder())(text, add_special_tokens=False, return_offsets_mapping=True)
+    oracle = AutoTokenizer.from_pretrained(minilm_folder())(text, add_special_tokens=False, return_offsets_mapping=True)
     assert embedder.token_offsets(text) == oracle["offset_mapping"]
     assert embedder.token_offsets("Naïve unaffable") == [(0, 5), (6, 9), (9, 12), (12, 15)]
 
@@ -83,15 +84,15 @@ def test_vectors_do_not_depend_on_threads(embedder: MiniLmEmbedder) -> None:
 
 def test_a_vector_is_the_same_in_any_batch_to_the_last_bit(embedder: MiniLmEmbedder) -> None:
     # Lengths around those from which MKL chooses other kernels.
-    texts = [*TEXTS, *("day " * length for length in range(1, 40, 3)), *("night and day " * length for length in range(1, 12))]
+    texts = [
+        *TEXTS,
+        *("day " * length for length in range(1, 40, 5)),
+        *("night and day " * length for length in range(1, 12, 2)),
+    ]
     alone = np.concatenate([MiniLmEmbedder(threads=1).embed_documents([text]) for text in texts])
-    for size in (2, 3, 16, 64):
+    for size in (3, 16, 64):
         assert np.array_equal(MiniLmEmbedder(threads=1, batch_size=size).embed_documents(texts), alone)
     assert np.array_equal(embedder.embed_documents(texts[::-1])[::-1], alone)
-
-
-def test_two_embedders_share_one_model(embedder: MiniLmEmbedder) -> None:
-    assert minilm.load("cpu", 1) is minilm.load(MiniLmEmbedder(threads=1).device, 1)
 
 
 def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,15 +104,9 @@ def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         minilm.load("cpu", 3)
 
 
-def test_a_device_that_is_not_there() -> None:
+def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"embedder\.runtime\.device: 'nowhere'"):
         MiniLmEmbedder(device="nowhere").embed_documents(["x"])
-
-
-@pytest.mark.parametrize(("name", "value"), [("threads", 0), ("threads", True), ("batch_size", 0), ("batch_size", 2.5)])
-def test_bad_parameters(name: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=rf"embedder\.runtime\.{name}"):
-        MiniLmEmbedder(**{name: value})  # type: ignore[arg-type]
 
 
 def test_states_are_those_of_the_library_one_text_at_a_time(embedder: MiniLmEmbedder) -> None:
@@ -126,7 +121,7 @@ def test_states_are_those_of_the_library_one_text_at_a_time(embedder: MiniLmEmbe
         assert np.abs(found - expected).max() < 1e-4
 
 
-def test_where_onednn_is_not_there_the_states_are_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_onednn_the_states_are_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)

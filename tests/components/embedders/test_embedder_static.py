@@ -1,6 +1,7 @@
-"""What model2vec is asked for, the folder that it leaves, and the vectors that come of it."""
+"""The distillation of model2vec, its folder and its vectors."""
 
 import logging
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +13,7 @@ from model2vec import StaticModel
 
 from rag.components.embedders import minilm, packed, static
 from rag.components.embedders.static import StaticEmbedder
-from rag.components.embedders.tokens import tokenizer
-from rag.core.errors import ConfigError
+from rag.core.models.tokenizers import minilm_folder, tokenizer
 
 
 def stored(cache: Path) -> Path:
@@ -30,11 +30,11 @@ def threads() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("small_distillation")
-def test_the_weights_that_were_released_are_distilled() -> None:
+def test_the_released_weights_are_distilled() -> None:
     # With fewer pieces than dimensions there is no PCA: each vector is the mean of MiniLM's states, longer or shorter.
     model = static.distilled(minilm.DIMENSIONS, 1e-4)
     words = ("days", "s", "x")
-    original = tokenizer(minilm.folder() / "tokenizer.json")
+    original = tokenizer(minilm_folder() / "tokenizer.json")
     states = packed.states(minilm.load("cpu", None), [original.encode(word).ids for word in words])
     for word, row in zip(words, states, strict=True):
         found, mean = model.embedding[model.tokenizer.token_to_id(word)].astype(np.float64), row.mean(axis=0)
@@ -54,7 +54,7 @@ def test_model2vec_opens_the_folder_and_agrees(small_static_cache: Path) -> None
     assert np.array_equal(found, oracle.encode(texts))
 
 
-def test_opening_warns_of_nothing(small_static_cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_opening_logs_no_warning(small_static_cache: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         static._opened.__wrapped__(stored(small_static_cache))
     assert caplog.records == []
@@ -67,28 +67,23 @@ def test_texts_without_a_known_piece_share_one_direction(small_static_cache: Pat
 
 
 @pytest.mark.usefixtures("small_distillation", "threads")
-def test_distilling_again_with_other_threads_gives_the_same_bytes(tmp_path: Path) -> None:
-    for number in (1, 2):
-        torch.set_num_threads(number)
-        static._distil(8, 1e-4, tmp_path / str(number))
-    for name in ("model.safetensors", "tokenizer.json", "config.json"):
-        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
-
-
-@pytest.mark.usefixtures("small_distillation")
-def test_distilling_asks_no_hub(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    import socket
-
+def test_distilling_asks_no_hub_and_gives_the_same_bytes_with_any_number_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("asked for an address")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     with caplog.at_level(logging.WARNING):
-        assert static.distilled(8, 1e-4).dim == 8
+        for number in (1, 2):
+            torch.set_num_threads(number)
+            static._distil(8, 1e-4, tmp_path / str(number))
     assert caplog.records == []
+    for name in ("model.safetensors", "tokenizer.json", "config.json"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
-def test_those_who_ask_together_wait_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_wait_for_one_distillation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Path] = []
 
     def distil(dimensions: int, sif: float, target: Path) -> None:
@@ -102,7 +97,7 @@ def test_those_who_ask_together_wait_for_one(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.usefixtures("small_distillation")
-def test_a_killed_distillation_leaves_nothing_that_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_distillation_leaves_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = StaticEmbedder(dimensions=8, cache=str(tmp_path))
     with monkeypatch.context() as patch:
         patch.setattr(StaticModel, "save_pretrained", lambda self, path: (path.mkdir(), (path / "x").touch(), 1 / 0))
@@ -111,10 +106,3 @@ def test_a_killed_distillation_leaves_nothing_that_counts(tmp_path: Path, monkey
     assert not [path for path in tmp_path.iterdir() if path.is_dir() and not path.name.endswith(".part")]
     assert embedder.embed_documents(["days"]).shape == (1, 8)
     assert not list(tmp_path.glob("*/x"))
-
-
-def test_parameters_name_the_folder() -> None:
-    with pytest.raises(ConfigError, match=r"embedder\.dimensions: found 385"):
-        StaticEmbedder(dimensions=385)
-    with pytest.raises(ConfigError, match=r"embedder\.sif: found 0"):
-        StaticEmbedder(sif=0)

@@ -8,7 +8,7 @@ from rag.components.fusion.rrf import ReciprocalRankFusion
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
-LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 LEXICAL = Rankings.pack([[(5, 9.0), (7, 8.0), (3, 1.0)]])
 DENSE = Rankings.pack([[(3, 0.9), (4, 0.8)]])
@@ -43,23 +43,6 @@ def test_sums_over_dicts(lists: list[list[list[int]]]) -> None:
             for rank, position in enumerate(rows[question], start=1):
                 sums[position] = sums.get(position, 0.0) + 1 / (60 + rank)
         assert dict(fused.row(question)) == pytest.approx(sums, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"k": -1}, "k"),
-        ({"k": float("nan")}, "k"),
-        ({"weights": [1, -1]}, "weights"),
-        ({"weights": [0, 0]}, "weights"),
-        ({"weights": []}, "weights"),
-        ({"weights": [1, float("nan")]}, "weights"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, object], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        ReciprocalRankFusion(**parameters)
-    assert caught.value.where == f"fusion.{where}"
 
 
 def test_one_weight_per_index() -> None:

@@ -1,4 +1,4 @@
-"""Weighted scores, by hand and against sums over dicts."""
+"""Weighted scores, computed by hand and against sums over dicts."""
 
 from statistics import fmean, pstdev
 
@@ -10,7 +10,7 @@ from rag.components.fusion.weighted import NORMALISATIONS, WeightedFusion
 from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
-LAW = settings(max_examples=150, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
 
 LEXICAL = Rankings.pack([[(5, 12.0), (7, 8.0), (3, 4.0)]])
 DENSE = Rankings.pack([[(3, 0.9), (4, 0.5), (7, 0.4)]])
@@ -33,7 +33,7 @@ def test_max() -> None:
     assert fused.row(0) == by_hand(expected)
 
 
-def test_z_gives_what_is_missing_the_lowest_value() -> None:
+def test_z_gives_missing_chunks_the_lowest_value() -> None:
     fused = WeightedFusion([0.4, 0.6], "z").fuse(BOTH, 10)
     one, two = pstdev([12, 8, 4]), pstdev([0.9, 0.5, 0.4])
     assert fused.row(0) == by_hand(
@@ -95,23 +95,6 @@ def test_sums_over_dicts(questions: list[tuple[dict[int, float], ...]], how: str
             for place in found
         }
         assert dict(fused.row(question)) == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where", "what"),
-    [
-        ({"weights": [0.5, 0.6]}, "weights", "sum to 1.1"),
-        ({"weights": [1.5, -0.5]}, "weights", "are no weights"),
-        ({"weights": []}, "weights", "are no weights"),
-        ({"weights": [float("inf"), 0]}, "weights", "are no weights"),
-        ({"normalisation": "minmax"}, "normalisation", "'minmax'"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, object], where: str, what: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        WeightedFusion(**parameters)
-    assert caught.value.where == f"fusion.{where}"
-    assert what in caught.value.what
 
 
 def test_weights_that_sum_to_one_but_for_rounding_are_taken() -> None:

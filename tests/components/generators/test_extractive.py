@@ -1,14 +1,16 @@
-"""The extractive generator: which sentence wins, and why."""
+"""The extractive generator: which sentence wins, and which edition is quoted."""
 
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.generators.extractive import ExtractiveGenerator
 from rag.core.corpus import Corpus
-from rag.core.errors import ConfigError
 from rag.core.records import Document, Query, Reply, Request, Span
 from rag.core.text.citations import cited_sentences
 
@@ -50,7 +52,7 @@ def test_equal_evidence_goes_to_the_earlier_context() -> None:
     assert answer("Who feeds otters?", "Ann feeds otters.", "Bob feeds otters.", sentences=1).text == "Ann feeds otters. [1]"
 
 
-def test_quotes_keep_their_order_and_no_sentence_stands_twice() -> None:
+def test_quotes_keep_their_order_without_repetitions() -> None:
     reply = answer("red kites and blue kites", "Blue kites fly. Blue kites fly.", "Red kites and blue kites fly.", share=0.1)
     assert reply.text == "Blue kites fly. [1] Red kites and blue kites fly. [2]"
     assert reply.citations == (1, 2)
@@ -77,16 +79,6 @@ def test_the_floor_asks_for_more_of_the_question() -> None:
     question, text = "When did the purple submarine sink?", "The submarine was old."
     assert answer(question, text).citations == (1,)
     assert answer(question, text, floor=0.9) == Reply("")
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [("sentences", 0), ("share", 1.1), ("floor", -0.1), ("headings", 2), ("b", -1), ("language", "klingon")],
-)
-def test_bad_parameters_name_their_key(parameter: str, value: object) -> None:
-    with pytest.raises(ConfigError) as caught:
-        ExtractiveGenerator(**{parameter: value})  # type: ignore[arg-type]
-    assert caught.value.where == f"generator.{parameter}"
 
 
 VOCABULARY = ("otter", "river", "Rain", "12", "F-12", "the", "who", "bank.", "Fish?", "sank!", "|", "#")
@@ -122,3 +114,66 @@ def test_a_quoted_row_ends_with_its_line_and_a_sentence_goes_on() -> None:
     assert len(cited_sentences(reply.text)) == 2
     told = answer("What do plover crowns cost?", "Plover crowns cost five. Plover crowns cost more.", sentences=2, share=0.0)
     assert told.text == "Plover crowns cost five. [1] Plover crowns cost more. [1]"
+
+
+OLD = "# Leave HB-1 (2024 edition) - SUPERSEDED\n\n## Carrying over\n\nUp to six unused days could be carried over."
+NEW = "# Leave HB-1 (2025 edition)\n\n## Carrying over\n\nYou may carry over up to four unused days."
+SIX, FOUR = "Up to six unused days could be carried over.", "You may carry over up to four unused days."
+CONF = yaml.safe_load((Path(__file__).parents[3] / "conf" / "generator" / "extractive.yaml").read_text("utf-8"))
+SHIPPED: dict[str, Any] = {name: value for name, value in CONF.items() if name != "_target_"}
+
+
+def edition(question: str, *texts: str, **changes: Any) -> str:
+    """The edition from whole documents, in this order."""
+    documents = [Document(f"d{number}", text) for number, text in enumerate(texts)]
+    corpus = Corpus.of(documents, [Span(one.doc_id, 0, len(one.text)) for one in documents])
+    request = Request(Query("q", question), corpus.chunks(range(len(corpus))), ())
+    generator = ExtractiveGenerator(**SHIPPED | changes)
+    (reply,) = generator.generate([request])
+    assert isinstance(reply, Reply)
+    assert "".join(generator.stream(request)) == reply.text
+    return reply.text
+
+
+def test_the_edition_in_force_answers_wherever_it_was_found() -> None:
+    question = "How many unused days can I carry over?"
+    assert edition(question, OLD, NEW, superseded=[]) == f"{SIX} [1] {FOUR} [2]"
+    assert edition(question, OLD, NEW) == edition(question, OLD, NEW, superseded_worth=0.0) == f"{FOUR} [2]"
+    assert edition(question, NEW, OLD) == f"{FOUR} [1]"
+    # Worth as much, what is superseded still stands behind.
+    assert edition(question, OLD, NEW, superseded_worth=1.0) == f"{FOUR} [2] {SIX} [1]"
+
+
+@pytest.mark.parametrize("question", ["unused days carried over in 2024?", "superseded: unused days carried over?"])
+def test_a_question_that_names_the_edition_gets_it(question: str) -> None:
+    assert edition(question, OLD, NEW).startswith(f"{SIX} [1]")
+
+
+def test_what_both_editions_are_called_names_neither() -> None:
+    assert edition("HB-1: how many unused days can I carry over?", OLD, NEW) == f"{FOUR} [2]"
+
+
+def test_alone_it_answers() -> None:
+    assert edition("How many unused days can I carry over?", OLD) == f"{SIX} [1]"
+
+
+@pytest.mark.parametrize("title", ["Leave, EXPIRED", "Leave (withdrawn)", "Archived: leave", "Leave > Obsolete rules"])
+def test_the_words_stand_in_any_heading_and_any_case(title: str) -> None:
+    assert edition("How many unused days can I carry over?", f"# {title}\n\n{SIX}", NEW) == f"{FOUR} [2]"
+
+
+@pytest.mark.parametrize("title", ["Leave unsuperseded", "Leave expiredly", "Leave"])
+def test_parts_of_words_and_what_a_text_itself_says_count_for_nothing(title: str) -> None:
+    text = f"# {title}\n\nIt was superseded. {SIX}"
+    question = "How many unused days can I carry over?"
+    assert edition(question, text, NEW) == edition(question, text, NEW, superseded=[]) == f"{SIX} [1] {FOUR} [2]"
+
+
+def test_words_are_words_and_no_patterns() -> None:
+    assert edition("unused days carry over", f"# Leave 1.0\n\n{SIX}", NEW, superseded=["1.0", "(a+)+$"]) == f"{FOUR} [2]"
+    assert "[1]" in edition("unused days carry over", f"# Leave 1x0\n\n{SIX}", NEW, superseded=["1.0"])
+
+
+def test_the_header_of_a_table_calls_nothing_superseded() -> None:
+    table = "# Codes\n\n| code | expired |\n|---|---|\n| K1 | unused days carried over |"
+    assert edition("unused days carried over", table, NEW, sentences=1) == "K1 | unused days carried over [1]"

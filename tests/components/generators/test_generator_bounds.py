@@ -1,13 +1,10 @@
 """Two generators that show what answers can be without retrieval, and at best."""
 
-import pytest
 from support.scripted_server import say, serving
 
 from rag.components.generators.closed_book import ClosedBookGenerator
-from rag.components.generators.extractive import ExtractiveGenerator
 from rag.components.generators.gold import GoldGenerator
 from rag.components.generators.openai import OpenAiGenerator
-from rag.core.errors import ConfigError
 from rag.core.records import Chunk, Message, Query, Request, Span, Turn
 
 CONTEXT = Chunk(Span("d", 0, 3), "Sea")
@@ -46,12 +43,3 @@ def test_a_closed_book_without_turns_or_instruction() -> None:
     with serving(say("Yes.")) as script:
         ClosedBookGenerator(OpenAiGenerator("tiny", script.url), "", "{question}", turns=0).generate([request(history=HISTORY)])
     assert [message["role"] for message in script.asked[0]["messages"]] == ["user"]
-
-
-@pytest.mark.parametrize(
-    ("change", "where"), [({"prompt": "Q"}, "prompt"), ({"turns": -1}, "turns"), ({"generator": 3}, "generator")]
-)
-def test_what_is_no_closed_book(change: dict[str, object], where: str) -> None:
-    given = {"generator": ExtractiveGenerator(), "instruction": "", "prompt": "{question}"} | change
-    with pytest.raises(ConfigError, match=rf"generator\.{where}: "):
-        ClosedBookGenerator(**given)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Servers that send elsewhere, send what is no reply, or do not end, asked for a whole reply and for a stream."""
+"""Servers that redirect, send invalid replies, or do not end, for whole replies and for streams."""
 
 import json
 import math
@@ -56,10 +56,19 @@ def test_neither_the_key_nor_the_question_goes_where_a_server_sends(ask: Callabl
 
 
 @both
-def test_a_long_wait_is_told_and_not_waited_for(ask: Callable[[OpenAiGenerator], str]) -> None:
+def test_a_long_wait_is_reported_and_not_waited_for(ask: Callable[[OpenAiGenerator], str]) -> None:
     said = failure(ask, error(429, "Rate limit reached", {"Retry-After": "3600"}), say("Ada."))
     assert said.what == "answered 429: Rate limit reached (Retry-After: 3600)"
     assert "quota" in said.remedy
+
+
+@pytest.mark.parametrize("as_date", [False, True])
+def test_a_wait_in_seconds_or_until_a_date_is_respected(as_date: bool) -> None:
+    until = math.ceil(time.time()) + 1 if as_date else time.time() + 1
+    wait = formatdate(until, usegmt=True) if as_date else "1"
+    with serving(error(429, headers={"Retry-After": wait}), say("Ada.")) as script:
+        assert whole(OpenAiGenerator("tiny", script.url, retries=1)) == "Ada."
+    assert time.time() >= until
 
 
 @both
@@ -67,13 +76,6 @@ def test_a_long_wait_is_told_and_not_waited_for(ask: Callable[[OpenAiGenerator],
 def test_a_wait_that_is_none_is_not_believed(ask: Callable[[OpenAiGenerator], str], wait: str) -> None:
     with serving(error(429, headers={"Retry-After": wait}), say("Ada.")) as script:
         assert ask(OpenAiGenerator("tiny", script.url, retries=1)) == "Ada."
-
-
-def test_a_wait_until_a_date_is_respected() -> None:
-    until = math.ceil(time.time()) + 1
-    with serving(error(429, headers={"Retry-After": formatdate(until, usegmt=True)}), say("Ada.")) as script:
-        assert whole(OpenAiGenerator("tiny", script.url, retries=1)) == "Ada."
-    assert time.time() >= until
 
 
 CONTENTS = [5, math.nan, ["Ada."], {"text": "Ada."}, True]
@@ -92,16 +94,16 @@ def test_what_is_no_text_is_no_answer(content: object) -> None:
 DEEP = b"[" * 200_000
 
 
-def test_json_that_is_too_deep_is_told() -> None:
+def test_json_that_is_too_deep_is_an_error() -> None:
     for ask, step in ((whole, send(200, DEEP)), (streamed, stream("Ada", ending=b"data: %s\n\n" % DEEP))):
         assert "cannot be read" in failure(ask, step).what
 
 
 @both
 def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "LONGEST", 100_000)
-    said = failure(ask, say("word " * 40_000))
-    assert said.what == "sent more than 100,000 bytes and did not end"
+    monkeypatch.setattr(endpoint, "LONGEST", 30_000)
+    said = failure(ask, say("word " * 8_000))
+    assert said.what == "sent more than 30,000 bytes and did not end"
     assert "generator.max_tokens" in said.remedy
     with serving(say("word " * 100)) as script:
         assert ask(OpenAiGenerator("tiny", script.url)) == "word " * 100
@@ -113,6 +115,9 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
         (send(200, b"<html>Welcome</html>", {"Content-Type": "text/html"}), "sent no stream", "that it streams"),
         (send(200, {"error": {"message": "overloaded"}}), "sent no stream", "that it streams"),
         (send(204, b""), "sent no stream", "that it streams"),
+        (error(404, "no such model"), "answered 404: no such model", "generator.model"),
+        (stream("Ada", ending=b'data: {"choices": [{"de'), "", ""),
+        (stream("Ada", ending=b'data: {"choi\n\n'), "", ""),
         (stream("Ada", ending=b""), "the stream ended before the reply did", "try again"),
         (cut(), "broke its reply off", "try again later"),
         (
@@ -127,7 +132,7 @@ def test_a_reply_that_does_not_end_is_ended(ask: Callable[[OpenAiGenerator], str
         ),
     ],
 )
-def test_what_broke_a_stream_off_is_told_apart(step: Step, what: str, remedy: str) -> None:
+def test_reasons_of_broken_streams_are_distinguished(step: Step, what: str, remedy: str) -> None:
     said = failure(streamed, step)
     assert said.what.startswith(what)
     assert remedy in said.remedy

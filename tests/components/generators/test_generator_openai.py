@@ -55,6 +55,12 @@ def test_what_is_asked_and_what_comes_back(script: Script) -> None:
     ]
 
 
+def test_what_follows_from_the_address() -> None:
+    assert "max_completion_tokens" in OpenAiGenerator("tiny")._body(request())["extra_body"]
+    assert OpenAiGenerator("a").fingerprint() == "a@api.openai.com"
+    assert OpenAiGenerator("a", "http://127.0.0.1:8081/v1").fingerprint() == "a@127.0.0.1:8081"
+
+
 def test_null_leaves_a_field_out(script: Script) -> None:
     script.steps = [say("Yes.")]
     generator(script, temperature=None, max_tokens=None, seed=None).generate([request()])
@@ -92,13 +98,6 @@ def test_usage_that_is_no_number_counts_nothing(script: Script, usage: object) -
     assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("Yes.", 0, 0)
 
 
-@pytest.mark.parametrize("content", ["", None])
-def test_an_empty_answer_is_a_reply(script: Script, content: str | None) -> None:
-    script.steps = [say(content)]
-    (reply,) = generator(script).generate([request()])
-    assert (reply.text, reply.citations) == ("", ())
-
-
 @pytest.mark.parametrize(
     "trouble",
     [error(429, headers=SOON), error(500, headers=SOON), error(503, headers=SOON), hang_up],
@@ -110,12 +109,6 @@ def test_trouble_that_passes_is_tried_again(script: Script, trouble: Step) -> No
     assert len(script.asked) == 2
 
 
-def test_retry_after_is_respected(script: Script) -> None:
-    script.steps = [error(429, headers={"Retry-After": "1"}), say("Yes.")]
-    generator(script).generate([request()])
-    assert script.moments[1] - script.moments[0] >= 1.0
-
-
 def test_without_retry_after_the_wait_grows(script: Script) -> None:
     script.steps = [error(500), error(500), say("Yes.")]
     generator(script).generate([request()])
@@ -123,65 +116,42 @@ def test_without_retry_after_the_wait_grows(script: Script) -> None:
     assert 0.3 < first < second
 
 
-@pytest.mark.parametrize(
-    ("status", "remedy"),
-    [(400, "null"), (401, "valid key"), (403, "key"), (404, "generator.model"), (422, "field")],
+BODIES = (
+    b'{"choices": [{"mess',
+    b"<html>Welcome</html>",
+    b"",
+    {"choices": []},
+    {"choices": None},
+    {"object": "list"},
+    [],
+    "x",
+    None,
 )
-def test_mistakes_are_not_tried_again(script: Script, status: int, remedy: str) -> None:
-    script.steps = [error(status, "the server's own words")]
-    said = failure(generator(script))
-    assert len(script.asked) == 1
-    assert said.where == f"{script.url} (tiny)"
-    assert str(status) in said.what
-    assert "the server's own words" in said.what
-    assert remedy in said.remedy
-
-
-def test_trouble_that_stays_names_its_status(script: Script) -> None:
-    script.steps = [error(429, headers=SOON)]
-    said = failure(generator(script, retries=1))
-    assert len(script.asked) == 2
-    assert "429" in said.what
-    assert "concurrency" in said.remedy
-
-
-def test_a_slow_server_is_a_time_out(script: Script) -> None:
-    script.steps = [slow(0.4)]
-    said = failure(generator(script, timeout=0.1, retries=0))
-    assert "0.1 s" in said.what
-    assert "timeout" in said.remedy
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"choices": [{"mess',
-        b"<html>Welcome</html>",
-        b"",
-        {"choices": []},
-        {"choices": None},
-        {"object": "list"},
-        [],
-        "x",
-        None,
+FAILURES: list[tuple[Step, dict[str, Any], int, str, str]] = [
+    *[
+        (error(status, "the server's own words"), {}, 1, f"answered {status}: the server's own words", remedy)
+        for status, remedy in ((400, "null"), (401, "valid key"), (403, "key"), (404, "generator.model"), (422, "field"))
     ],
-    ids=str,
-)
-def test_a_reply_that_is_no_completion(script: Script, body: object) -> None:
-    script.steps = [send(200, body)]
-    said = failure(generator(script))
-    assert "cannot be read" in said.what
-    assert len(script.asked) == 1
+    (error(429, headers=SOON), {"retries": 1}, 2, "answered 429", "concurrency"),
+    (slow(0.4), {"timeout": 0.1, "retries": 0}, 1, "no answer within 0.1 s", "timeout"),
+    (cut(), {"retries": 1}, 2, "cannot be reached", "base_url"),
+    *[(send(200, body), {}, 1, "sent a reply that cannot be read", "chat completions server") for body in BODIES],
+]
 
 
-def test_a_body_that_breaks_off_is_tried_again_then_told(script: Script) -> None:
-    script.steps = [cut()]
-    said = failure(generator(script, retries=1))
-    assert "cannot be reached" in said.what
-    assert len(script.asked) == 2
+@pytest.mark.parametrize(("step", "changes", "asked", "what", "remedy"), FAILURES)
+def test_a_failure_names_the_server_the_reason_and_the_remedy(
+    script: Script, step: Step, changes: dict[str, Any], asked: int, what: str, remedy: str
+) -> None:
+    script.steps = [step]
+    error = failure(generator(script, **changes))
+    assert len(script.asked) == asked, "only what may pass is tried again"
+    assert error.where == f"{script.url} (tiny)"
+    assert error.what.startswith(what)
+    assert remedy in error.remedy
 
 
-def test_nobody_there() -> None:
+def test_an_address_without_a_server() -> None:
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -225,25 +195,6 @@ def test_a_piece_arrives_before_the_next_is_written(script: Script) -> None:
     assert list(pieces) == ["last"]
 
 
-@pytest.mark.parametrize(
-    "ending",
-    [b"", b'data: {"choices": [{"de', b'data: {"choi\n\n', b'data: {"error": {"message": "overloaded"}}\n\n'],
-    ids=["closed", "mid-event", "bad json", "error event"],
-)
-def test_a_stream_that_breaks_off_is_an_error(script: Script, ending: bytes) -> None:
-    script.steps = [stream("Ada", ending=ending)]
-    pieces = generator(script).stream(request())
-    assert next(pieces) == "Ada"
-    with pytest.raises(ServiceError):
-        list(pieces)
-
-
-def test_a_stream_is_refused_like_a_reply(script: Script) -> None:
-    script.steps = [error(404, "no such model")]
-    with pytest.raises(ServiceError, match="no such model"):
-        list(generator(script).stream(request()))
-
-
 def test_the_key_goes_to_the_server_and_nowhere_else(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TINY_KEY", " sk-secret-1\n")
     script.steps = [error(401, "Incorrect API key provided: sk-secret-1")]
@@ -266,15 +217,6 @@ def test_a_key_that_no_header_can_carry(monkeypatch: pytest.MonkeyPatch) -> None
     said = failure(OpenAiGenerator("tiny", api_key_env="TINY_KEY"))
     assert "TINY_KEY" in said.what
     assert "secret" not in str(said)
-
-
-def test_the_official_address_gets_the_new_name_of_the_limit() -> None:
-    assert "max_completion_tokens" in OpenAiGenerator("tiny")._asked(request())["extra_body"]
-
-
-def test_fingerprints() -> None:
-    assert OpenAiGenerator("a").fingerprint() == "a@api.openai.com"
-    assert OpenAiGenerator("a", "http://127.0.0.1:8081/v1").fingerprint() == "a@127.0.0.1:8081"
 
 
 @pytest.mark.parametrize(
@@ -319,7 +261,7 @@ def test_a_stream_ends_with_what_it_took(script: Script) -> None:
 
 
 @pytest.mark.parametrize("usage", [b"null", b"{}"])
-def test_a_stream_without_counts_took_nobody_knows_what(script: Script, usage: bytes) -> None:
+def test_a_stream_without_counts_has_an_unknown_cost(script: Script, usage: bytes) -> None:
     script.steps = [stream("Ada.", ending=COUNTED % usage)]
     reply = ended(generator(script, price={"prompt": 1, "completion": 10}).stream(request()))
     assert (reply.prompt_tokens, math.isnan(reply.cost)) == (0, True)

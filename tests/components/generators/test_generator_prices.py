@@ -1,4 +1,4 @@
-"""What models cost where nobody says so: a table, host by host."""
+"""The table of prices, by host and model."""
 
 import math
 from pathlib import Path
@@ -8,7 +8,7 @@ import yaml
 from support.scripted_server import say, serving
 
 from rag.components.generators.openai import OpenAiGenerator
-from rag.components.generators.prices import listed
+from rag.components.generators.prices import listed_price
 from rag.core.errors import ConfigError
 from rag.core.files import shipped
 from rag.core.records import Message, Query, Request
@@ -17,10 +17,10 @@ ASKED = Request(Query("q", "Who?"), (), (Message("user", "Who?"),))
 
 
 def test_listed_prices_are_dollars_per_million() -> None:
-    assert listed("gpt-4.1-mini", "api.openai.com") == {"prompt": 0.40, "completion": 1.60}
-    assert listed("gpt-4.1-mini-2025-04-14", "api.openai.com") == listed("gpt-4.1-mini", "api.openai.com")
-    assert listed("gpt-4.1-mini", "models.invalid") is None, "a price is that of one seller"
-    assert listed("unheard-of", "api.openai.com") is None
+    assert listed_price("gpt-4.1-mini", "api.openai.com") == {"prompt": 0.40, "completion": 1.60}
+    assert listed_price("gpt-4.1-mini-2025-04-14", "api.openai.com") == listed_price("gpt-4.1-mini", "api.openai.com")
+    assert listed_price("gpt-4.1-mini", "models.invalid") is None, "a price is that of one seller"
+    assert listed_price("unheard-of", "api.openai.com") is None
 
 
 def test_a_generator_without_a_price_takes_the_listed_one() -> None:
@@ -39,8 +39,8 @@ def test_a_table_of_ones_own_goes_first(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "prices.yaml").write_text("api.openai.com:\n  mine: {prompt: 1, completion: 2}\n", "utf-8")
-    assert listed("mine", "api.openai.com") == {"prompt": 1, "completion": 2}
-    assert listed("gpt-4.1-mini", "api.openai.com") == {"prompt": 0.40, "completion": 1.60}
+    assert listed_price("mine", "api.openai.com") == {"prompt": 1, "completion": 2}
+    assert listed_price("gpt-4.1-mini", "api.openai.com") == {"prompt": 0.40, "completion": 1.60}
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_a_table_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "prices.yaml").write_text(text, "utf-8")
-    with pytest.raises(ConfigError, match=r"prices\.yaml: is no table of prices"):
-        listed("gpt-4.1-mini", "api.openai.com")
+    with pytest.raises(ConfigError, match=r"prices\.yaml: is not a valid table of prices"):
+        listed_price("gpt-4.1-mini", "api.openai.com")
 
 
 def test_presets_that_cost_have_a_listed_price() -> None:
@@ -60,10 +60,10 @@ def test_presets_that_cost_have_a_listed_price() -> None:
         node = yaml.safe_load((shipped("conf") / "generator" / f"{name}.yaml").read_text("utf-8"))
         model = node["model"].partition(",")[2].rstrip("}")
         assert host in node["base_url"]
-        assert listed(model, host), model
+        assert listed_price(model, host), model
 
 
-def test_a_local_reply_costs_nothing_whatever_its_name() -> None:
+def test_a_local_reply_costs_nothing_under_any_name() -> None:
     with serving(say("Ada.")) as script:
         (reply,) = OpenAiGenerator("gpt-4.1-mini", script.url).generate([ASKED])
     assert reply.cost == 0.0

@@ -1,10 +1,10 @@
-"""One request that is refused for good fails alone; an error that concerns all ends the batch and loses no reply."""
+"""A permanent refusal fails one request; other errors end the batch and keep its earlier replies."""
 
 import pytest
 from support.scripted_server import Exchange, Script, Step, empty, error, say, send, serving, stream, too_long, wrong_key
 
 from rag.components.generators.openai import OpenAiGenerator
-from rag.components.generators.service import for_good
+from rag.components.generators.service import permanent_refusal
 from rag.core.errors import RefusalError, ServiceError
 from rag.core.records import Message, Query, Reply, Request
 
@@ -30,6 +30,7 @@ def generator(script: Script, **changes: object) -> OpenAiGenerator:
         (error(400, "The response was filtered", code="content_filter"), "filtered", "other words"),
         (empty(), "gave an empty answer", "other words"),
         (say(" \n"), "gave an empty answer", "other words"),
+        (say(None), "gave an empty answer", "other words"),
         (empty("length"), "spent all of its tokens", "generator.max_tokens"),
         (empty("content_filter"), "filtered its answer out", "other words"),
     ],
@@ -108,5 +109,5 @@ def test_what_is_sent_is_what_a_reply_is_kept_under(monkeypatch: pytest.MonkeyPa
         (413, None, True),
     ],
 )
-def test_what_is_for_good(status: int, body: object, found: bool) -> None:
-    assert bool(for_good(status, body, "")) == found
+def test_what_is_permanent_refusal(status: int, body: object, found: bool) -> None:
+    assert bool(permanent_refusal(status, body, "")) == found

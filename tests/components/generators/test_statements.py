@@ -8,32 +8,32 @@ from rag.core.corpus import Corpus
 from rag.core.records import Document, Span
 
 
-def told(text: str, before: str = "") -> list[Statement]:
+def read(text: str, before: str = "") -> list[Statement]:
     """What a passage says that stands behind some other text in its document."""
     whole = before + text
     return statements(Corpus.of([Document("d", whole)], [Span("d", len(before), len(whole))]).chunk(0)) if text else []
 
 
-def said(text: str) -> list[str]:
-    return [sentence.text for sentence in told(text)]
+def texts(text: str) -> list[str]:
+    return [sentence.text for sentence in read(text)]
 
 
 def test_sentences_end_where_they_end() -> None:
-    assert said('Dr. J. Smith came at 5.30 p.m. on 3.4.2025. "Why?" See No. 7. OK!') == [
+    assert texts('Dr. J. Smith came at 5.30 p.m. on 3.4.2025. "Why?" See No. 7. OK!') == [
         "Dr. J. Smith came at 5.30 p.m. on 3.4.2025.",
         '"Why?"',
         "See No. 7.",
         "OK!",
     ]
-    assert said("一つ。二つ！三つ") == ["一つ。", "二つ！", "三つ"]
+    assert texts("一つ。二つ！三つ") == ["一つ。", "二つ！", "三つ"]
 
 
 def test_a_term_stays_with_what_it_means() -> None:
-    assert said("**Dipper.** A rod. It is long.\n\n**Stop.**") == ["**Dipper.** A rod.", "It is long.", "**Stop.**"]
+    assert texts("**Dipper.** A rod. It is long.\n\n**Stop.**") == ["**Dipper.** A rod.", "It is long.", "**Stop.**"]
 
 
 def test_wrapped_lines_are_joined_and_items_stand_alone() -> None:
-    assert said("One line\nand its end.\n- first item\n  goes on\n- second\n\n2) third\nAfter\n\n---\nLast") == [
+    assert texts("One line\nand its end.\n- first item\n  goes on\n- second\n\n2) third\nAfter\n\n---\nLast") == [
         "One line and its end.",
         "first item goes on",
         "second",
@@ -44,7 +44,7 @@ def test_wrapped_lines_are_joined_and_items_stand_alone() -> None:
 
 def test_headings_and_table_headers_are_what_things_stand_under() -> None:
     text = "## Pay\nMonthly.\n### Rates\n| band | rate |\n|---|---|\n| A | 10 |\n| B | 12 |\n\n## Leave\nYearly."
-    assert told(text, "# Handbook\n## Old\n") == [
+    assert read(text, "# Handbook\n## Old\n") == [
         Statement("Monthly.", "Handbook Pay"),
         Statement("A | 10", "Handbook Pay Rates", "band | rate"),
         Statement("B | 12", "Handbook Pay Rates", "band | rate"),
@@ -53,7 +53,7 @@ def test_headings_and_table_headers_are_what_things_stand_under() -> None:
 
 
 def test_headings_of_plain_text_are_not_said() -> None:
-    assert told("BOTTLES\nNutrients: white cap.\n\n1. LABELS\nPencil, not pen.", "SAMPLES\nA memo.\n\n") == [
+    assert read("BOTTLES\nNutrients: white cap.\n\n1. LABELS\nPencil, not pen.", "SAMPLES\nA memo.\n\n") == [
         Statement("Nutrients: white cap.", "SAMPLES BOTTLES"),
         Statement("Pencil, not pen.", "SAMPLES 1. LABELS"),
     ]
@@ -61,11 +61,11 @@ def test_headings_of_plain_text_are_not_said() -> None:
 
 @given(st.text(alphabet="aB1 .!?\n|#-*\"'(。é", max_size=200))
 def test_nothing_is_invented_or_empty(text: str) -> None:
-    for sentence in told(text):
+    for sentence in read(text):
         assert sentence.text.strip()
         assert all(word in text for word in sentence.text.replace("|", " ").split())
 
 
 @given(st.lists(st.sampled_from(["Rain fell.", "Who came?", "Nobody did!", "It was 4.5 m."]), max_size=6))
 def test_plain_prose_is_cut_without_loss(parts: list[str]) -> None:
-    assert said(" ".join(parts)) == parts
+    assert texts(" ".join(parts)) == parts

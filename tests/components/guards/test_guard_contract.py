@@ -1,22 +1,18 @@
-"""Laws that every guard of conf/guard keeps, found by walking the folder."""
+"""The laws of guards, for every choice in conf/guard."""
 
 from collections.abc import Sequence
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.choices import HASHING, choices, node
 
 from rag.config.build import Components
-from rag.core.records import Chunk, Finding, Hit, Message, Query, Reply, Request, Span
-from rag.core.roles import Framing, Inspection, Screen
+from rag.core.roles import Framing
+from rag.testing.answering import QUERIES, check_guard_on
 
-CONF = Path(__file__).parents[3] / "conf" / "guard"
-NAMES = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "none")
-QUERY = Query("q", "How many days may I carry over?")
+NAMES = choices("guard", but=("none",))
 NASTY = (
     "",
     " ",
@@ -36,27 +32,9 @@ TEXTS = st.one_of(
 
 @pytest.fixture(scope="module")
 def guards() -> dict[str, Any]:
-    components = Components()
-    nodes = {name: yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8"))[name] for name in NAMES}
-    return {name: components.role("guard", node, f"guard.{name}") for name, node in nodes.items()}
-
-
-def ranking(texts: Sequence[str]) -> tuple[Hit, ...]:
-    return tuple(Hit(Chunk(Span(f"d{place}", 0, len(text)), text), 1.0) for place, text in enumerate(texts))
-
-
-def request(texts: Sequence[str]) -> Request:
-    contexts = tuple(hit.chunk for hit in ranking(texts))
-    return Request(QUERY, contexts, (Message("system", "Answer from the sources."), Message("user", "\n".join(texts))))
-
-
-def sound(findings: Sequence[Finding], name: str, texts: Sequence[str], reply: str = "") -> None:
-    for one in findings:
-        text = texts[one.context - 1] if one.context else reply
-        assert one.source == name
-        assert one.what
-        assert 0 <= one.context <= len(texts)
-        assert 0 <= one.start <= one.end <= len(text)
+    nodes = {name: node("guard", name) for name in NAMES}
+    nodes["scan"]["stranger"]["embedder"] = HASHING
+    return {name: Components().role("guard", nodes[name], f"guard.{name}") for name in NAMES}
 
 
 def test_the_five_layers_are_there() -> None:
@@ -64,67 +42,25 @@ def test_the_five_layers_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=15, deadline=None)
-@given(texts=st.lists(TEXTS, max_size=4))
-def test_screens_find_places_that_are_there_and_the_same_ones_again(
-    guards: dict[str, Any], name: str, texts: list[str]
-) -> None:
-    guard = guards[name]
-    if not isinstance(guard, Screen):
-        return
-    found = guard.screen([QUERY, QUERY], [ranking(texts), ()])
-    assert len(found) == 2
-    assert found[1] == []
-    sound(found[0], name, texts)
-    assert all(one.context > 0 and one.action in ("flag", "quarantine", "abstain") for one in found[0])
-    assert guard.screen([QUERY], [ranking(texts)]) == [found[0]]
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(TEXTS, max_size=4), reply=TEXTS)
+def test_laws(guards: dict[str, Any], name: str, texts: list[str], reply: str) -> None:
+    check_guard_on(guards[name], texts, [reply])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["datamark", "rules", "spotlight"])
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(TEXTS, max_size=4))
-def test_framings_keep_number_order_and_text_of_contexts(guards: dict[str, Any], name: str, texts: list[str]) -> None:
-    guard = guards[name]
-    if not isinstance(guard, Framing):
-        return
-    framed = guard.frame(QUERY, texts)
-    assert len(framed.contexts) == len(texts)
-    assert framed == guard.frame(QUERY, texts)
+def test_framings_keep_order_and_text_of_contexts(guards: dict[str, Any], name: str, texts: list[str]) -> None:
+    guard: Framing = guards[name]
+    framed = guard.frame(QUERIES[0], texts)
     assert list(framed.contexts) == texts or recovered(guard, framed.contexts, texts) == texts
     assert "{" not in framed.before + framed.after
+    assert bool(framed.before + framed.after) == bool(texts)
 
 
 def recovered(guard: Any, shown: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """The texts behind contexts as they are shown, without a look at the texts but for the mark or sentinel of the request."""
+    """The texts behind framed contexts, from the mark or sentinel of the request alone."""
     if hasattr(guard, "mark"):
-        return [text.replace(guard.mark(QUERY, texts), "") for text in shown]
+        return [text.replace(guard.mark(QUERIES[0], texts), "") for text in shown]
     return [text.partition("\n")[2].rpartition("\n")[0] for text in shown]
-
-
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None)
-@given(texts=st.lists(TEXTS, max_size=3), reply=TEXTS)
-def test_inspections_find_places_that_are_there_and_do_not_overlap(
-    guards: dict[str, Any], name: str, texts: list[str], reply: str
-) -> None:
-    guard = guards[name]
-    if not isinstance(guard, Inspection):
-        return
-    found = guard.inspect([request(texts)], [Reply(reply)])
-    sound(found[0], name, texts, reply)
-    removed = sorted((one.start, one.end) for one in found[0] if one.action == "remove")
-    assert all(one[1] <= other[0] for one, other in pairwise(removed))
-    assert all(one.action in ("flag", "remove", "refuse", "regenerate") for one in found[0])
-    assert guard.inspect([request(texts)], [Reply(reply)]) == found
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_guards_have_nothing_to_do_where_there_is_nothing(guards: dict[str, Any], name: str) -> None:
-    guard = guards[name]
-    if isinstance(guard, Screen):
-        assert guard.screen([], []) == []
-    if isinstance(guard, Framing):
-        framed = guard.frame(QUERY, [])
-        assert (framed.contexts, framed.before, framed.after) == ((), "", "")
-    if isinstance(guard, Inspection):
-        assert guard.inspect([], []) == []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.growing_texts import CITED, READ, SAID, Run, cited, growth, look, scan
 
-LENGTH = 20_000
+LENGTH = 8_000
 GROWTH = 4.5
 """Four times the text takes four times the steps and what is done once; a quadratic search takes sixteen times as many."""
 

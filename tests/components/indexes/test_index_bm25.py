@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from rag.components.indexes.bm25 import Bm25Index
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
-LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcde"), max_size=6).map(" ".join), min_size=1, max_size=7)
 
@@ -41,11 +40,12 @@ def test_one_score_by_hand() -> None:
     assert search(Bm25Index(), texts, ["leave"]).row(0) == [(0, pytest.approx(expected, abs=1e-6))]
 
 
-def test_a_hit_may_score_below_zero() -> None:
+def test_a_hit_may_score_zero_or_less() -> None:
     """A word in every chunk gets epsilon times the mean idf, and the mean idf of few words can be negative."""
     found = search(Bm25Index(), ["the", "the", "the leave"], ["the"])
     assert [place for place, _ in found.row(0)] == [2, 0, 1]
     assert all(score < 0 for _, score in found.row(0))
+    assert search(Bm25Index(), ["leave", "pay"], ["leave"]).row(0) == [(0, 0.0)]
 
 
 def test_a_word_without_saturation_counts_once() -> None:
@@ -56,28 +56,6 @@ def test_a_word_without_saturation_counts_once() -> None:
     ]
 
 
-def test_a_hit_may_score_zero() -> None:
-    found = search(Bm25Index(), ["leave", "pay"], ["leave"])
-    assert found.row(0) == [(0, 0.0)]
-
-
 def test_shorter_words_are_left_out() -> None:
-    assert search(Bm25Index(shortest=3), ["a an ann", "an"], ["a an", "ann"]).row(0) == []
-    assert [place for place, _ in search(Bm25Index(shortest=3), ["a an ann", "an"], ["a an", "ann"]).row(1)] == [0]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"k1": -1}, "k1"),
-        ({"k1": float("nan")}, "k1"),
-        ({"b": 1.1}, "b"),
-        ({"b": -0.1}, "b"),
-        ({"epsilon": -1}, "epsilon"),
-        ({"shortest": 0}, "shortest"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, float], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Bm25Index(**parameters)
-    assert caught.value.where == f"index.bm25.{where}"
+    found = search(Bm25Index(shortest=3), ["a an ann", "an"], ["a an", "ann"])
+    assert (found.row(0), [place for place, _ in found.row(1)]) == ([], [0])

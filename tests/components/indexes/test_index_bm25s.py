@@ -2,9 +2,9 @@
 
 import json
 import os
+from functools import cache
 from math import log
 from pathlib import Path
-from typing import Any
 
 import bm25s
 import numpy as np
@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from Stemmer import Stemmer
 
 from rag.components.indexes.bm25s import METHODS, STOPWORDS, Bm25sIndex
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 
-LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 DATA = Path(os.environ.get("RAG_DATA", Path(__file__).parents[3].parent / "shared" / "data"))
 WORDS = ["leave", "leaves", "annual", "rota", "paid", "the", "zebra"]
@@ -57,27 +56,22 @@ def test_one_score_by_hand() -> None:
     assert search(Bm25sIndex(), texts, ["Leave!"]).row(0) == [(0, pytest.approx(expected, abs=1e-6))]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_chunk_with_the_word_is_a_hit_even_where_its_idf_is_zero(method: str) -> None:
-    found = search(Bm25sIndex(method=method), ["leave", "leave pay", "leave pay rota"], ["leave"])
-    assert {place for place, _ in found.row(0)} == {0, 1, 2}
+def test_every_chunk_with_the_word_is_a_hit_even_if_its_idf_is_zero() -> None:
+    for method in METHODS:
+        found = search(Bm25sIndex(method=method), ["leave", "leave pay", "leave pay rota"], ["leave"])
+        assert {place for place, _ in found.row(0)} == {0, 1, 2}
 
 
-@pytest.mark.parametrize("language", STOPWORDS)
-def test_every_language_has_stop_words(language: str) -> None:
-    index = Bm25sIndex(stopwords=language, stemmer=None)
-    assert len(index.words.stopwords) > 10
+def test_every_language_has_stop_words() -> None:
+    assert all(len(Bm25sIndex(stopwords=language, stemmer=None).words.stopwords) > 10 for language in STOPWORDS)
 
 
-def test_stop_words_can_be_listed_or_left_out() -> None:
+def test_stop_words_can_be_listed_or_left_out_and_single_characters_are_no_words() -> None:
     texts = ["the leave", "the rota"]
+    assert search(Bm25sIndex(stopwords=None), ["x", "x y zz"], ["x y"]).row(0) == []
     assert search(Bm25sIndex(), texts, ["the"]).row(0) == []
     assert len(search(Bm25sIndex(stopwords=None), texts, ["the"]).row(0)) == 2
     assert search(Bm25sIndex(stopwords=["Leave"]), texts, ["leave"]).row(0) == []
-
-
-def test_single_characters_are_no_words() -> None:
-    assert search(Bm25sIndex(stopwords=None), ["x", "x y zz"], ["x y"]).row(0) == []
 
 
 def test_without_a_stemmer_words_match_as_they_are() -> None:
@@ -85,30 +79,15 @@ def test_without_a_stemmer_words_match_as_they_are() -> None:
     assert len(search(Bm25sIndex(), ["leaves", "leave"], ["leave"]).row(0)) == 2
 
 
-@pytest.mark.parametrize(
-    ("parameters", "where", "remedy"),
-    [
-        ({"k1": -0.1}, "k1", "0 or more"),
-        ({"b": 2}, "b", "0 (length ignored)"),
-        ({"method": "lucen"}, "method", "'lucene'"),
-        ({"stemmer": "englisch"}, "stemmer", "'english'"),
-        ({"stopwords": "xx"}, "stopwords", "en_plus"),
-        ({"delta": -1}, "delta", "0 or more"),
-    ],
-)
-def test_parameters_are_checked(parameters: dict[str, Any], where: str, remedy: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Bm25sIndex(**parameters)
-    assert caught.value.where == f"index.bm25s.{where}"
-    assert remedy in caught.value.remedy
+@cache
+def rows(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.open(encoding="utf-8")]
 
 
 def ndcg(collection: str, split: str, index: Bm25sIndex) -> float:
     """Mean nDCG@10 by trec_eval's own code, every judgement above 0 counting as 1."""
     folder = DATA / "beir" / collection
-    corpus, asked = (
-        [json.loads(line) for line in (folder / name).open(encoding="utf-8")] for name in ("corpus.jsonl", "queries.jsonl")
-    )
+    corpus, asked = rows(folder / "corpus.jsonl"), rows(folder / "queries.jsonl")
     gold: dict[str, dict[str, int]] = {}
     for line in (folder / "qrels" / f"{split}.tsv").read_text(encoding="utf-8").split("\n")[1:]:
         if line:
@@ -116,7 +95,7 @@ def ndcg(collection: str, split: str, index: Bm25sIndex) -> float:
             gold.setdefault(question, {})[document] = int(int(grade) > 0)
     texts = [f"{row['title']} {row['text']}" for row in corpus]
     found = search(index, texts, [row["text"] for row in asked], 100)
-    # trec_eval breaks ties in its own way: ranks in the place of scores leave it none.
+    # trec_eval orders ties in its own way: ranks instead of scores leave no ties.
     run = {
         row["_id"]: {corpus[place]["_id"]: float(-rank) for rank, (place, _) in enumerate(found.row(number))}
         for number, row in enumerate(asked)

@@ -1,23 +1,23 @@
-"""The laws of indexes, for every choice in conf/index."""
+"""The laws of indexes, for every choice in conf/index; `rag.testing` has those that hold for any plug-in."""
 
-import inspect
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.choices import build, choices
 
-from rag.config.build import Components
-from rag.core.rankings import NOTHING, Rankings
-from rag.core.records import Arrays, Vectors
-from rag.core.roles import Index, Searcher
+from rag.core.rankings import Rankings
+from rag.core.records import Allowed, Vectors
+from rag.core.roles import Searcher
+from rag.testing import check_index
+from rag.testing.laws import lawful, same
 
-CONF = Path(__file__).parents[3] / "conf" / "index"
-CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
-EXACT = [choice for choice in CHOICES if choice not in ("faiss_hnsw", "faiss_ivf")]
-
+CHOICES = choices("index")
+APPROXIMATE = ("faiss_hnsw", "faiss_ivf")
+WITH_VECTORS = [choice for choice in CHOICES if build("index", choice).uses_vectors]
 TEXTS = [
     *["Annual leave is twenty-five days."] * 2,
     *["", "  \n", "Sick leave: tell us by nine."],
@@ -26,19 +26,7 @@ TEXTS = [
     "Annual leave is twenty-five days.",
 ]
 QUESTIONS = ["How much annual leave?", "the river path", "", "zzz qqq", "leave leave", "straße café", "tell us about rota 7"]
-DEPTHS = [0, 1, 3, 10, len(TEXTS), len(TEXTS) + 50]
-
-
-def node(choice: str) -> dict[str, Any]:
-    loaded = yaml.safe_load((CONF / f"{choice}.yaml").read_text(encoding="utf-8"))
-    assert list(loaded) == [choice], "an index keys itself, so that several can be composed"
-    return dict(loaded[choice])
-
-
-def index_of(choice: str) -> Index:
-    index = Components().role("index", node(choice))
-    assert isinstance(index, Index)
-    return index
+WORDS = ["leave", "annual", "river", "path", "rota", "the", "café"]
 
 
 def unit(seed: int, rows: int) -> Vectors:
@@ -50,121 +38,112 @@ CHUNK_VECTORS = unit(1, len(TEXTS))[[TEXTS.index(text) for text in TEXTS]]  # th
 QUESTION_VECTORS = unit(2, len(QUESTIONS))
 
 
-def built(choice: str, texts: list[str], vectors: Vectors) -> Arrays:
-    index = index_of(choice)
-    return index.build(texts, vectors) if index.uses_vectors else index.build(texts, None)
+def opened(choice: str, texts: list[str] = TEXTS, vectors: Vectors = CHUNK_VECTORS) -> Searcher:
+    index = build("index", choice)
+    searcher: Searcher = index.open(index.build(texts, vectors if index.uses_vectors else None))
+    return searcher
 
 
-def opened(choice: str) -> Searcher:
-    return index_of(choice).open(built(choice, TEXTS, CHUNK_VECTORS))
-
-
-def ask(choice: str, searcher: Searcher, depth: int, which: slice = slice(None)) -> Rankings:
-    vectors = QUESTION_VECTORS[which] if index_of(choice).uses_vectors else None
-    return searcher.search(QUESTIONS[which], vectors, depth)
-
-
-def assert_lawful(rankings: Rankings, questions: int, chunks: int, depth: int) -> None:
-    assert (rankings.positions.dtype, rankings.scores.dtype) == (np.int32, np.float64)
-    assert rankings.positions.shape == rankings.scores.shape == (questions, min(depth, chunks))
-    for question in range(questions):
-        hits = rankings.row(question)
-        assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
-        assert len({position for position, _ in hits}) == len(hits)
-        assert all(0 <= position < chunks and np.isfinite(score) for position, score in hits)
-        assert (rankings.positions[question, len(hits) :] == NOTHING).all()
-        assert np.isneginf(rankings.scores[question, len(hits) :]).all()
-
-
-def assert_same(one: Rankings, other: Rankings) -> None:
-    assert one.positions.tolist() == other.positions.tolist()
-    assert one.scores.tolist() == other.scores.tolist()
+def search(choice: str, searcher: Searcher, depth: int, questions: list[str] = QUESTIONS) -> Rankings:
+    vectors = QUESTION_VECTORS[: len(questions)] if choice in WITH_VECTORS else None
+    return searcher.search(questions, vectors, depth)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 class TestEveryIndex:
-    def test_yaml_writes_out_the_defaults(self, choice: str) -> None:
-        index, written = index_of(choice), node(choice)
-        assert isinstance(index.uses_vectors, bool)
-        parameters = inspect.signature(type(index)).parameters
-        assert {name: written.get(name, "missing") for name in parameters} == {
-            name: parameter.default for name, parameter in parameters.items()
-        }
+    def test_laws(self, choice: str) -> None:
+        check_index(build("index", choice))
 
-    @pytest.mark.parametrize("depth", DEPTHS)
-    def test_rankings_are_lawful(self, choice: str, depth: int) -> None:
-        assert_lawful(ask(choice, opened(choice), depth), len(QUESTIONS), len(TEXTS), depth)
-
-    def test_something_is_found(self, choice: str) -> None:
-        assert ask(choice, opened(choice), 3).positions[0, 0] == (0 if not index_of(choice).uses_vectors else BEST[0])
-
-    def test_a_smaller_depth_is_a_prefix(self, choice: str) -> None:
+    def test_rows_are_as_long_as_the_depth_allows(self, choice: str) -> None:
         searcher = opened(choice)
-        assert_same(ask(choice, searcher, 4), ask(choice, searcher, len(TEXTS)).first(4))
+        for depth in (0, 1, 10, len(TEXTS) + 50):
+            found = search(choice, searcher, depth)
+            lawful(found, len(QUESTIONS), depth)
+            assert found.positions.shape[1] == min(depth, len(TEXTS))
 
-    @pytest.mark.parametrize("depth", [3, len(TEXTS)])
-    def test_one_question_alone_is_one_question_among_many(self, choice: str, depth: int) -> None:
-        searcher = opened(choice)
-        together = ask(choice, searcher, depth)
-        for row in range(len(QUESTIONS)):
-            alone = ask(choice, searcher, depth, slice(row, row + 1))
-            assert_same(alone, Rankings(together.positions[row : row + 1], together.scores[row : row + 1]))
-
-    def test_the_same_build_gives_the_same_bytes(self, choice: str) -> None:
-        one, other = built(choice, TEXTS, CHUNK_VECTORS), built(choice, TEXTS, CHUNK_VECTORS.copy())
-        assert {name: value.tobytes() for name, value in one.items()} == {
-            name: value.tobytes() for name, value in other.items()
-        }
+    def test_the_best_chunk_is_found(self, choice: str) -> None:
+        products = QUESTION_VECTORS.astype(np.float64) @ CHUNK_VECTORS.T.astype(np.float64)
+        best = products.argmax(1)[0] if choice in WITH_VECTORS else 0
+        assert search(choice, opened(choice), 3).positions[0, 0] == best
 
     def test_arrays_survive_a_store_without_pickle(self, choice: str) -> None:
-        arrays = built(choice, TEXTS, CHUNK_VECTORS)
+        index = build("index", choice)
         file = io.BytesIO()
-        np.savez(file, allow_pickle=False, **{name: np.asarray(value) for name, value in arrays.items()})
+        np.savez(file, allow_pickle=False, **index.build(TEXTS, CHUNK_VECTORS))
         file.seek(0)
         with np.load(file, allow_pickle=False) as loaded:
             restored = {name: loaded[name] for name in loaded.files}
         for value in restored.values():
             value.flags.writeable = False
-        index = index_of(choice)
-        assert_same(ask(choice, index.open(restored), 10), ask(choice, index.open(arrays), 10))
+        assert same(search(choice, index.open(restored), 10), search(choice, opened(choice), 10))
 
-    def test_no_chunks_no_hits(self, choice: str) -> None:
-        for dimensions in (16, 0):
-            searcher = index_of(choice).open(built(choice, [], np.zeros((0, dimensions), np.float32)))
-            assert_lawful(ask(choice, searcher, 5), len(QUESTIONS), 0, 5)
-
-    @pytest.mark.parametrize("texts", [["leave"], [""], ["", " "], ["the"]])
+    @pytest.mark.parametrize("texts", [[], ["leave"], [""], ["", " "], ["the"]])
     def test_tiny_corpora(self, choice: str, texts: list[str]) -> None:
-        searcher = index_of(choice).open(built(choice, texts, unit(3, len(texts))))
-        assert_lawful(ask(choice, searcher, 5), len(QUESTIONS), len(texts), 5)
-
-    def test_no_questions_no_rows(self, choice: str) -> None:
-        assert_lawful(ask(choice, opened(choice), 5, slice(0, 0)), 0, len(TEXTS), 5)
+        for dimensions in (16, 0) if not texts else (16,):
+            searcher = opened(choice, texts, unit(3, len(texts))[:, :dimensions])
+            lawful(search(choice, searcher, 5), len(QUESTIONS), len(texts))
 
 
-BEST = (QUESTION_VECTORS.astype(np.float64) @ CHUNK_VECTORS.T.astype(np.float64)).argmax(1)
-
-
-@pytest.mark.parametrize("choice", EXACT)
-def test_a_long_tie_falls_by_position(choice: str) -> None:
-    texts = ["something else", *["annual leave"] * 400]
+@pytest.mark.parametrize("choice", [choice for choice in CHOICES if choice not in APPROXIMATE])
+def test_a_long_tie_is_ordered_by_position(choice: str) -> None:
     vectors = np.repeat(unit(4, 2), [1, 400], axis=0)
-    index = index_of(choice)
-    searcher = index.open(built(choice, texts, vectors))
-    found = searcher.search(["annual leave"], vectors[1:2] if index.uses_vectors else None, 7)
+    searcher = opened(choice, ["something else", *["annual leave"] * 400], vectors)
+    found = searcher.search(["annual leave"], vectors[1:2] if choice in WITH_VECTORS else None, 7)
     assert found.positions.tolist() == [[1, 2, 3, 4, 5, 6, 7]]
 
 
-@pytest.mark.parametrize("choice", [choice for choice in CHOICES if not index_of(choice).uses_vectors])
+@pytest.mark.parametrize("choice", [choice for choice in CHOICES if choice not in WITH_VECTORS])
 def test_a_chunk_without_a_word_of_the_question_is_no_hit(choice: str) -> None:
-    found = ask(choice, opened(choice), len(TEXTS))
+    found = search(choice, opened(choice), len(TEXTS))
     assert found.row(2) == found.row(3) == []
     assert {position for position, _ in found.row(4)} == {0, 1, 4, TEXTS.index("leave leave leave"), len(TEXTS) - 1}
 
 
-@pytest.mark.parametrize("choice", [choice for choice in CHOICES if index_of(choice).uses_vectors])
+@pytest.mark.parametrize("choice", WITH_VECTORS)
 def test_a_vector_index_needs_vectors(choice: str) -> None:
-    with pytest.raises(TypeError, match="no vectors"):
-        index_of(choice).build(TEXTS, None)
-    with pytest.raises(TypeError, match="no vectors"):
+    with pytest.raises(TypeError, match="needs vectors"):
+        build("index", choice).build(TEXTS, None)
+    with pytest.raises(TypeError, match="needs vectors"):
         opened(choice).search(QUESTIONS, None, 5)
+
+
+def tied(seed: int, rows: int) -> Vectors:
+    """Vectors in few directions, so that scores tie."""
+    drawn = np.random.default_rng(seed).integers(-1, 2, size=(rows, 4)) + 0.1
+    return (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+
+
+def drawn_searcher(choice: str, seed: int, chunks: int) -> Any:
+    """A search of three drawn questions in drawn chunks: a function of the depth and of what is allowed."""
+    random = np.random.default_rng(seed)
+    texts = [" ".join(random.choice(WORDS, random.integers(0, 6))) for _ in range(chunks)]
+    searcher = opened(choice, texts, tied(seed + 1, chunks))
+    questions = [" ".join(np.random.default_rng(seed + row).choice(WORDS, 3)) for row in range(3)]
+
+    def rows(depth: int, allowed: Allowed | None = None) -> list[list[tuple[int, float]]]:
+        found = searcher.search(questions, tied(seed, 3) if choice in WITH_VECTORS else None, depth, allowed)
+        return [found.row(row) for row in range(3)]
+
+    return rows
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**16), st.integers(1, 60), st.integers(0, 70), st.floats(0, 1))
+def test_a_restricted_search_finds_the_whole_ranking_without_the_others(
+    choice: str, seed: int, chunks: int, depth: int, share: float
+) -> None:
+    allowed = np.random.default_rng(seed + 2).random(chunks) < share
+    whole = drawn_searcher("faiss_flat" if choice in APPROXIMATE else choice, seed, chunks)(chunks)
+    found = drawn_searcher(choice, seed, chunks)(depth, allowed)
+    assert found == [[hit for hit in row if allowed[hit[0]]][:depth] for row in whole]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_restriction_to_everything_or_nothing_and_the_search_after_it(choice: str) -> None:
+    rows = drawn_searcher(choice, 5, 40)
+    free = rows(40)
+    assert any(free)
+    assert rows(40, np.ones(40, dtype=bool)) == free
+    assert rows(40, np.zeros(40, dtype=bool)) == [[], [], []]
+    assert rows(40) == free

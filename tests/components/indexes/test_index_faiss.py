@@ -14,12 +14,11 @@ from rag.components.indexes.faiss_flat import FaissFlatIndex
 from rag.components.indexes.faiss_hnsw import FaissHnswIndex
 from rag.components.indexes.faiss_ivf import FaissIvfIndex
 from rag.components.indexes.vectors import one_thread
-from rag.core.errors import ConfigError
 from rag.core.rankings import Rankings
 from rag.core.records import Vectors
 from rag.core.roles import Index
 
-LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=25, deadline=None)  # a busy machine is no failure
 
 
 def unit(vectors: np.ndarray) -> Vectors:
@@ -31,7 +30,7 @@ def scattered(seed: int, rows: int, dimensions: int = 32) -> Vectors:
 
 
 def clustered(seed: int, rows: int, dimensions: int = 64, centres: int = 20) -> Vectors:
-    """Points around the same `centres`, whatever the seed."""
+    """Points around the same `centres` for every seed."""
     random = np.random.default_rng(seed)
     middle = np.random.default_rng(99).normal(size=(centres, dimensions))
     return unit(middle[random.integers(centres, size=rows)] + 0.3 * random.normal(size=(rows, dimensions)))
@@ -76,21 +75,22 @@ def test_flat_is_exact_and_alone_as_in_a_batch_among_near_ties(
         assert alone.scores.tolist() == together.scores[row : row + 1].tolist()
 
 
-@pytest.mark.parametrize("make", [scattered, clustered])
-@pytest.mark.parametrize("index", [FaissHnswIndex(), FaissHnswIndex(m=16, ef_construction=80), FaissIvfIndex(probes=40)])
+@pytest.mark.parametrize(
+    ("index", "make"),
+    [
+        (FaissHnswIndex(), scattered),
+        (FaissHnswIndex(m=16, ef_construction=80), clustered),
+        (FaissIvfIndex(probes=30), scattered),
+        (FaissIvfIndex(), clustered),
+    ],
+)
 def test_approximate_search_finds_nine_in_ten(index: Index, make: Callable[[int, int], Vectors]) -> None:
-    chunks, questions = make(1, 3000), make(2, 100)
-    found = search(index, chunks, questions, 10)
-    assert recall(found, exact(chunks, questions, 10)) > 0.9
-    best = exact(chunks, questions, 3000)
+    chunks, questions = make(1, 1500), make(2, 50)
+    found, best = search(index, chunks, questions, 10), exact(chunks, questions, 1500)
+    assert recall(found, best.first(10)) > 0.9
     for question in range(len(questions)):
         scores = dict(best.row(question))
         assert all(scores[position] == score for position, score in found.row(question))
-
-
-def test_few_probes_suffice_where_chunks_cluster() -> None:
-    chunks, questions = clustered(1, 3000), clustered(2, 100)
-    assert recall(search(FaissIvfIndex(), chunks, questions, 10), exact(chunks, questions, 10)) > 0.9
 
 
 def test_reading_all_lists_is_exact() -> None:
@@ -99,7 +99,7 @@ def test_reading_all_lists_is_exact() -> None:
     assert found.positions.tolist() == exact(chunks, questions, 500).positions.tolist()
 
 
-def test_one_probe_may_find_fewer_than_asked_for() -> None:
+def test_one_probe_may_find_fewer_than_the_depth() -> None:
     chunks = scattered(1, 300)
     found = search(FaissIvfIndex(lists=30, probes=1), chunks, chunks[:5], 100)
     assert found.positions.shape == (5, 100)
@@ -162,19 +162,3 @@ def test_the_number_of_threads_is_restored_even_after_an_error() -> None:
     with pytest.raises(RuntimeError):
         fail()
     assert faiss.omp_get_max_threads() == before
-
-
-@pytest.mark.parametrize(
-    ("make", "parameters", "where"),
-    [
-        (FaissHnswIndex, {"m": 1}, "faiss_hnsw.m"),
-        (FaissHnswIndex, {"ef_construction": 0}, "faiss_hnsw.ef_construction"),
-        (FaissHnswIndex, {"ef_search": 0}, "faiss_hnsw.ef_search"),
-        (FaissIvfIndex, {"lists": 0}, "faiss_ivf.lists"),
-        (FaissIvfIndex, {"probes": 0}, "faiss_ivf.probes"),
-    ],
-)
-def test_parameters_are_checked(make: Callable[..., Index], parameters: dict[str, int], where: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        make(**parameters)
-    assert caught.value.where == f"index.{where}"

@@ -1,40 +1,32 @@
-"""Arrays that no index was built as: refused when they are opened, or searched within their bounds."""
+"""Arrays that are not a valid index are refused when they are opened, or searched within their bounds."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.choices import build, choices
 
-from rag.config.build import Components
 from rag.core.errors import DataError
 from rag.core.records import Arrays
 from rag.core.roles import Index
 
-CONF = Path(__file__).parents[3] / "conf" / "index"
-CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
+CHOICES = choices("index")
 TEXTS = [f"leave of rota {number % 7} by the river" for number in range(50)]
 VECTORS = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
 ODD = [-(2**31), -2, -1, 0, 1, 49, 50, 51, 1000, 2**31 - 1]
 
 
-def index_of(choice: str) -> Index:
-    index = Components().role("index", yaml.safe_load((CONF / f"{choice}.yaml").read_text("utf-8"))[choice])
-    assert isinstance(index, Index)
-    return index
-
-
-BUILT = {choice: dict(index_of(choice).build(TEXTS, VECTORS)) for choice in CHOICES}
+INDEXES: dict[str, Index] = {choice: build("index", choice) for choice in CHOICES}
+BUILT = {choice: dict(index.build(TEXTS, VECTORS)) for choice, index in INDEXES.items()}
 
 
 def refused_or_harmless(choice: str, arrays: Arrays) -> None:
     """Search what opens; every position must be one of its chunks."""
-    index = index_of(choice)
+    index = INDEXES[choice]
     with suppress(DataError):
         searcher: Any = index.open(arrays)
         if searcher.size != len(TEXTS):
@@ -46,11 +38,11 @@ def refused_or_harmless(choice: str, arrays: Arrays) -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_changed_numbers_are_refused_or_harmless(choice: str, data: st.DataObject) -> None:
     arrays = {name: array.copy() for name, array in BUILT[choice].items()}
-    # Floats are checked for what no number is; here the numbers that point somewhere are changed.
+    # Floats are checked for NaN; here the numbers that point to chunks or terms are changed.
     name = data.draw(st.sampled_from([name for name, array in arrays.items() if array.dtype.kind in "iu"] or ["vectors"]))
     array = arrays[name].reshape(-1)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -91,32 +83,32 @@ def test_every_array_is_needed(choice: str) -> None:
     for name in BUILT[choice]:
         rest = {other: array for other, array in BUILT[choice].items() if other != name}
         with pytest.raises(DataError, match=name):
-            index_of(choice).open(rest)
+            INDEXES[choice].open(rest)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_no_number_is_refused(choice: str, value: float) -> None:
+def test_nan_and_infinity_are_refused(choice: str, value: float) -> None:
     for name, array in BUILT[choice].items():
         if array.dtype.kind == "f" and array.size:
             spoilt = array.copy()
             spoilt.reshape(-1)[-1] = value
             with pytest.raises(DataError, match="infinity"):
-                index_of(choice).open(BUILT[choice] | {name: spoilt})
+                INDEXES[choice].open(BUILT[choice] | {name: spoilt})
 
 
-def test_a_link_into_a_layer_that_a_chunk_does_not_stand_in_is_refused() -> None:
-    built = dict(index_of("faiss_hnsw").build([], np.random.default_rng(1).normal(size=(400, 8)).astype(np.float32)))
+def test_a_link_to_a_chunk_outside_the_layer_is_refused() -> None:
+    built = dict(INDEXES["faiss_hnsw"].build([], np.random.default_rng(1).normal(size=(400, 8)).astype(np.float32)))
     high, low = int(np.flatnonzero(built["levels"] > 1)[0]), int(np.flatnonzero(built["levels"] == 1)[0])
     links = built["links"].copy()
     upper = int((64 + 32 * (built["levels"][:high] - 1)).sum()) + 64
     links[upper] = low
-    with pytest.raises(DataError, match="layers that they do not stand in"):
-        index_of("faiss_hnsw").open(built | {"links": links})
+    with pytest.raises(DataError, match="a layer that it is not in"):
+        INDEXES["faiss_hnsw"].open(built | {"links": links})
 
 
 @pytest.mark.parametrize("terms", [b"{", b"[1]", b'{"a": 1}', b'["a", "a"]', b"[" * 100_000, b"\xff", b'[["a"]]'])
 def test_terms_are_a_list_of_different_words(terms: bytes) -> None:
     built = BUILT["bm25s"]
     with pytest.raises(DataError, match="term"):
-        index_of("bm25s").open(built | {"terms": np.frombuffer(terms, np.uint8)})
+        INDEXES["bm25s"].open(built | {"terms": np.frombuffer(terms, np.uint8)})

@@ -1,4 +1,4 @@
-"""Words and postings, against the library that they stand in for."""
+"""Words and postings, against the library bm25s."""
 
 import bm25s
 import numpy as np
@@ -9,7 +9,7 @@ from Stemmer import Stemmer
 
 from rag.components.indexes.terms import Postings, Words, WordSearcher
 
-LAW = settings(max_examples=60, deadline=None)  # a busy machine is no failure
+LAW = settings(max_examples=40, deadline=None)  # a busy machine is no failure
 
 TEXTS = st.lists(st.text(alphabet="ab _-'\n.éßİ日5", max_size=12), max_size=6)
 
@@ -52,16 +52,16 @@ def postings() -> Postings:
 
 def test_weights_add_up_and_repeats_count(postings: Postings) -> None:
     searcher = WordSearcher(Words(), postings)
-    found = searcher.search(["a", "a A a", "b a", "c a", "c", "d"], None, 9)
-    rows = [found.row(question) for question in range(6)]
-    assert rows == [
-        [(0, 1.0), (2, -2.0)],
-        [(0, 3.0), (2, -6.0)],
-        [(0, 1.0), (2, 0.0)],
-        [(0, 1.5), (2, -1.5)],
-        [],
-        [],
-    ]
+    expected = {
+        "a": [(0, 1.0), (2, -2.0)],
+        "a A a": [(0, 3.0), (2, -6.0)],
+        "b a": [(0, 1.0), (2, 0.0)],
+        "c a": [(0, 1.5), (2, -1.5)],
+        "c": [],
+        "d": [],
+    }
+    found = searcher.search(list(expected), None, 9)
+    assert [found.row(question) for question in range(6)] == list(expected.values())
 
 
 def test_many_questions_are_searched_in_blocks(postings: Postings, monkeypatch: pytest.MonkeyPatch) -> None:

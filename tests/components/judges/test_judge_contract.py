@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from support import choices
 from support.judge_texts import CONTEXTS, SUPPORTED, UNSUPPORTED
 
 from rag.config.build import Components
 from rag.core.assessments import Case
 from rag.core.roles import Judge
+from rag.testing import check_judge
 
-CONF = Path(__file__).parents[3] / "conf" / "judge"
-CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
+CHOICES = choices.choices("judge")
 TRUSTED = ("support",)
 TESTS = str(Path(__file__).parents[2])
 HEAVY = ("torch", "transformers", "sentence_transformers", "openai", "scipy", "sklearn", "ragas")
@@ -29,20 +29,17 @@ CASES = [
 PAIRS = [("How many days?", SUPPORTED[0]), ("How many days?", ""), ("", CONTEXTS[1]), ("\ud800?", "Ein Satz \ud800 " * 60)]
 
 
-@pytest.fixture
-def node(choice: str, request: pytest.FixtureRequest) -> dict[str, Any]:
-    """The choice as its file has it, on models that are at hand."""
-    found: dict[str, Any] = yaml.safe_load((CONF / f"{choice}.yaml").read_text(encoding="utf-8"))
-    if choice == "nli":
-        found |= {"model": str(request.getfixturevalue("tiny_nli")), "revision": None, "max_length": 64}
-    if choice == "llm":
-        found["generator"] = {"_target_": "support.judge_texts.SayingYes"}
-    if choice == "ragas":
-        found |= {
+def node(choice: str, **changes: Any) -> dict[str, Any]:
+    """The choice as its file has it, with scripted generators and light encoders."""
+    scripted: dict[str, dict[str, Any]] = {
+        "local": {"encoder": {"_target_": "support.judge_texts.WordEncoder"}},
+        "llm": {"generator": {"_target_": "support.judge_texts.SayingYes"}},
+        "ragas": {
             "generator": {"_target_": "support.judge_texts.SayingAsRagasWants"},
             "encoder": {"_target_": "support.judge_texts.WordEncoder"},
-        }
-    return found
+        },
+    }
+    return choices.node("judge", choice, **scripted.get(choice, {}), **changes)
 
 
 def test_there_are_choices() -> None:
@@ -50,44 +47,25 @@ def test_there_are_choices() -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_laws_of_verdicts(node: dict[str, Any]) -> None:
-    judge: Judge = Components(TRUSTED).role("judge", node)
-    found = judge.judge(CASES)
-    assert 0 <= judge.threshold <= 1
-    assert [verdict.abstained for verdict in found] == [False, True, False, False]
-    for case, verdict in zip(CASES, found, strict=True):
-        assert bool(verdict.claims) != verdict.abstained
-        for claim in verdict.claims:
-            assert 0 <= claim.start < claim.end <= len(case.text)
-            assert claim.failure or 0 <= claim.support <= 1
-            for where in claim.evidence:
-                assert 0 <= where.start < where.end <= len(case.contexts[where.context - 1])
-        assert verdict.abstained == math.isnan(verdict.faithfulness)
-    assert [judge.judge([case])[0] for case in CASES] == found
-    assert judge.judge(CASES[::-1]) == found[::-1]
-    assert judge.judge([]) == []
+def test_laws(choice: str, request: pytest.FixtureRequest) -> None:
+    tiny = {"model": str(request.getfixturevalue("tiny_nli")), "revision": None, "max_length": 64} if choice == "nli" else {}
+    judge: Judge = Components(TRUSTED).role("judge", node(choice, **tiny))
+    check_judge(judge, CASES, PAIRS)
+    verdicts = judge.judge(CASES[:3])
+    assert [verdict.abstained for verdict in verdicts] == [False, True, False]
+    assert all(verdict.abstained == math.isnan(verdict.faithfulness) for verdict in verdicts)
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-def test_laws_of_relevance(node: dict[str, Any]) -> None:
-    judge: Judge = Components(TRUSTED).role("judge", node)
-    found = judge.relate(PAIRS)
-    assert all(0 <= value <= 1 for value in found)
-    assert [judge.relate([pair])[0] for pair in PAIRS] == found
-    assert judge.relate(PAIRS[::-1]) == found[::-1]
-    assert judge.relate([]) == []
-
-
-@pytest.mark.parametrize("choice", CHOICES)
-def test_building_loads_no_model(node: dict[str, Any]) -> None:
+def test_building_loads_no_model() -> None:
     program = (
         "import json, sys\nsys.path.insert(0, sys.argv[2])\nfrom rag.config.build import Components\n"
         "from rag.core.roles import fingerprint\n"
-        "name = fingerprint(Components(('support',)).role('judge', json.loads(sys.argv[1])))\n"
-        "print(json.dumps([name, [module for module in sys.argv[3:] if module in sys.modules]]))"
+        "components = Components(('support',))\n"
+        "names = [fingerprint(components.role('judge', node)) for node in json.loads(sys.argv[1])]\n"
+        "print(json.dumps([names, [module for module in sys.argv[3:] if module in sys.modules]]))"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", program, json.dumps(node), TESTS, *HEAVY], capture_output=True, text=True, check=True
-    )
-    name, loaded = json.loads(ran.stdout)
-    assert (bool(name), loaded) == (node["_target_"] != "rag.components.judges.llm.LlmJudge", [])
+    nodes = json.dumps([node(choice) for choice in CHOICES])
+    ran = subprocess.run([sys.executable, "-c", program, nodes, TESTS, *HEAVY], capture_output=True, text=True, check=True)
+    names, loaded = json.loads(ran.stdout)
+    assert loaded == []
+    assert [choice for choice, name in zip(CHOICES, names, strict=True) if not name] == ["llm"], "a scripted generator has none"

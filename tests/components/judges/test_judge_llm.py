@@ -10,7 +10,6 @@ import pytest
 from rag.components.judges.llm import LlmJudge
 from rag.components.judges.replies import ClaimReply, majority, place, verdicts
 from rag.core.assessments import Case, QuotedPassage
-from rag.core.errors import ConfigError
 from rag.core.records import Reply, Request
 
 CASE = Case("The door is red. It has {claims}.", ("A cat.", "See: the  Door\nis red."), "What colour?")
@@ -33,16 +32,17 @@ class Script:
         return iter(())
 
 
-def said(*rows: dict[str, Any]) -> str:
-    return json.dumps({"verdicts": rows})
+def rows(*verdicts: dict[str, Any]) -> str:
+    return json.dumps({"verdicts": verdicts})
 
 
 def judge(script: Script, **changes: Any) -> LlmJudge:
-    return LlmJudge(script, "Check.", "{question}|{contexts}|{claims}", "{question}|{text}", "No: {problem}", **changes)
+    prompts = {"prompt": "{question}|{contexts}|{claims}", "relevance": "{question}|{text}"}
+    return LlmJudge(generator=script, instruction="Check.", again="No: {problem}", **{**prompts, **changes})
 
 
 def test_claims_are_numbered_and_filled_in_literally() -> None:
-    script = Script(said(YES, NO))
+    script = Script(rows(YES, NO))
     (verdict,) = judge(script).judge([CASE])
     system, user = script.seen[0].messages
     assert system.content == "Check."
@@ -54,22 +54,22 @@ def test_claims_are_numbered_and_filled_in_literally() -> None:
 
 def test_votes_are_counted() -> None:
     no = {**YES, "supported": False}
-    script = Script(said(YES, NO), said(no, NO), said(YES, NO))
+    script = Script(rows(YES, NO), rows(no, NO), rows(YES, NO))
     (verdict,) = judge(script, votes=3).judge([CASE])
     assert [claim.support for claim in verdict.claims] == [pytest.approx(2 / 3), 0.0]
 
 
 def test_what_cannot_be_read_is_asked_again_and_then_counted() -> None:
-    (verdict,) = judge(Script("I think so.", said(YES, NO))).judge([CASE])
+    (verdict,) = judge(Script("I think so.", rows(YES, NO))).judge([CASE])
     assert verdict.failures == 0
-    (verdict,) = judge(Script("I think so.", said(YES))).judge([CASE])
+    (verdict,) = judge(Script("I think so.", rows(YES))).judge([CASE])
     assert verdict.failures == 2
     assert verdict.claims[0].failure == "the reply speaks of 1 of 2 claims"
     assert math.isnan(verdict.faithfulness)
 
 
-def test_what_was_wrong_is_told_and_everything_is_paid_for() -> None:
-    script = Script("I think so.", said(YES, NO))
+def test_errors_are_sent_back_and_all_replies_are_paid_for() -> None:
+    script = Script("I think so.", rows(YES, NO))
     ((verdict, spent),) = judge(script).judge_spending([CASE])
     assert [message.content for message in script.seen[1].messages[2:]] == ["I think so.", "No: the reply holds no JSON object"]
     assert script.seen[1].messages[:2] == script.seen[0].messages
@@ -95,12 +95,12 @@ def test_an_abstention_is_not_asked_about() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        said(YES, NO),
-        f"```json\n{said(YES, NO)}\n```",
-        f"Here you are: {said(NO, YES)} Bye.",
-        f"<think>{{The door}} is red, so {said(NO, {**YES, 'claim': 3})}? No.</think>\n{said(YES, NO)}\nI hope {{this}} helps.",
-        f'{{"thoughts": "red"}}\n{said(YES, NO)}',
-        said(YES, NO).replace("}]}", "},]}").replace('""}', '"",}'),
+        rows(YES, NO),
+        f"```json\n{rows(YES, NO)}\n```",
+        f"Here you are: {rows(NO, YES)} Bye.",
+        f"<think>{{The door}} is red, so {rows(NO, {**YES, 'claim': 3})}? No.</think>\n{rows(YES, NO)}\nI hope {{this}} helps.",
+        f'{{"thoughts": "red"}}\n{rows(YES, NO)}',
+        rows(YES, NO).replace("}]}", "},]}").replace('""}', '"",}'),
     ],
 )
 def test_repairs_change_no_meaning(reply: str) -> None:
@@ -114,15 +114,18 @@ def test_repairs_change_no_meaning(reply: str) -> None:
         ("yes", "holds no JSON object"),
         ("{}", "no list of verdicts"),
         ('{"verdicts": [1]}', "no list of verdicts"),
-        (said(YES, YES), "speaks of claim 1"),
-        (said({**YES, "claim": 3}, NO), "speaks of claim 3"),
-        (said({**YES, "claim": True}, NO), "speaks of claim True"),
-        (said({**YES, "supported": "yes"}, NO), "neither true nor false"),
-        (said({**YES, "supported": math.nan}, NO), "holds NaN"),
+        (rows(YES, YES), "speaks of claim 1"),
+        (rows({**YES, "claim": 3}, NO), "speaks of claim 3"),
+        (rows({**YES, "claim": True}, NO), "speaks of claim True"),
+        (rows({**YES, "supported": "yes"}, NO), "neither true nor false"),
+        (rows({**YES, "supported": math.nan}, NO), "holds NaN"),
         ("{" * 100_000 + "}", "."),
         ('{"a":' * 100_000, "nested too deeply"),
-        (said(YES, NO)[:-9], "is no JSON: Unterminated string"),
-        (f'{{"thoughts": "red", "verdicts": {math.nan}, "other": {said(YES, NO)}}}', "is no JSON: Expecting value"),
+        (rows(YES, NO)[:-9], "is not valid JSON: Unterminated string"),
+        (
+            f'{{"thoughts": "red", "verdicts": {math.nan}, "other": {rows(YES, NO)}}}',
+            "is not valid JSON: Expecting value",
+        ),
     ],
 )
 def test_nothing_is_guessed(reply: str, wrong: str) -> None:
@@ -134,21 +137,3 @@ def test_even_votes_point_at_no() -> None:
     assert majority([ClaimReply(True, 1), ClaimReply(False, 2)]) == (0.5, ClaimReply(False, 2))
     assert place("", "a") is None
     assert place("b (c", "a b\n(C d") == (2, 6)
-
-
-@pytest.mark.parametrize(
-    ("changes", "where"),
-    [
-        ({"prompt": "{contexts}"}, "judge.prompt"),
-        ({"relevance": "{text}"}, "judge.relevance"),
-        ({"votes": 0}, "judge.votes"),
-        ({"attempts": 0}, "judge.attempts"),
-        ({"threshold": 2.0}, "judge.threshold"),
-        ({"generator": object()}, "judge.generator"),
-    ],
-)
-def test_bad_parameters(changes: dict[str, Any], where: str) -> None:
-    given = {"instruction": "", "prompt": "{contexts} {claims}", "relevance": "{question} {text}", "again": ""}
-    with pytest.raises(ConfigError) as raised:
-        LlmJudge(**{"generator": Script(), **given, **changes})
-    assert raised.value.where == where

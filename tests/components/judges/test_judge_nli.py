@@ -65,7 +65,7 @@ def test_a_hub_id_must_be_pinned() -> None:
 
 
 def test_relevance_is_asked_of_a_question(tiny_nli: Path) -> None:
-    with pytest.raises(ConfigError, match=r"judge\.relevance: has no place for the question"):
+    with pytest.raises(ConfigError, match=r"judge\.relevance: lacks the placeholder"):
         NliJudge(str(tiny_nli), "This is an answer.")
 
 

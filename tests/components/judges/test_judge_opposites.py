@@ -21,7 +21,7 @@ def against(claim: str, *contexts: str) -> tuple[str, ...]:
         ("Requests are sent after the first day of leave.", ("after",)),
     ],
 )
-def test_what_is_turned_round_is_told(claim: str, said: tuple[str, ...]) -> None:
+def test_negations_and_opposites_contradict(claim: str, said: tuple[str, ...]) -> None:
     assert against(claim) == said
 
 

@@ -1,4 +1,4 @@
-"""Near copies in which a word stands for another one."""
+"""Near copies with substituted words."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ SOURCE = ("The old bridge of Basel was painted green by Keller in 2019. The owne
         ("Bern", []),
     ],
 )
-def test_what_stands_for_another_word(claim: str, expected: list[str]) -> None:
+def test_substituted_words(claim: str, expected: list[str]) -> None:
     found = substituted(words(claim), Passages(SOURCE))
     assert [claim[word.start : word.end] for word in found] == expected
 

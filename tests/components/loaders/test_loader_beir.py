@@ -54,26 +54,19 @@ def test_the_only_split_needs_no_name_and_others_are_listed(collection: Collecti
 def test_earlier_turns_come_from_the_conversations(collection: Collection) -> None:
     path = collection("beir")
     history = [{"speaker": "user", "text": "Hm?"}, {"speaker": "agent", "text": "Well."}]
-    row = {"_id": "a", "conversation_id": "c", "history": history}
-    (path / "conversations.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    b, a = read(path, conversations="conversations.jsonl")
-    assert (b.query.history, b.cluster) == ((), "b")
-    assert (a.query.history, a.cluster) == ((Turn("user", "Hm?"), Turn("assistant", "Well.")), "c")
-    (path / "conversations.jsonl").write_text(json.dumps(row).replace("agent", "usr"), encoding="utf-8")
-    with pytest.raises(DataError, match=r"conversations\.jsonl:1 history\[1\]: the speaker is 'usr'"):
-        read(path, conversations="conversations.jsonl")
-
-
-def test_conversations_are_read_where_there_are_any(collection: Collection) -> None:
-    path = collection("beir")
-    row = {"_id": "a", "conversation_id": "c", "history": [{"speaker": "user", "text": "Hm?"}]}
-    (path / "conversations.jsonl").write_text(json.dumps(row | {"rewrite": "All of A?", "collection": "x"}), encoding="utf-8")
+    row = json.dumps({"_id": "a", "conversation_id": "c", "history": history, "rewrite": "All of A?", "collection": "x"})
+    (path / "conversations.jsonl").write_text(row, encoding="utf-8")
     b, a = read(path)
-    assert (b.query, b.turn, b.tags) == (Query("b", "B?"), 0, ())
-    assert (a.query, a.turn, a.tags, a.dialogue) == (Query("a", "A?", (Turn("user", "Hm?"),), "All of A?"), 2, ("x",), "")
+    assert (b.query, b.turn, b.tags, b.cluster) == (Query("b", "B?"), 0, (), "b")
+    assert a.query == Query("a", "A?", (Turn("user", "Hm?"), Turn("assistant", "Well.")), "All of A?")
+    assert (a.turn, a.tags, a.dialogue, a.cluster) == (2, ("x",), "", "c")
+    assert read(path, conversations="conversations.jsonl") == [b, a]
     assert [example.query for example in read(path, conversations="")] == [Query("b", "B?"), Query("a", "A?")]
     with pytest.raises(DataError, match="talks"):
         read(path, conversations="talks.jsonl")
+    (path / "conversations.jsonl").write_text(row.replace("agent", "usr"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"conversations\.jsonl:1 history\[1\]: the speaker is 'usr'"):
+        read(path)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +78,9 @@ def test_conversations_are_read_where_there_are_any(collection: Collection) -> N
         ("qrels/test.tsv", "a\td1\t1", r"test\.tsv:6: gives 'd1' the score 1, and .*:2 gives it 2"),
         ("qrels/test.tsv", "a\td9\t1", r"test\.tsv:6: the corpus has no document 'd9'"),
         ("qrels/test.tsv", "z\td1\t1", r"test\.tsv:6: judges the question 'z'"),
-        ("queries.jsonl", '{"_id": "b", "text": "B"}', r"queries\.jsonl:4: the question 'b' stands at .*:1"),
-        ("queries.jsonl", '{"_id": "c"', r"queries\.jsonl:4: is no JSON"),
-        ("corpus.jsonl", '{"_id": "d1", "text": "x"}', r"corpus\.jsonl:4: the document 'd1' stands at .*:2"),
+        ("queries.jsonl", '{"_id": "b", "text": "B"}', r"queries\.jsonl:4: the question 'b' is also at .*:1"),
+        ("queries.jsonl", '{"_id": "c"', r"queries\.jsonl:4: is not valid JSON"),
+        ("corpus.jsonl", '{"_id": "d1", "text": "x"}', r"corpus\.jsonl:4: the document 'd1' is also at .*:2"),
         ("corpus.jsonl", '{"_id": 4, "text": "x"}', r"corpus\.jsonl:4: '_id' is 4"),
     ],
 )

@@ -39,10 +39,10 @@ def test_a_moved_reference_is_found_again_by_its_quote(collection: Collection) -
         ("Salt is salty.", "Salt was salty.", r"questions\.csv:2 references\[0\]: the quote 'Salt was salty\.'"),
         (",wiki", ",wikki", r"questions\.csv:2: the corpus has no document 'wikki'"),
         ("question,", "query,", r"questions\.csv:1: there is no column question"),
-        ("[{", "{", r"questions\.csv:2 references: is no JSON"),
+        ("[{", "{", r"questions\.csv:2 references: is not valid JSON"),
         ('""start_index"": 14', '""start_index"": ""x""', "'start_index' is"),
         (",wiki", "", "there is no 'corpus_id'"),
-        ('salt?",', 'salt?"x,', r"questions\.csv:2: is no CSV"),
+        ('salt?",', 'salt?"x,', r"questions\.csv:2: is not valid CSV"),
     ],
 )
 def test_mistakes_are_named_by_file_and_line(collection: Collection, old: str, new: str, said: str) -> None:

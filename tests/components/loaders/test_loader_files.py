@@ -35,7 +35,7 @@ def test_lines_end_at_line_feeds_only_and_blank_ones_are_left_out(tmp_path: Path
     assert list(read_lines(file)) == [(f"{file}:1", "a\u2028b\u0085c"), (f"{file}:3", "d")]
 
 
-def test_missing_file_lists_what_stands_beside_it(tmp_path: Path) -> None:
+def test_the_error_of_a_missing_file_lists_its_folder(tmp_path: Path) -> None:
     (tmp_path / "question.jsonl").touch()
     with pytest.raises(DataError, match=r"question\.jsonl"):
         list(read_lines(tmp_path / "questions.jsonl"))

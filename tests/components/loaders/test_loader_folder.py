@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rag.components.loaders.folder import FolderLoader, NativeQuestions
-from rag.core.errors import ConfigError, DataError
+from rag.core.errors import DataError
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import golden
 from rag.evaluation.data.validation import check_dataset
@@ -44,35 +44,26 @@ def test_documents_are_named_by_their_path_and_titled_by_their_first_heading(tmp
     assert documents["b.txt"].metadata == {}
 
 
-def test_a_file_that_two_patterns_match_is_one_document(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("x", encoding="utf-8")
-    assert list(load(tmp_path, patterns=["*.md", "**/*"])) == ["a.md"]
-
-
 def test_hidden_files_and_folders_named_like_files_are_left_out(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "a.md").write_text("x", encoding="utf-8")
     (tmp_path / "folder.md").mkdir()
-    (tmp_path / ".hidden.md").write_text("x", encoding="utf-8")
-    (tmp_path / "seen.md").write_text("x", encoding="utf-8")
-    assert list(load(tmp_path)) == ["seen.md"]
+    for name in (".git/a.md", ".hidden.md", "seen.md"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    assert list(load(tmp_path)) == list(load(tmp_path, patterns=["*.md", "**/*"])) == ["seen.md"]
 
 
-def test_offsets_are_the_same_whatever_the_line_ends(tmp_path: Path) -> None:
+def test_line_ends_do_not_change_offsets_and_empty_documents_are_kept(tmp_path: Path) -> None:
     (tmp_path / "unix.md").write_bytes(b"# A\n\nSome text.\n")
     (tmp_path / "dos.md").write_bytes(b"# A\r\n\r\nSome text.\r\n")
+    (tmp_path / "empty.md").touch()
     documents = load(tmp_path)
     assert documents["dos.md"].text == documents["unix.md"].text == "# A\n\nSome text.\n"
     assert documents["dos.md"].metadata == {"title": "A"}
+    assert documents["empty.md"].text == ""
 
 
-def test_an_empty_document_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "empty.md").touch()
-    assert load(tmp_path)["empty.md"].text == ""
-
-
-def test_one_line_of_fifty_megabytes_is_a_document(tmp_path: Path) -> None:
-    size = 50_000_000
+def test_one_line_of_twenty_megabytes_is_a_document(tmp_path: Path) -> None:
+    size = 20_000_000
     (tmp_path / "long.txt").write_bytes(b"# " + b"word " * (size // 5))
     document = load(tmp_path)["long.txt"]
     assert len(document.text) == size + 2
@@ -98,14 +89,8 @@ def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-@pytest.mark.parametrize("patterns", ["*.md", [], ["../*.md"], ["/etc/*"], [""]])
-def test_patterns_stay_inside_the_folder(patterns: Any) -> None:
-    with pytest.raises(ConfigError, match=r"loader\.patterns"):
-        FolderLoader("x", patterns)
-
-
 def test_a_question_needs_an_id_and_a_text_only(tmp_path: Path) -> None:
-    assert read(tmp_path, {"id": "q1", "text": "Why?"}) == [Example(Query("q1", "Why?"), cluster="q1")]
+    assert read(tmp_path, {"id": "q1", "text": "Why\u2028so?"}) == [Example(Query("q1", "Why\u2028so?"), cluster="q1")]
 
 
 def test_a_full_question_is_read(tmp_path: Path) -> None:
@@ -136,11 +121,6 @@ def test_a_full_question_is_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
-    (example,) = read(tmp_path, {"id": "q1", "text": "One\u2028two?"})
-    assert example.query.text == "One\u2028two?"
-
-
 def evidence(**place: object) -> dict[str, object]:
     return {"id": "q", "text": "t", "evidence": [{"any": [place]}]}
 
@@ -148,7 +128,7 @@ def evidence(**place: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("not json", "is no JSON"),
+        ("not json", "is not valid JSON"),
         ([1], "not a JSON object"),
         ({"text": "t"}, "there is no 'id'"),
         ({"id": "", "text": "t"}, "'id' is"),
@@ -164,7 +144,7 @@ def evidence(**place: object) -> dict[str, object]:
         (evidence(doc="a.md", qoute="x"), "did you mean 'quote'"),
         (evidence(doc="a.md", start=1, end=3), "without a 'quote'"),
         (evidence(doc="a.md", quote="25 days", start=1), "there is no 'end'"),
-        (evidence(doc="a.md", quote="26 days"), r"any\[0\]: the quote '26 days' does not stand"),
+        (evidence(doc="a.md", quote="26 days"), r"any\[0\]: the quote '26 days' is not in"),
         (evidence(doc="a.md", quote="days"), "more than once"),
         (evidence(doc="a.md", quote="days", start=0, end=4), "more than once"),
         (evidence(doc="a.md", quote=""), "empty"),
@@ -214,27 +194,23 @@ def test_a_dialogue_is_a_cluster_of_turns(tmp_path: Path) -> None:
     first, second = read(tmp_path, *TURNS)
     assert (first.dialogue, first.turn, first.cluster, first.query.rewrite) == ("d", 1, "d", "")
     assert (second.turn, second.query.rewrite) == (2, "When does the ferry leave on Sunday?")
+    (tmp_path / "questions.jsonl").rename(tmp_path / "talks.jsonl")
+    assert len(list(NativeQuestions(str(tmp_path), "talks.jsonl").read(DOCUMENTS))) == 2
 
 
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"turn": 3}, "its history makes it question 2"),
-        ({"turn": None}, "stand together"),
-        ({"dialogue": None}, "stand together"),
-        ({"turn": 1, "history": []}, "stands at"),
+        ({"turn": 3}, "by its history it is question 2"),
+        ({"turn": None}, "belong together"),
+        ({"dialogue": None}, "belong together"),
+        ({"turn": 1, "history": []}, "is also at"),
     ],
 )
 def test_turns_that_make_no_dialogue_are_refused(tmp_path: Path, changed: dict[str, object], says: str) -> None:
     with pytest.raises(DataError, match=says) as caught:
         read(tmp_path, TURNS[0], TURNS[1] | changed)
     assert caught.value.where.endswith("questions.jsonl:2")
-
-
-def test_questions_come_from_the_file_that_is_named(tmp_path: Path) -> None:
-    read(tmp_path, *TURNS)
-    (tmp_path / "questions.jsonl").rename(tmp_path / "talks.jsonl")
-    assert len(list(NativeQuestions(str(tmp_path), "talks.jsonl").read(DOCUMENTS))) == 2
 
 
 def test_every_dialogue_of_the_handbook_is_whole() -> None:

@@ -44,7 +44,7 @@ def test_distinct_answers_are_alternatives_and_paragraphs_are_clusters(collectio
         ('"is_impossible": true', '"is_impossible": false', r"qas\[1\]: 'is_impossible' does not fit 0 answers"),
         ('"id": "s1", ', "", "there is no 'id'"),
         ('"data"', '"date"', "'data' has no article"),
-        ("{", "", "is no JSON"),
+        ("{", "", "is not valid JSON"),
     ],
 )
 def test_mistakes_are_named_by_their_place(collection: Collection, old: str, new: str, said: str) -> None:
@@ -66,7 +66,7 @@ def test_squad_1_needs_no_flag(collection: Collection) -> None:
 
 def test_documents_of_another_loader_are_refused(collection: Collection) -> None:
     questions = SquadQuestions(str(collection("squad")))
-    with pytest.raises(DataError, match=r"paragraphs\[1\]: is not what 'Ann_and_Bob' says at 11"):
+    with pytest.raises(DataError, match=r"paragraphs\[1\]: is not the text of 'Ann_and_Bob' at 11"):
         list(questions.read({TITLE: Document(TITLE, "Ann came.\nBob B went.")}))
 
 

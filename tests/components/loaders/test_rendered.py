@@ -1,4 +1,4 @@
-"""Quotes as people copy them from a rendered page, placed in the Markdown that it was made of."""
+"""Quotes as people copy them from a rendered page, found in the Markdown source."""
 
 import pytest
 from hypothesis import given
@@ -25,19 +25,19 @@ SOURCES = [
 ]
 
 
-@pytest.mark.parametrize(("source", "copied", "stands"), SOURCES)
-def test_a_quote_from_the_rendered_page_finds_its_source(source: str, copied: str, stands: str | None) -> None:
+@pytest.mark.parametrize(("source", "copied", "quote"), SOURCES)
+def test_a_quote_from_the_rendered_page_finds_its_source(source: str, copied: str, quote: str | None) -> None:
     text = f"Before it.\n\n{source}\n\nBehind it."
     span = anchor(Document("d", text), copied, None, "q")
-    assert text[span.start : span.end] == (stands or source)
+    assert text[span.start : span.end] == (quote or source)
 
 
-def test_as_it_stands_comes_before_as_it_shows() -> None:
+def test_an_exact_quote_comes_before_a_rendered_one() -> None:
     text = "*25* days, and 25 days"
     assert anchor(Document("d", text), "25 days", None, "q") == Span("d", 15, 22)
 
 
-def test_what_shows_twice_needs_offsets() -> None:
+def test_a_quote_that_occurs_twice_on_the_page_needs_offsets() -> None:
     document = Document("d", "a *b c*\n\na **b c**")
     with pytest.raises(DataError, match=r"more than once in 'd': on lines 1 \(start 0\), 3 \(start 9\)"):
         anchor(document, "a b c", None, "q")
@@ -45,12 +45,9 @@ def test_what_shows_twice_needs_offsets() -> None:
 
 
 def test_words_that_differ_are_not_found() -> None:
-    with pytest.raises(DataError, match="does not stand"):
-        anchor(Document("d", "It is *not* free."), "It is free.", None, "q")
-    with pytest.raises(DataError, match="does not stand"):
-        anchor(Document("d", "snake_case"), "snakecase", None, "q")
-    with pytest.raises(DataError, match="does not stand"):
-        anchor(Document("d", "to get her"), "together", None, "q")
+    for text, quote in (("It is *not* free.", "It is free."), ("snake_case", "snakecase"), ("to get her", "together")):
+        with pytest.raises(DataError, match="is not in 'd'"):
+            anchor(Document("d", text), quote, None, "q")
 
 
 @given(st.text(alphabet="ab *_`#>-|[]()<!{}.\\\n\u201c\u00a0&;", max_size=60))

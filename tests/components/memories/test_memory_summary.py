@@ -8,7 +8,7 @@ import pytest
 
 from rag.components.memories.summaries import ModelSummary, Older, PickedSentences, Summary
 from rag.components.memories.summary_buffer import SummaryBufferMemory
-from rag.core.errors import ConfigError, ServiceError
+from rag.core.errors import ServiceError
 from rag.core.records import Message, Query, Recalled, Reply, Request, Turn
 from rag.core.text import tokens
 
@@ -116,7 +116,7 @@ class Model:
 PROMPT = "Before: {summary}\nNow:\n{turns}"
 
 
-def test_a_model_is_told_the_old_summary_and_the_turns_and_braces_stay_text() -> None:
+def test_the_prompt_has_the_old_summary_and_the_turns_and_braces_stay_text() -> None:
     model = Model("They talked.")
     found = ModelSummary(model, "Sum up.", PROMPT).summarise([Older("old {turns}", (Turn("user", "hi\nthere"),))], 50)
     assert found == [Summary("They talked.", "", 10, 0.25)]
@@ -141,25 +141,3 @@ def test_one_conversation_whose_summary_fails_does_not_cost_the_others_theirs() 
     first, second = ModelSummary(model, "", PROMPT).summarise(olders, 50)
     assert (first.text, first.note) == ("A fine summary.", "")
     assert (second.text, second.note) == ("user: My code is 88.", "sentences were picked: answered 400")
-
-
-@pytest.mark.parametrize(
-    ("change", "where"),
-    [
-        ({"turns": -1}, "memory.turns"),
-        ({"turns": None}, "memory.turns"),
-        ({"tokens": -1}, "memory.tokens"),
-        ({"keep": 1.5}, "memory.keep"),
-        ({"summary_tokens": 0}, "memory.summary_tokens"),
-        ({"summarizer": "short"}, "memory.summarizer"),
-    ],
-)
-def test_limits_that_make_no_sense_are_refused(change: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        SummaryBufferMemory(**({"summarizer": Joining()} | change))
-    assert error.value.where == where
-
-
-def test_a_prompt_without_a_place_for_the_turns_is_refused() -> None:
-    with pytest.raises(ConfigError, match="has no place for turns"):
-        ModelSummary(Model(), "", "Before: {summary}")

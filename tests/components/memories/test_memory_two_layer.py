@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
+from rag.components.memories.statements import read_statement
 from rag.components.memories.two_layer import TwoLayerMemory
-from rag.core.errors import ConfigError
 from rag.core.records import Query, Recalled, Turn
 from rag.core.text import tokens
 
@@ -68,8 +68,6 @@ def test_a_name_with_a_possessive_ending_is_that_name_and_a_shortened_word_is_no
 def test_scores_are_weighted_means() -> None:
     made = memory(topic=2, freshness=1, importance=1, half_life=4)
     turn = Turn("user", "pump oil Holm")
-    from rag.components.memories.statements import read_statement
-
     # Topic 1/3 (of pump, oil, holm), freshness 1/2 after 4 messages, importance 1/3.
     assert made._score(turn, read_statement(turn.text, "english"), frozenset({"pump"}), 4) == pytest.approx(
         (2 / 3 + 1 / 2 + 1 / 3) / 4
@@ -139,22 +137,3 @@ def test_the_rule_of_the_config_puts_pinned_files_over_newer_over_older() -> Non
     assert recalled.summary.startswith(rule)
     assert rule.index("pinned") < rule.index("later")
     assert "- user: The gate code is 4417." in recalled.summary
-
-
-@pytest.mark.parametrize(
-    ("change", "where"),
-    [
-        ({"turns": 0}, "memory.turns"),
-        ({"tokens": -1}, "memory.tokens"),
-        ({"topic": 0, "freshness": 0, "importance": 0}, "memory.topic"),
-        ({"half_life": 0}, "memory.half_life"),
-        ({"least": 0.9}, "memory.least"),
-        ({"overlap": 0}, "memory.overlap"),
-        ({"turn_format": "x"}, "memory.turn_format"),
-        ({"stemmer": "elvish"}, "memory.stemmer"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(change: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        memory(**change)
-    assert error.value.where == where

@@ -1,7 +1,9 @@
-"""What every prompt that is shipped promises, with every strategy of reasoning."""
+"""Every prompt in conf/prompt, with every strategy of reasoning."""
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from rag.core.records import Document, Material, Message, Query, Recalled, Turn
 
 STRATEGIES = list(yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))["strategies"])
 REFUSING = ("plain", "cited", "grounded_study", "strict_book", "layered")
-"""Those that say how to decline; `bare` says nothing that would defend it."""
+"""Prompts with a refusal; `bare` has no defence at all."""
 PINNED = (Document("rules.md", "PINNED TEXT"),)
 TURNS = (Turn("user", "EARLIER QUESTION"), Turn("assistant", "EARLIER ANSWER"))
 FULL = Material(
@@ -41,9 +43,14 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.chdir(before)
 
 
+@lru_cache(maxsize=64)
 def built(*overrides: str) -> SectionPrompt:
     prompt: SectionPrompt = Components().role("prompt", resolve(compose(overrides))["prompt"])
     return prompt
+
+
+def reasoning_by(name: str, reasoning: str) -> SectionPrompt:
+    return replace(built(f"prompt={name}"), reasoning=reasoning)
 
 
 def text(messages: tuple[Message, ...]) -> str:
@@ -58,7 +65,7 @@ def test_what_is_shipped() -> None:
 @pytest.mark.parametrize("reasoning", STRATEGIES)
 @pytest.mark.parametrize("name", choices("prompt"))
 def test_all_material_is_shown_in_its_place(name: str, reasoning: str) -> None:
-    messages = built(f"prompt={name}", f"prompt.reasoning={reasoning}").render(FULL)
+    messages = reasoning_by(name, reasoning).render(FULL)
     shown = text(messages)
     for part in ("PINNED TEXT", "THE SUMMARY", "SAID BEFORE", "SAID AFTER", "EARLIER QUESTION", "EARLIER ANSWER"):
         assert shown.count(part) == 1, part
@@ -86,8 +93,8 @@ def test_the_refusal_is_said_as_it_is_recognised(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSING)
-def test_small_models_find_nothing_to_repeat_but_the_question_and_the_refusal(name: str) -> None:
-    """They answer with the last line, or with an example that fits, blanks and all."""
+def test_small_models_can_repeat_nothing_but_the_question_and_the_refusal(name: str) -> None:
+    """Small models repeat the last line, or an example that fits."""
     prompt = built(f"prompt={name}")
     last = prompt.render(FULL)[-1].content.splitlines()[-1]
     assert "THE {question}?" in last or prompt.refusal in last
@@ -97,7 +104,7 @@ def test_small_models_find_nothing_to_repeat_but_the_question_and_the_refusal(na
 @pytest.mark.parametrize("reasoning", STRATEGIES)
 @pytest.mark.parametrize("name", choices("prompt"))
 def test_reasoning_before_the_answer_is_announced(name: str, reasoning: str) -> None:
-    prompt = built(f"prompt={name}", f"prompt.reasoning={reasoning}")
+    prompt = reasoning_by(name, reasoning)
     aloud = reasoning != "none" or name == "grounded_study"
     assert prompt.final == ("Final answer:" if aloud else "")
     assert (prompt.announcement in text(prompt.render(FULL))) == aloud
@@ -149,18 +156,16 @@ def test_mistakes_name_their_key_before_anything_runs(override: str, where: str,
     assert what in caught.value.what
 
 
-def parts(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        for part in node.values():
-            yield from parts(part)
-    elif isinstance(node, list):
-        for part in node:
-            yield from parts(part)
-    elif isinstance(node, str):
-        yield node
+def lines(node: Any) -> Iterator[str]:
+    """All lines of the texts in a node."""
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from lines(part)
+    if isinstance(node, str):
+        yield from node.strip("\n").split("\n")
 
 
 @pytest.mark.parametrize("name", choices("prompt"))
-def test_no_line_is_left_with_white_space_that_nobody_sees(name: str) -> None:
-    for part in parts(resolve(compose([f"prompt={name}"]))["prompt"]):
-        assert not any(line != line.rstrip() for line in part.strip("\n").split("\n")), part
+def test_no_line_ends_with_white_space(name: str) -> None:
+    node = yaml.safe_load((shipped("conf") / "prompt" / f"{name}.yaml").read_text("utf-8"))
+    shared = yaml.safe_load((shipped("conf") / "prompting.yaml").read_text("utf-8"))
+    assert [line for line in (*lines(node), *lines(shared)) if line != line.rstrip()] == []

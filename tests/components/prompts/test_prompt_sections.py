@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.components.prompts.sections import SECTIONS, SectionPrompt
-from rag.components.prompts.templates import fill, placeholders
 from rag.core.errors import ConfigError
 from rag.core.records import Document, Material, Message, Query, Recalled, Turn
+from rag.core.text.templates import fill, placeholders
 
 SMALL: dict[str, Any] = {"instruction": "Be brief.", "context": "Read:\n{contexts}", "closing": "Asked: {question}"}
 TURNS = (Turn("user", "Who?"), Turn("assistant", "Ada. [1]"))
@@ -41,7 +41,7 @@ def test_an_instruction_is_enough() -> None:
     )
 
 
-def test_sections_stand_in_their_order_whatever_the_order_they_are_given_in() -> None:
+def test_sections_have_a_fixed_order() -> None:
     given = {name: f"<{name}>" for name in reversed(SECTIONS)} | {"context": "{contexts}", "closing": "{question}"}
     given |= {"reasoning": "own", "strategies": {"own": "<reasoning>"}, "system": [], "context_format": "{number}{text}"}
     (message,) = SectionPrompt(**given).render(material(contexts=("C",)))
@@ -134,12 +134,12 @@ def test_doubled_braces_write_single_ones(template: str, filled: str) -> None:
 @pytest.mark.parametrize(
     ("given", "where", "what", "remedy"),
     [
-        ({"instruction": "  "}, "prompt.instruction", "empty", "say what"),
+        ({"instruction": "  "}, "prompt.instruction", "empty", "write what"),
         ({"instruction": "{quesiton}"}, "prompt.instruction", "{quesiton}", "did you mean 'question'"),
         ({"goal": ["a", "{x}"]}, "prompt.goal", "{x}", "{{x}} writes {x}"),
         ({"context": "Read."}, "prompt.context", "{contexts}", "write {contexts}"),
         ({"closing": "Go."}, "prompt.closing", "{question}", "write {question}"),
-        ({"goal": "{contexts}", "context": "{contexts}"}, "prompt", "more than once", "once"),
+        ({"goal": "{contexts}", "context": "{contexts}"}, "prompt", "more than once", "remove"),
         ({"goal": "{refusal}"}, "prompt.refusal", "is empty", "prompt.refusal="),
         ({"goal": "{announcement}"}, "prompt.announcement", "is empty", "prompt.announcement="),
         ({"reasoning": "chain"}, "prompt.reasoning", "'chain'", "none"),

@@ -1,4 +1,4 @@
-"""What a prompt shows of a source beside its text: document, title and section, which guards frame with it."""
+"""The labels of a source in a prompt: document, title and section, which guards frame with the text."""
 
 import json
 import re

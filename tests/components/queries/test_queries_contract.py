@@ -1,25 +1,26 @@
-"""The laws of rewriters, for every choice in conf/queries, whatever the model behind it does."""
+"""The laws of rewriters, for every choice in conf/queries and many replies of its model."""
 
-import importlib
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.choices import asks_model, built, choices, node
 from support.scripted_generator import Scripted, raising
 
 from rag.core.errors import BudgetError, ConfigError, RefusalError, ServiceError
 from rag.core.records import Query, Reply, Request, Turn
 from rag.core.roles import Rewriter, changes_nothing
+from rag.testing import check_queries
 
-CONF = Path(__file__).parents[3] / "conf" / "queries"
-CHOICES = sorted(path.stem for path in CONF.glob("*.yaml"))
+CHOICES = choices("queries")
+NEEDS_MODEL = [choice for choice in CHOICES if asks_model("queries", choice)]
+HISTORY = (Turn("user", "How much leave is there?"), Turn("assistant", "26 days."))
 TURNS = st.builds(Turn, st.sampled_from(["user", "assistant"]), st.text(max_size=40))
 QUERIES = st.builds(
     Query, st.just("q"), st.text(min_size=1, max_size=40), st.lists(TURNS, max_size=5).map(tuple), st.text(max_size=20)
 )
+DOWN = raising(ServiceError("http://here", "cannot be reached", "start it"))
 
 MODELS: dict[str, Callable[[Request], Reply]] = {
     "echo": lambda request: Reply(request.query.text, (), 3, 2, 0.5),
@@ -30,141 +31,82 @@ MODELS: dict[str, Callable[[Request], Reply]] = {
     "junk": lambda request: Reply("```json\n{}\n```\n\x00 {question} {history}"),
     "endless": lambda request: Reply("word " * 5000),
     "refused": lambda request: Reply("", failure="the prompt is too long"),
-    "down": raising(ServiceError("http://here", "cannot be reached", "start it")),
+    "down": DOWN,
     "broken": raising(RuntimeError("a bug")),
 }
+COMBINATIONS = [(choice, model) for choice in NEEDS_MODEL for model in MODELS]
+COMBINATIONS += [(choice, "useful") for choice in CHOICES if choice not in NEEDS_MODEL]
 
 
-def build(choice: str, model: str = "useful") -> Rewriter:
-    node = yaml.safe_load((CONF / f"{choice}.yaml").read_text(encoding="utf-8"))
-    module, _, name = node.pop("_target_").rpartition(".")
-    if "generator" in node:
-        node["generator"] = Scripted(MODELS[model])
-    built = getattr(importlib.import_module(module), name)(**node)
-    assert isinstance(built, Rewriter)
-    return built
+def build(choice: str, reply: Callable[[Request], Reply] = MODELS["useful"]) -> Rewriter:
+    rewriter: Rewriter = built(node("queries", choice), Scripted(reply))
+    return rewriter
 
 
-NEEDS_MODEL = [choice for choice in CHOICES if "generator:" in (CONF / f"{choice}.yaml").read_text("utf-8")]
+def asked(*texts: str) -> list[Query]:
+    return [Query(str(number), text, HISTORY) for number, text in enumerate(texts)]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[(choice, model) for choice in NEEDS_MODEL for model in MODELS]
-    + [(choice, "useful") for choice in CHOICES if choice not in NEEDS_MODEL],
-    ids="-".join,
-)
-def rewriter(request: pytest.FixtureRequest) -> Rewriter:
-    return build(*request.param)
-
-
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.parametrize(("choice", "model"), COMBINATIONS)
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(queries=st.lists(QUERIES, max_size=3))
-def test_every_question_is_searched_for_whatever_the_model_does(rewriter: Rewriter, queries: list[Query]) -> None:
-    found = rewriter.rewrite(queries)
-    assert len(found) == len(queries)
-    for query, sought in zip(queries, found, strict=True):
-        assert sought.texts
-        assert sought.question
-        assert len(set(sought.texts)) == len(sought.texts)
-        assert all(isinstance(text, str) and text for text in sought.texts)
-        if changes_nothing(rewriter):
-            assert (sought.question, sought.texts) == (query.text, (query.text,))
+def test_laws(choice: str, model: str, queries: list[Query]) -> None:
+    check_queries(build(choice, MODELS[model]), queries)
 
 
-@settings(max_examples=20, deadline=None)
-@given(queries=st.lists(QUERIES, max_size=4))
 @pytest.mark.parametrize("choice", CHOICES)
-def test_what_is_searched_for_depends_on_no_other_question(choice: str, queries: list[Query]) -> None:
-    rewriter = build(choice)
-    assert rewriter.rewrite(queries) == [found for query in queries for found in rewriter.rewrite([query])]
-    assert rewriter.rewrite(queries) == rewriter.rewrite(queries)
-
-
-@pytest.mark.parametrize("model", ["echo", "useful"])
-@pytest.mark.parametrize("choice", CHOICES)
-def test_a_first_question_keeps_its_words(choice: str, model: str) -> None:
-    (found,) = build(choice, model).rewrite([Query("q", "How much leave is there?")])
-    assert found.question == "How much leave is there?"
-    assert "How much leave is there?" in found.texts
+def test_laws_of_typical_questions(choice: str) -> None:
+    check_queries(build(choice))
 
 
 @pytest.mark.parametrize("model", ["empty", "blank", "short", "refused", "down", "broken"])
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
-def test_a_model_that_is_of_no_use_leaves_the_question_as_typed_and_that_is_said(choice: str, model: str) -> None:
-    query = Query("q", "And after ten years?", (Turn("user", "How much leave is there?"), Turn("assistant", "26 days.")))
-    (found,) = build(choice, model).rewrite([query])
-    assert (found.question, found.texts) == (query.text, (query.text,))
-    assert found.note.startswith("searched for as typed: ")
+def test_a_useless_reply_leaves_the_question_as_typed_with_a_note(choice: str, model: str) -> None:
+    (query,) = asked("And after ten years?")
+    (sought,) = build(choice, MODELS[model]).rewrite([query])
+    assert (sought.question, sought.texts) == (query.text, (query.text,))
+    assert sought.note.startswith("searched for as typed: ")
 
 
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
-def test_what_a_model_took_is_kept(choice: str) -> None:
-    query = Query("q", "And after ten years?", (Turn("user", "How much leave is there?"),))
-    (found,) = build(choice).rewrite([query])
-    assert (found.note, found.tokens, found.cost) == ("", 5, 0.5)
+def test_tokens_and_cost_are_recorded(choice: str) -> None:
+    (sought,) = build(choice).rewrite(asked("And after ten years?"))
+    assert (sought.note, sought.tokens, sought.cost) == ("", 5, 0.5)
+
+
+def failing_on(words: set[str]) -> Callable[[Request], Reply]:
+    return lambda request: DOWN(request) if request.query.text in words else MODELS["useful"](request)
 
 
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
-def test_one_refused_question_does_not_cost_the_others_their_search(choice: str) -> None:
-    def reply(request: Request) -> Reply:
-        if "ten" in request.query.text:
-            raise ServiceError("http://here", "answered 400", "ask less")
-        return MODELS["useful"](request)
-
-    node_built = build(choice)
-    node_built.generator.reply = reply  # type: ignore[attr-defined]
-    history = (Turn("user", "How much leave is there?"),)
-    queries = [Query(text, text, history) for text in ("And after five?", "And after ten?", "And after six?")]
-    notes = [found.note for found in node_built.rewrite(queries)]
-    assert notes == ["", "searched for as typed: answered 400", ""]
+def test_a_few_failures_leave_the_other_questions_their_rewrite(choice: str) -> None:
+    few = build(choice, failing_on({"And after ten?"})).rewrite(asked("And after five?", "And after ten?", "And after six?"))
+    assert [sought.note for sought in few] == ["", "searched for as typed: cannot be reached", ""]
+    many = asked(*map(str, range(20)))
+    notes = [bool(sought.note) for sought in build(choice, failing_on({"18", "19"})).rewrite(many)]
+    assert notes == [False] * 18 + [True] * 2
 
 
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
-def test_a_server_that_is_down_gives_no_result_and_is_not_asked_for_every_question(choice: str) -> None:
-    rewriter = build(choice, "down")
-    history = (Turn("user", "How much leave is there?"),)
+def test_a_server_that_fails_gives_no_result(choice: str) -> None:
+    generator = Scripted(DOWN)
     with pytest.raises(ServiceError, match="cannot be reached"):
-        rewriter.rewrite([Query(str(number), "And then?", history) for number in range(50)])
-    assert len(rewriter.generator.requests) == 50 + 3  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("choice", NEEDS_MODEL)
-def test_where_every_question_is_refused_there_is_no_result(choice: str) -> None:
-    history = (Turn("user", "How much leave is there?"),)
-    queries = [Query(str(number), "And then?", history) for number in range(4)]
+        built(node("queries", choice), generator).rewrite(asked(*map(str, range(50))))
+    assert len(generator.requests) == 50 + 3, "not every question is tried alone"
+    with pytest.raises(ServiceError, match="cannot be reached"):
+        build(choice, failing_on(set(map(str, range(5, 20))))).rewrite(asked(*map(str, range(20))))
+    refusing = build(choice, MODELS["refused"])
     with pytest.raises(RefusalError, match="the prompt is too long"):
-        build(choice, "refused").rewrite(queries)
-    assert all(sought.note for sought in build(choice, "refused").rewrite(queries[:3]))
-
-
-@pytest.mark.parametrize("choice", NEEDS_MODEL)
-@pytest.mark.parametrize("failing", [range(5, 20), range(18, 20)], ids=["down", "chance"])
-def test_a_server_that_goes_down_leaves_no_result_and_chance_leaves_questions_as_typed(choice: str, failing: range) -> None:
-    def reply(request: Request) -> Reply:
-        if int(request.query.query_id) in failing:
-            raise ServiceError("http://here", "cannot be reached", "start it")
-        return MODELS["useful"](request)
-
-    rewriter = build(choice)
-    rewriter.generator.reply = reply  # type: ignore[attr-defined]
-    history = (Turn("user", "How much leave is there?"),)
-    queries = [Query(str(number), "And then?", history) for number in range(20)]
-    if len(failing) > 2:
-        with pytest.raises(ServiceError, match="cannot be reached"):
-            rewriter.rewrite(queries)
-    else:
-        assert [bool(sought.note) for sought in rewriter.rewrite(queries)] == [False] * 18 + [True] * 2
+        refusing.rewrite(asked(*"abcd"))
+    assert all(sought.note for sought in refusing.rewrite(asked(*"abc")))
 
 
 @pytest.mark.parametrize("error", [ConfigError("x", "y", "z"), BudgetError("budget", "is spent", "raise it")])
 @pytest.mark.parametrize("choice", NEEDS_MODEL)
-def test_a_config_that_cannot_work_and_a_spent_budget_are_errors(choice: str, error: Exception) -> None:
-    rewriter = build(choice)
-    rewriter.generator.reply = raising(error)  # type: ignore[attr-defined]
+def test_a_wrong_config_and_a_spent_budget_are_errors(choice: str, error: Exception) -> None:
     with pytest.raises(type(error)):
-        rewriter.rewrite([Query("q", "And then?", (Turn("user", "What?"),))])
+        build(choice, raising(error)).rewrite(asked("And then?"))
 
 
-def test_one_choice_changes_nothing() -> None:
+def test_two_choices_change_nothing() -> None:
     assert [choice for choice in CHOICES if changes_nothing(build(choice))] == ["last_turn", "none"]

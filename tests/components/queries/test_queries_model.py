@@ -1,15 +1,17 @@
-"""Rewriting with a model: what it is told, and what is made of its reply."""
+"""Rewriting with a model, by a person, and without any: requests, and texts from replies."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from rag.components.queries.human import HumanRewrite
 from rag.components.queries.hyde import HypotheticalPassage
 from rag.components.queries.rewrite import ModelRewrite
 from rag.components.queries.several import ModelQuestions
-from rag.core.errors import ConfigError
-from rag.core.records import Message, Query, Reply, Request, Turn
+from rag.components.queries.turns import TypedTurns
+from rag.core.records import Message, Query, Reply, Request, Sought, Turn
+from rag.core.roles import changes_nothing
 
 PROMPT = "{history}\nLast: {question}\nNew:"
 HISTORY = (Turn("user", "Who built the {question} bridge?"), Turn("assistant", "A  firm\nof builders."))
@@ -111,9 +113,9 @@ def test_a_question_that_is_repeated_or_states_something_itself_is_searched_for(
     assert (found.texts, found.note) == ((reply,), "")
 
 
-def test_the_question_as_typed_can_be_searched_for_beside_it() -> None:
-    assert rewritten("When was it built?", beside=True) == (QUERY.text, "When was it built?")
-    assert rewritten(QUERY.text, beside=True) == (QUERY.text,)
+def test_the_question_as_typed_can_be_searched_for_too() -> None:
+    assert rewritten("When was it built?", include_original=True) == (QUERY.text, "When was it built?")
+    assert rewritten(QUERY.text, include_original=True) == (QUERY.text,)
 
 
 def test_several_questions_are_searched_for_each_once() -> None:
@@ -121,7 +123,7 @@ def test_several_questions_are_searched_for_each_once() -> None:
     (found,) = ModelQuestions(model, "", PROMPT).rewrite([Query("q", "Is A longer than B?")])
     assert found.texts == ("How long is A?", "How long is B?", "Fourth?")
     assert found.question == "Is A longer than B?"
-    (follow_up,) = ModelQuestions(Says("How long is A?\nHow long is B?"), "", PROMPT, beside=True).rewrite([QUERY])
+    (follow_up,) = ModelQuestions(Says("How long is A?\nHow long is B?"), "", PROMPT, include_original=True).rewrite([QUERY])
     assert follow_up.texts == (QUERY.text, "How long is A?", "How long is B?")
     assert follow_up.question == "How long is A? How long is B?"
 
@@ -130,23 +132,28 @@ def test_an_invented_passage_is_searched_for_and_never_reranked_by() -> None:
     (found,) = HypotheticalPassage(Says("It was built\nin 1981 by\n builders."), "", PROMPT, longest=20).rewrite([QUERY])
     assert found.texts == (QUERY.text, "It was built in 1981")
     assert found.question == QUERY.text
-    (alone,) = HypotheticalPassage(Says("It was built."), "", PROMPT, beside=False).rewrite([QUERY])
+    (alone,) = HypotheticalPassage(Says("It was built."), "", PROMPT, include_original=False).rewrite([QUERY])
     assert alone.texts == ("It was built.",)
 
 
+TURNS = (Turn("user", "One?"), Turn("assistant", "1."), Turn("user", "Two?"), Turn("assistant", "2."))
+THIRD = Query("q", "Three?", TURNS, "All three?")
+
+
 @pytest.mark.parametrize(
-    ("parameters", "where"),
-    [
-        ({"prompt": "Rewrite it."}, "queries.prompt"),
-        ({"turn_format": "{role}"}, "queries.turn_format"),
-        ({"turns": 0}, "queries.turns"),
-        ({"longest": 2}, "queries.longest"),
-        ({"generator": "gpt"}, "queries.generator"),
-    ],
+    ("turns", "text"), [(1, "Three?"), (2, "Two?\nThree?"), (None, "One?\nTwo?\nThree?"), (9, "One?\nTwo?\nThree?")]
 )
-def test_mistakes_are_named_before_any_model_is_asked(parameters: dict[str, Any], where: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        ModelRewrite(**({"generator": Says(""), "instruction": "", "prompt": PROMPT} | parameters))
-    assert error.value.where == where
-    with pytest.raises(ConfigError, match=r"queries\.most"):
-        ModelQuestions(Says(""), "", PROMPT, most=0)
+def test_the_last_questions_of_the_person_are_searched_for_and_no_answer(turns: int | None, text: str) -> None:
+    assert TypedTurns(turns).rewrite([THIRD]) == [Sought(text, (text,))]
+
+
+def test_one_turn_changes_nothing() -> None:
+    assert changes_nothing(TypedTurns(1))
+    assert not changes_nothing(TypedTurns())
+
+
+def test_the_rewrite_of_a_person_is_searched_for_where_there_is_one() -> None:
+    assert HumanRewrite().rewrite([THIRD]) == [Sought("All three?", ("All three?",))]
+    assert HumanRewrite().rewrite([Query("q", "One?")]) == [Sought("One?", ("One?",))]
+    (without,) = HumanRewrite().rewrite([Query("q", "Two?", TURNS)])
+    assert (without.texts, without.note) == (("Two?",), "the golden set has no rewrite")

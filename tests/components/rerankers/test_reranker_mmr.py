@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.components.rerankers.mmr import MmrReranker, picked_at
-from rag.core.errors import ConfigError
 from rag.core.records import Vectors
 
 
@@ -37,7 +36,7 @@ def test_by_hand() -> None:
     assert found == pytest.approx([0.3, 0.3 * 0.8 - 0.7 * 0.8, 0.3 * 0.6 - 0.7 * 0.6])
 
 
-def test_weight_one_is_plain_relevance() -> None:
+def test_weight_one_is_relevance_alone() -> None:
     passages = ["0 1", "1 0", "1 1", ""]
     (found,) = MmrReranker(Plane(), relevance_weight=1).score(["1 0"], [passages], [[0.0] * 4])
     assert found == pytest.approx([0, 1, 2**-0.5, 0], abs=1e-6)
@@ -80,7 +79,7 @@ def reference(relevance: np.ndarray, similarity: np.ndarray, weight: float) -> t
     return picks, values
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 7), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0]), st.booleans())
 def test_equals_the_reference(count: int, seed: int, weight: float, coarse: bool) -> None:
     draw = np.random.default_rng(seed)
@@ -92,9 +91,3 @@ def test_equals_the_reference(count: int, seed: int, weight: float, coarse: bool
     assert [found[pick] for pick in picks] == pytest.approx(values, abs=1e-9)
     assert all(a >= b for a, b in pairwise(values))
     assert np.argsort(-np.array(found), kind="stable").tolist() == picks
-
-
-@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan")])
-def test_bad_weight(weight: float) -> None:
-    with pytest.raises(ConfigError, match=r"reranker\.relevance_weight"):
-        MmrReranker(Plane(), relevance_weight=weight)

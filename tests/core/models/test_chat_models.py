@@ -1,4 +1,4 @@
-"""Asking for what can be done without."""
+"""Calls of a chat model with a fallback."""
 
 from collections.abc import Iterator, Sequence
 
@@ -38,7 +38,7 @@ def test_one_failure_costs_one_reply() -> None:
     assert [spent(one) for one in found][1:3] == [(3, 0.5), (0, 0.0)]
 
 
-def test_a_batch_that_works_is_asked_once_and_an_empty_one_not_at_all() -> None:
+def test_a_batch_is_one_call_and_an_empty_one_none() -> None:
     generator = Fails(set(), DOWN)
     ask(generator, requests(5))
     ask(generator, [])
@@ -46,14 +46,14 @@ def test_a_batch_that_works_is_asked_once_and_an_empty_one_not_at_all() -> None:
 
 
 @pytest.mark.parametrize("bad", [range(1, 20), range(17, 20), range(9, 12)], ids=["nearly all", "the last", "some"])
-def test_a_server_that_failed_three_times_in_a_row_is_left_alone_and_there_is_no_result(bad: range) -> None:
+def test_three_failures_in_a_row_end_a_long_batch_without_a_result(bad: range) -> None:
     generator = Fails(set(bad), DOWN)
     with pytest.raises(ServiceError, match="cannot be reached"):
         ask(generator, requests(20))
     assert generator.calls == [20] + [1] * (bad[2] + 1)
 
 
-def test_two_failures_in_a_row_are_chance() -> None:
+def test_two_failures_in_a_row_are_tolerated() -> None:
     found = ask(Fails({2, 3, 5, 6}, DOWN), requests(8))
     assert [number for number, one in enumerate(found) if isinstance(one, str)] == [2, 3, 5, 6]
 
@@ -69,7 +69,7 @@ def test_a_missing_record_is_an_error() -> None:
         ask(Fails({0}, ReplayError("replay", "is missing", "ask")), requests(2))
 
 
-def test_replies_that_are_too_few_are_no_replies() -> None:
+def test_too_few_replies_are_a_failure() -> None:
     class Short(Fails):
         def generate(self, requests: Sequence[Request]) -> list[Reply]:
             return []

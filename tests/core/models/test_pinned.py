@@ -1,4 +1,4 @@
-"""Model files: what they are known by, what is refused, what a tokenizer can read."""
+"""Model files: fingerprints, refused folders, texts that a tokenizer can read."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from rag.core.models.pinned import PinnedModel, readable, sha256
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What a model folder must have at least."""
+    """The smallest model folder."""
     made = tmp_path / "model"
     made.mkdir()
     (made / "config.json").write_text("{}", encoding="utf-8")
@@ -30,7 +30,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         assert sha256(path) == hashlib.sha256(content).hexdigest()
 
 
-def test_a_folder_is_known_by_the_names_and_bytes_of_its_files(folder: Path) -> None:
+def test_the_fingerprint_of_a_folder_covers_names_and_bytes_of_its_files(folder: Path) -> None:
     lines = (
         f"{name}\0{hashlib.sha256(data).hexdigest()}\n"
         for name, data in (("config.json", b"{}"), ("model.safetensors", b"weights"))
@@ -44,11 +44,14 @@ def test_a_folder_is_known_by_the_names_and_bytes_of_its_files(folder: Path) -> 
     assert PinnedModel("embedder", str(folder)).fingerprint() != before
 
 
-def test_a_hub_id_is_known_by_its_revision() -> None:
+def test_the_fingerprint_of_a_hub_id_has_its_revision() -> None:
     assert PinnedModel("reranker", "owner/name", "v1.0").fingerprint() == "owner/name@v1.0"
     for moving in (None, "", "main", "HEAD"):
         with pytest.raises(ConfigError, match=r"reranker\.revision: .*\n.*pin it"):
             PinnedModel("reranker", "owner/name", moving)
+    for model in ("./nowhere", "/nowhere/model", "a/b/c", "a b", ""):
+        with pytest.raises(ConfigError, match=r"reranker\.model: there is no folder"):
+            PinnedModel("reranker", model, "v1.0")
 
 
 def test_a_folder_without_weights_says_what_is_missing(tmp_path: Path) -> None:
@@ -60,7 +63,7 @@ def test_a_folder_without_weights_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_pickled_weights_are_refused(folder: Path) -> None:
-    (folder / "pytorch_model.bin").touch()  # beside safetensors, which are what is read
+    (folder / "pytorch_model.bin").touch()
     PinnedModel("embedder", str(folder))
     (folder / "2_Dense").mkdir()
     (folder / "2_Dense" / "pytorch_model.bin").touch()

@@ -1,4 +1,4 @@
-"""Every gold quote of the handbook is cited under the headings above it, which a parser of the test's own finds."""
+"""Every gold quote of the handbook is cited under the headings above it, by a parser of this test."""
 
 import re
 from itertools import pairwise
@@ -62,7 +62,7 @@ def test_a_quote_is_cited_under_its_own_headings(golden: Golden, chunker: Chunke
             cited += 1
             starts += passage.section_at(passage.span.start) == expected
     assert cited == held
-    assert starts < 0.6 * held, "the headings above a passage are no measure"
+    assert starts < 0.6 * held, "the headings above the passage would not be enough"
 
 
 def test_every_plain_text_of_the_handbook_has_sections(golden: Golden) -> None:

@@ -1,4 +1,4 @@
-"""Where an answer begins behind reasoning, and that nothing else is done to it."""
+"""The start of an answer behind reasoning; nothing else is changed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,6 +34,7 @@ REQUEST = Request(Query("q", "?"), (Chunk(Span("d", 0, 1), "a"), Chunk(Span("d",
         ("Final answer: **Seven** [1]", "**Seven** [1]"),
         ("Kind: question\nFinal answer:Seven.", "Seven."),
         ("Final answer:", ""),
+        ("", ""),
     ],
 )
 def test_an_answer_begins_behind_its_last_announcement(text: str, answer: str) -> None:
@@ -41,29 +42,25 @@ def test_an_answer_begins_behind_its_last_announcement(text: str, answer: str) -
 
 
 @pytest.mark.parametrize("text", ["Seven [1].", "I give no Final answer: none.", "Final answer is seven"])
-def test_a_reply_without_an_announcement_stays_and_is_told(text: str) -> None:
+def test_a_reply_without_an_announcement_stays_with_a_finding(text: str) -> None:
     replies, ((finding,),) = concluded([Reply(text)], FINAL)
     assert replies == [Reply(text)]
     assert (finding.source, finding.action) == ("prompt", "flag")
     assert FINAL in finding.what
 
 
-def test_an_empty_reply_announces_nothing_and_lacks_nothing() -> None:
-    assert concluded([Reply("")], FINAL) == ([Reply("")], [[]])
-
-
 @given(st.lists(st.text().map(Reply), max_size=3))
-def test_without_words_to_wait_for_nothing_is_done(replies: list[Reply]) -> None:
+def test_without_an_announcement_nothing_is_changed(replies: list[Reply]) -> None:
     assert concluded(replies, "") == (replies, [[] for _ in replies])
 
 
 @given(st.text(), st.text(alphabet=st.characters(exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")))
-def test_what_stands_behind_the_last_line_that_announces_is_kept(thoughts: str, answer: str) -> None:
+def test_the_text_behind_the_last_announcement_is_kept(thoughts: str, answer: str) -> None:
     ((reply,), _) = concluded([Reply(f"{thoughts}\n{FINAL} {answer}")], FINAL)
     assert reply.text == answer.strip()
 
 
-def test_only_a_model_is_waited_for() -> None:
+def test_only_a_model_announces_an_answer() -> None:
     aloud = SectionPrompt("Think, then {announcement}", announcement=FINAL)
     assert awaited(aloud, OpenAiGenerator("m")) == FINAL
     assert awaited(aloud, ExtractiveGenerator()) == ""
@@ -71,14 +68,14 @@ def test_only_a_model_is_waited_for() -> None:
 
 
 class Strict:
-    """Wants a reply again that holds a thought."""
+    """Regenerates replies with a thought."""
 
     def inspect(self, requests: list[Request], replies: list[Reply]) -> list[list[Finding]]:
         return [[Finding("strict", "thinks", "regenerate")] if "Think" in reply.text else [] for reply in replies]
 
 
 class Second:
-    """What is asked for again."""
+    """The model that generates again."""
 
     def generate(self, requests: list[Request]) -> list[Reply]:
         return [Reply("Think again [1].\nFinal answer: Eight [2].") for _ in requests]
@@ -109,7 +106,7 @@ class Thinking:
 
 
 @pytest.mark.parametrize(("instruction", "heard"), [("Think, then {announcement}", "Seven [1]."), ("Go.", Thinking.text)])
-def test_reasoning_is_not_heard(instruction: str, heard: str) -> None:
+def test_reasoning_is_not_passed_on(instruction: str, heard: str) -> None:
     corpus = Corpus.of([Document("d", "seven")], [Span("d", 0, 5)])
     reading = Reading(SectionPrompt(instruction, announcement=FINAL), NoMemory(), 1)
     unused: Any = None
@@ -141,12 +138,12 @@ def test_pieces_behind_an_announcement_are_the_answer_however_they_are_cut(words
         assert "".join(heard) == reply.text
     if times == 0:
         assert "".join(heard) == ""
-    if times > 1:  # A draft: what stands between the first two announcements.
+    if times > 1:  # A draft: the text between the first two announcements.
         first = re.split(rf"^[ \t>#*_]*{FINAL}[*_]*", text, flags=re.MULTILINE | re.IGNORECASE)[1]
         assert "".join(heard) == first.strip()
 
 
-def test_an_answer_is_passed_on_before_its_line_ends_and_what_is_not_shown_is_a_sign_of_life() -> None:
+def test_an_answer_is_passed_on_before_its_line_ends_and_other_text_as_empty_pieces() -> None:
     heard: list[str] = []
     announced = Announced(FINAL, heard.append)
     for piece in ("Kind: ", "question\n", "Final", " answer: It lea", "ves at", " seven"):

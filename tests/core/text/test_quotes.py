@@ -35,7 +35,7 @@ ENDS = "The rate is 5 %, and the fee £75. (Ask in “writing”!) Is it so? Rea
         ("The rate is 5 %", "The rate is 5 %"),
         ("The rate is 5 %.", "The rate is 5 %"),
         ("the fee £75.", "the fee £75."),
-        ("£75.", "The rate is 5 %, and the fee £75."),  # One word alone is the sentence that it stands in.
+        ("£75.", "The rate is 5 %, and the fee £75."),  # One word alone is quoted with its sentence.
         ("the fee £75", "the fee £75."),
         ("(Ask in “writing”!)", "(Ask in “writing”!)"),
         ("Ask in “writing”", "Ask in “writing”!)"),
@@ -54,12 +54,12 @@ def test_a_quote_begins_and_ends_with_whole_words() -> None:
     assert words("his 5 days", "This 5 days' notice. Of his 5 days two are left.") == "his 5 days"
 
 
-def test_a_quote_stands_in_the_section_of_its_first_character() -> None:
+def test_a_quote_has_the_section_of_its_first_character() -> None:
     text = "# Leave\nAsk first.\n\n## Carrying over\nUp to five days may be carried over."
     passage = chunk(text)
     assert section_of(quoted("Up to five days may be carried over.", passage), passage) == "Leave > Carrying over"
     assert section_of(quoted("You should ask first.", passage), passage) == "Leave"
-    assert section_of(quoted("Nobody knows the trouble seen.", passage), passage) == "Leave > Carrying over", "most of it"
+    assert section_of(quoted("Unknown words without any match.", passage), passage) == "Leave > Carrying over", "most of it"
 
 
 def test_other_words_lead_to_the_sentence_that_shares_most_of_them() -> None:
@@ -67,8 +67,8 @@ def test_other_words_lead_to_the_sentence_that_shares_most_of_them() -> None:
     assert words("Days that stay unused lapse beyond that.") == "Unused days\nbeyond that lapse."
 
 
-def test_where_nothing_is_shared_it_is_the_whole_passage() -> None:
-    assert words("Nobody knows the trouble seen.") == TEXT
+def test_without_shared_words_the_quote_is_the_whole_passage() -> None:
+    assert words("Unknown words without any match.") == TEXT
     assert words("") == TEXT
 
 

@@ -1,4 +1,4 @@
-"""What declines to answer, and what only looks like it."""
+"""Texts that decline to answer, and texts that only look like it."""
 
 import pytest
 from hypothesis import given
@@ -48,11 +48,11 @@ def test_refusals(text: str) -> None:
         "No.",
     ],
 )
-def test_what_claims_something_declines_nothing(text: str) -> None:
+def test_a_text_with_a_claim_is_no_refusal(text: str) -> None:
     assert not refused(text, REFUSAL)
 
 
-def test_a_quotation_declines_nothing() -> None:
+def test_a_quotation_is_no_refusal() -> None:
     text = "We cannot answer the telephone on Sundays. [1]"
     assert refused(text)
     assert not refused(text, contexts=["# Hours\n\nWe cannot answer the telephone\non Sundays. Write to us."])

@@ -47,8 +47,6 @@ EVERYTHING = (
     "memory=two_layer",
     "guard=[scan,rules,spotlight,output]",
     "guard.scan.stranger=null",
-    "~guard.scan.embedder.runtime",
-    "guard.scan.embedder._target_=rag.components.embedders.hashing.HashingEmbedder",
     "check=[citations,grounded,numbers,quotes,retrieval_floor]",
     "judge=local",
     "~judge.encoder.runtime",
@@ -226,6 +224,7 @@ def test_no_component_is_in_the_key_of_stages_that_do_not_run_it() -> None:
         "rag.components.chunkers.recursive": {"rag.components.chunkers.fixed"},
         "rag.components.chunkers.sentence": {"rag.components.chunkers.fixed"},
         "rag.components.embedders.static": {"rag.components.embedders.minilm"},
+        "rag.components.guards.scan": {"rag.components.guards.off_topic_requests"},
         "rag.components.memories.summary_buffer": {"rag.components.memories.summaries"},
         "rag.components.memories.two_layer": {"rag.components.memories.summaries"},
     }

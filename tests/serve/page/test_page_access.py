@@ -1,3 +1,5 @@
+"""Keys, ratings, keyboard, contrast, narrow windows, and failures of requests."""
+
 import json
 import re
 from collections.abc import Callable
@@ -9,9 +11,9 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 from support.chromium import CONTRAST
-from support.page_server import FERRY, LEAVE, Opened, Served, say, sealed
-from support.running_server import key_of, running
+from support.page_server import FERRY, LEAVE, Opened, PageServer, say, sealed
 from support.scripted_server import serving
+from support.servers import key_of, running
 
 Open = Callable[..., Opened]
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -24,7 +26,7 @@ NAMELESS = """() => [...document.querySelectorAll("button, input, select, textar
   .map(one => one.outerHTML.slice(0, 100))"""
 
 
-def test_the_page_holds_nothing_inline_and_is_served_with_a_policy(server: Served) -> None:
+def test_the_page_holds_nothing_inline_and_is_served_with_a_policy(server: PageServer) -> None:
     found = httpx.get(server.url, timeout=60)
     assert "default-src 'self'" in found.headers["content-security-policy"]
     assert "unsafe" not in found.headers["content-security-policy"]
@@ -36,7 +38,7 @@ def test_the_page_holds_nothing_inline_and_is_served_with_a_policy(server: Serve
     assert httpx.get(f"{server.url}/page/__init__.py", timeout=60).status_code == 404
 
 
-def test_scripts_write_no_markup_and_ask_nobody_else() -> None:
+def test_scripts_write_no_html_and_name_no_other_host() -> None:
     for name, text in SHIPPED.items():
         if name.endswith(".js"):
             assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text), name
@@ -54,11 +56,11 @@ def test_no_file_of_the_page_is_long() -> None:
     assert {name: len(text.splitlines()) for name, text in SHIPPED.items() if len(text.splitlines()) > 250} == {}
 
 
-def test_a_key_is_asked_for_and_kept_in_the_tab(keyed: Served, opened: Open) -> None:
+def test_a_key_is_asked_for_and_stored_in_the_tab(keyed: PageServer, opened: Open) -> None:
     found = opened(keyed, wait=False)
     dialog = found.page.get_by_role("dialog")
     expect(dialog.get_by_label("Key", exact=True)).to_be_focused()
-    found.page.keyboard.type("sk-assay-nobody")
+    found.page.keyboard.type("sk-assay-unknown")
     found.page.keyboard.press("Enter")
     expect(dialog.get_by_role("alert")).to_have_text("That key is not known here.")
     expect(dialog.get_by_label("Key", exact=True)).to_be_focused()
@@ -73,7 +75,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(keyed: Served, opened: Open) -> 
     assert found.page.evaluate("Object.keys(localStorage).length + document.cookie.length") == 0
 
 
-def test_without_a_key_the_page_says_so_and_asks_again(keyed: Served, opened: Open) -> None:
+def test_without_a_key_the_page_says_so_and_asks_again(keyed: PageServer, opened: Open) -> None:
     found = opened(keyed, wait=False)
     found.page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     nowhere = found.page.locator(".nowhere")
@@ -88,12 +90,12 @@ def test_without_a_key_the_page_says_so_and_asks_again(keyed: Served, opened: Op
 
 def test_thumbs_become_candidates_for_golden_questions(page: Opened) -> None:
     page.server.plays(say("At eight [1]."))
-    opinions = page.server.running.opinions
+    opinions = page.server.server.opinions
     before = {one.answer for one in opinions.candidates()}
     turn = page.ask(FERRY)
     bad = turn.get_by_role("button", name="A bad answer")
     bad.click()
-    expect(turn.locator(".told")).to_have_text("Noted. A reviewer can make a golden question of it.")
+    expect(turn.locator(".noted")).to_have_text("Noted. A reviewer can make a golden question of it.")
     assert bad.get_attribute("aria-pressed") == "true"
     (rated,) = [one for one in opinions.candidates() if one.answer not in before]
     assert (rated.rating, rated.comment, rated.told["question"]) == (-1, "", FERRY)
@@ -104,15 +106,15 @@ def test_thumbs_become_candidates_for_golden_questions(page: Opened) -> None:
     assert (rated.rating, rated.comment) == (-1, "It is the bus that leaves at eight.")
 
 
-def test_a_rating_that_was_not_taken_says_so(page: Opened) -> None:
+def test_a_refused_rating_says_so(page: Opened) -> None:
     page.server.plays(say("At eight [1]."))
     turn = page.ask(FERRY)
-    page.server.running.conversations.forget(
+    page.server.server.conversations.forget(
         "anyone", page.page.evaluate("Object.values(JSON.parse(sessionStorage['assay.sessions']))[0]")
     )
     good = turn.get_by_role("button", name="A good answer")
     good.click()
-    expect(turn.locator(".told.problem")).to_contain_text("no longer kept")
+    expect(turn.locator(".noted.problem")).to_contain_text("no longer kept")
     assert good.get_attribute("aria-pressed") == "false"
 
 
@@ -156,7 +158,7 @@ def test_all_text_can_be_read_and_everything_has_a_name(scheme: str, opened: Ope
     found.server.plays(say("I don't know."))
     found.ask(LEAVE)
     turn.locator(".thumb").last.click()
-    turn.locator(".told:not(:empty)").wait_for()
+    turn.locator(".noted:not(:empty)").wait_for()
     for tab in ("Document", "Passages", "Checks", "Prompt", "Cost"):
         if tab == "Document":
             turn.locator(".cite").click()
@@ -192,7 +194,7 @@ def test_on_a_phone_nothing_is_cut_off_and_panels_cover_the_page(opened: Open) -
     expect(page.locator("#question")).to_be_in_viewport()
 
 
-def test_an_answer_too_many_tells_when_to_ask_again(page: Opened) -> None:
+def test_a_rate_limit_says_when_to_ask_again(page: Opened) -> None:
     refused: dict[str, Any] = {"type": "urn:assay:too-many-requests", "title": "Too Many Requests", "status": 429}
     refused |= {"detail": "600 requests a minute are taken from one key", "remedy": ""}
     page.page.route(
@@ -204,13 +206,13 @@ def test_an_answer_too_many_tells_when_to_ask_again(page: Opened) -> None:
     turn = page.ask(FERRY)
     assert "Too many questions at once. 600 requests a minute" in turn.get_by_role("alert").inner_text()
     assert "Try again in 7 seconds." in turn.get_by_role("alert").inner_text()
-    told = {"error": {"message": "this key asks too often → ask again in 7 s", "type": "", "param": None, "code": None}}
-    page.page.route("**/v1/models", lambda route: route.fulfill(status=429, headers={"Retry-After": "7"}, json=told))
+    problem = {"error": {"message": "this key asks too often → ask again in 7 s", "type": "", "param": None, "code": None}}
+    page.page.route("**/v1/models", lambda route: route.fulfill(status=429, headers={"Retry-After": "7"}, json=problem))
     page.page.reload()
     expect(page.page.locator(".nowhere p")).to_have_text("This key asks too often. Ask again in 7 s.")
 
 
-def test_what_a_proxy_answers_is_not_taken_for_the_servers_words(page: Opened) -> None:
+def test_a_response_of_a_proxy_is_named_as_such(page: Opened) -> None:
     page.page.route("**/chat", lambda route: route.fulfill(status=502, content_type="text/html", body="<h1>Bad Gateway</h1>"))
     said = page.ask(FERRY).get_by_role("alert").inner_text()
     assert said.startswith(
@@ -218,7 +220,7 @@ def test_what_a_proxy_answers_is_not_taken_for_the_servers_words(page: Opened) -
     )
 
 
-def test_a_window_as_low_as_a_line_scrolls_as_a_whole(opened: Open) -> None:
+def test_a_very_low_window_scrolls_as_a_whole(opened: Open) -> None:
     found = opened(viewport={"width": 320, "height": 256})
     found.server.plays(say("Up to five days may be carried over [1]."))
     turn = found.ask(LEAVE)
@@ -233,7 +235,7 @@ def test_a_window_as_low_as_a_line_scrolls_as_a_whole(opened: Open) -> None:
     expect(found.page.locator("#question")).to_be_in_viewport()
 
 
-def test_with_forced_colours_a_quote_and_what_is_chosen_still_differ(opened: Open) -> None:
+def test_forced_colours_distinguish_quotes_and_selected_tabs(opened: Open) -> None:
     found = opened(forced_colors="active")
     found.server.plays(say("Up to five days may be carried over [1]."))
     turn = found.ask(LEAVE)
@@ -253,10 +255,10 @@ def test_with_forced_colours_a_quote_and_what_is_chosen_still_differ(opened: Ope
 
 def test_a_bundle_that_only_searches_shows_what_it_found(tmp_path: Path, opened: Open) -> None:
     with (
-        serving(say("Nobody asks.")) as script,
-        running(sealed(tmp_path / "one", None), f"sqlite:///{tmp_path / 'serve.db'}", ()) as server,
+        serving(say("Not asked.")) as script,
+        running([sealed(tmp_path / "one", None)], tmp_path / "serve.db") as server,
     ):
-        turn = opened(Served(server, script)).ask(FERRY)
+        turn = opened(PageServer(server.url, script, server)).ask(FERRY)
         assert turn.locator(".declined").inner_text() == "This pipeline only searches. What it found:"
         assert turn.locator(".sources li").count() == 3
         assert script.asked == []

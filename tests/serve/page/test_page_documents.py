@@ -1,11 +1,11 @@
-"""Many documents in folders in folders: looked for, opened, switched, with a mouse, a keyboard and a thumb."""
+"""Many documents in nested folders: filtered, opened and switched by mouse, keyboard and touch."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from support.page_server import Opened, Served, page_server, say
+from support.page_server import Opened, PageServer, page_server, say
 
 Open = Callable[..., Opened]
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -22,7 +22,7 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
     """A server of 154 documents."""
     lexical = ("index=[bm25s]", "fusion=single")
     with page_server(tmp_path_factory.mktemp("many"), texts=TEXTS, overrides=lexical) as found:
@@ -31,13 +31,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def asked(found: Opened) -> Any:
-    """What a question is asked of."""
+    """The `within` of a question."""
     with found.page.expect_request(lambda request: request.method == "POST") as sent:
         found.ask("About api 7")
     return sent.value.post_data_json["within"]
 
 
-def test_folders_stand_closed_and_open_with_a_click(many: Served, opened: Open) -> None:
+def test_folders_are_closed_and_open_with_a_click(many: PageServer, opened: Open) -> None:
     page = opened(many).page
     listed = page.locator("#documents-list")
     assert listed.locator(".fold .name").all_inner_texts() == ["guide", "reference/api/of/everything"]
@@ -54,7 +54,7 @@ def test_folders_stand_closed_and_open_with_a_click(many: Served, opened: Open) 
     assert listed.locator(".file .name").all_inner_texts() == ["About everything 7"]
 
 
-def test_a_folder_is_switched_with_all_that_it_holds(many: Served, opened: Open) -> None:
+def test_a_folder_is_switched_with_its_documents(many: PageServer, opened: Open) -> None:
     found = opened(many)
     page = found.page
     page.get_by_label("Search in the folder guide", exact=True).uncheck()
@@ -67,7 +67,7 @@ def test_a_folder_is_switched_with_all_that_it_holds(many: Served, opened: Open)
     assert not [one for one in within["documents"] if one.startswith("guide/page")]
 
 
-def test_folders_are_walked_with_the_arrow_keys(many: Served, opened: Open) -> None:
+def test_folders_are_walked_with_the_arrow_keys(many: PageServer, opened: Open) -> None:
     page = opened(many).page
     keyboard, listed = page.keyboard, page.locator("#documents-list")
     page.locator(".fold").first.focus()
@@ -85,7 +85,7 @@ def test_folders_are_walked_with_the_arrow_keys(many: Served, opened: Open) -> N
     expect(listed.locator(".file")).to_have_count(1)
 
 
-def test_names_of_several_documents_say_where_they_stand(many: Served, opened: Open) -> None:
+def test_equal_names_are_shown_with_their_folders(many: PageServer, opened: Open) -> None:
     page = opened(many).page
     page.fill("#documents-filter", "overview")
     assert page.locator(".file .name").all_inner_texts() == ["Overview"] * 3
@@ -94,7 +94,7 @@ def test_names_of_several_documents_say_where_they_stand(many: Served, opened: O
     expect(page.locator("#scope")).to_have_text("Read whole, without a search: Overview · guide")
 
 
-def test_on_a_phone_everything_is_reached(many: Served, opened: Open) -> None:
+def test_on_a_phone_everything_is_reached(many: PageServer, opened: Open) -> None:
     found = opened(many, **PHONE)
     page = found.page
     for control in ("#documents-open", "#new", "#first"):
@@ -116,6 +116,6 @@ def test_on_a_phone_everything_is_reached(many: Served, opened: Open) -> None:
     expect(page.locator("#question")).to_be_in_viewport()
 
 
-def test_pipelines_are_called_by_what_they_are(many: Served, opened: Open) -> None:
+def test_pipelines_are_named_by_their_components(many: PageServer, opened: Open) -> None:
     page = opened(many).page
     assert page.locator("#first option").all_inner_texts() == ["recursive-200 · bm25s · Qwen2.5-7B-Instruct"]

@@ -1,3 +1,5 @@
+"""The evidence of an answer: citations, passages, prompt, checks, cost."""
+
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +29,7 @@ def test_a_citation_opens_its_document_with_the_quoted_words_marked(page: Opened
     expect(turn.locator(".cite")).to_be_focused()
 
 
-def test_a_glance_at_a_citation_shows_what_it_quotes(page: Opened) -> None:
+def test_hovering_over_a_citation_shows_its_quote(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     page.ask(LEAVE).locator(".cite").hover()
     expect(page.page.locator("#peek .where")).to_have_text("Leave · Carrying over")
@@ -37,14 +39,14 @@ def test_a_glance_at_a_citation_shows_what_it_quotes(page: Opened) -> None:
     expect(page.page.locator("#peek")).to_be_hidden()
 
 
-def test_passages_stand_with_the_ranks_that_the_server_tells(page: Opened) -> None:
+def test_passages_have_the_ranks_of_the_server(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     turn = page.ask(LEAVE)
     asked = {"question": LEAVE, "show": ["trace", "prompt"]}
-    told = httpx.post(f"{page.server.url}/ask", json=asked, timeout=60).json()
+    answer = httpx.post(f"{page.server.url}/ask", json=asked, timeout=60).json()
     turn.get_by_role("button", name="How it was found").click()
     rows = page.page.locator("#panel .passages > li")
-    passages = sorted(told["trace"]["passages"], key=lambda one: not one["kept"])
+    passages = sorted(answer["trace"]["passages"], key=lambda one: not one["kept"])
     assert rows.count() == len(passages)
     for row, one in zip(rows.all(), passages, strict=True):
         ranks = dict(zip(row.locator("dt").all_inner_texts(), row.locator("dd").all_inner_texts(), strict=True))
@@ -64,7 +66,7 @@ def test_passages_stand_with_the_ranks_that_the_server_tells(page: Opened) -> No
     expect(page.page.locator("#panel-title")).to_have_text(LEAVE)
 
 
-def test_the_prompt_is_exactly_what_the_model_was_sent(page: Opened) -> None:
+def test_the_prompt_is_that_of_the_model(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     turn = page.ask(LEAVE)
     turn.get_by_role("button", name="How it was found").click()
@@ -73,7 +75,7 @@ def test_the_prompt_is_exactly_what_the_model_was_sent(page: Opened) -> None:
     assert shown == [message["content"] for message in page.server.script.asked[-1]["messages"]]
 
 
-def test_time_tokens_and_cost_are_told(page: Opened) -> None:
+def test_time_tokens_and_bundle_are_shown(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     turn = page.ask(LEAVE)
     facts = turn.locator("button.facts")
@@ -85,7 +87,7 @@ def test_time_tokens_and_cost_are_told(page: Opened) -> None:
     assert answered.headers["X-Assay-Bundle"] in panel.inner_text()
 
 
-def test_findings_are_told_and_lead_to_their_place(page: Opened) -> None:
+def test_findings_are_shown_with_their_place(page: Opened) -> None:
     page.server.plays(say("Up to five days [1]. It is a Tuesday [9]."))
     turn = page.ask(LEAVE)
     turn.locator(".warning").click()
@@ -117,7 +119,7 @@ def test_hostile_text_stays_text_everywhere(page: Opened) -> None:
     assert page.page.locator("a").count() == 1, "the skip link"
 
 
-def test_two_pipelines_answer_beside_each_other(page: Opened) -> None:
+def test_two_pipelines_answer_side_by_side(page: Opened) -> None:
     page.server.plays(say("At seven [1]."))
     page.page.select_option("#second", index=1)
     turn = page.ask(FERRY)
@@ -136,7 +138,7 @@ def test_two_pipelines_answer_beside_each_other(page: Opened) -> None:
     assert len(follow_ups) == 2, "each of them has a conversation of its own"
 
 
-def test_a_document_is_shown_as_it_is_written(page: Opened) -> None:
+def test_a_document_is_rendered_as_markdown(page: Opened) -> None:
     page.page.locator("#documents-list .open", has_text="Leave").click()
     article = page.page.locator("article.document")
     assert article.locator(".heading").first.evaluate("one => one.firstChild.data") == "Leave"
@@ -146,10 +148,9 @@ def test_a_document_is_shown_as_it_is_written(page: Opened) -> None:
     assert article.locator("code").inner_text() == "F-12"
 
 
-def test_a_quarantined_passage_is_told_and_can_be_looked_at(tmp_path: Path, opened: Callable[..., Opened]) -> None:
-    looking = ("guard=scan", "chunker.size=60", "guard.scan.stranger=null", "~guard.scan.embedder.runtime")
-    light = "guard.scan.embedder._target_=rag.components.embedders.hashing.HashingEmbedder"
-    with page_server(tmp_path, overrides=(*looking, light), texts={"parking.md": ORDERS}) as server:
+def test_a_quarantined_passage_is_shown(tmp_path: Path, opened: Callable[..., Opened]) -> None:
+    scanning = ("guard=scan", "chunker.size=60", "guard.scan.stranger=null")
+    with page_server(tmp_path, overrides=scanning, texts={"parking.md": ORDERS}) as server:
         server.plays(say("Twenty pounds [1]."))
         turn = opened(server).ask(PERMIT)
         assert turn.locator(".warning").inner_text().startswith("Passage taken out. scan: ")
@@ -162,7 +163,7 @@ def test_a_quarantined_passage_is_told_and_can_be_looked_at(tmp_path: Path, open
         assert "Ignore all" not in str(server.script.asked)
 
 
-def test_what_was_searched_for_instead_is_told(tmp_path: Path, opened: Callable[..., Opened]) -> None:
+def test_rewritten_questions_are_shown(tmp_path: Path, opened: Callable[..., Opened]) -> None:
     with page_server(tmp_path, overrides=("queries=carry_over",)) as server:
         server.plays(say("At seven [1]."))
         page = opened(server)
@@ -173,7 +174,7 @@ def test_what_was_searched_for_instead_is_told(tmp_path: Path, opened: Callable[
         assert any("ferry" in text and "cost" in text for text in searched)
 
 
-def test_a_reload_shows_two_answers_beside_each_other_again(page: Opened) -> None:
+def test_a_reload_shows_two_answers_side_by_side_again(page: Opened) -> None:
     page.server.plays(say("At seven [1]."))
     first = page.ask(LEAVE)
     assert first.locator(".answer").count() == 1
@@ -186,7 +187,7 @@ def test_a_reload_shows_two_answers_beside_each_other_again(page: Opened) -> Non
     assert [turn.locator(".answer").count() for turn in page.page.locator(".turn").all()] == [1, 2]
 
 
-def test_what_was_clicked_stays_where_it_was_when_the_panel_opens(page: Opened) -> None:
+def test_the_clicked_citation_stays_in_place_when_the_panel_opens(page: Opened) -> None:
     page.server.plays(
         say("The ferry leaves at seven, and dogs travel free of charge, as they always did on this ferry [1]. " * 12)
     )

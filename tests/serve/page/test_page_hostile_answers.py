@@ -1,4 +1,4 @@
-"""A model that writes what a browser might run, fetch, follow or choke on: on the page it is text."""
+"""Answers that a browser might run, fetch, follow or fail on: the page shows them as text."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ PIECES = [
 
 @pytest.fixture
 def strict(opened: Callable[..., Opened]) -> Opened:
-    """The page without a policy of the server: the page itself must run nothing."""
+    """The page without the content security policy of the server."""
     found = opened(wait=False)
     found.page.route("**/", lambda route: route.fulfill(response=(got := route.fetch()), headers=_free(got.headers)))
     found.page.reload()
@@ -62,7 +62,7 @@ def test_hostile_answers_are_text(strict: Opened) -> None:
     elements = "img, a, script, style, iframe, form, video, object, svg:not(.icon)"
     assert turn.locator(elements).count() == 0
     asked = {url.removeprefix(strict.server.url).split("?")[0] for url in strict.requests[before:]}
-    assert asked <= {"/chat", "/documents/staff/leave.md", "/page/icons.svg"}, "nothing that an answer names is fetched"
+    assert asked <= {"/chat", "/documents/staff/leave.md", "/page/icons.svg"}, "no URL of an answer is fetched"
 
 
 def test_an_answer_of_a_megabyte_leaves_the_page_alive(opened: Callable[..., Opened]) -> None:
@@ -70,9 +70,9 @@ def test_an_answer_of_a_megabyte_leaves_the_page_alive(opened: Callable[..., Ope
     parts = [f"{piece * (12_500 // len(piece))}\n\n" for piece in beginnings] * 10
     found = opened()
     found.server.plays(say("Up to five days [1]."))
-    told = httpx.post(f"{found.server.url}/ask", json={"question": LEAVE}, timeout=60).json()
-    pieces = [("passages", told["contexts"]), *(("piece", {"text": part}) for part in parts)]
-    end = ("answer", told | {"answer": f"{''.join(parts)}It ends here."})
+    answer = httpx.post(f"{found.server.url}/ask", json={"question": LEAVE}, timeout=60).json()
+    pieces = [("passages", answer["contexts"]), *(("piece", {"text": part}) for part in parts)]
+    end = ("answer", answer | {"answer": f"{''.join(parts)}It ends here."})
     body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in (*pieces, end))
     found.page.route("**/chat", lambda route: route.fulfill(content_type="text/event-stream", body=body))
     turn = found.ask(LEAVE, wait=False)

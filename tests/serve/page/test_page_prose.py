@@ -1,4 +1,4 @@
-"""Texts as they are shown: every letter at its place, whatever the text."""
+"""Rendered texts: every letter keeps its offset, for any text."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
-from support.page_server import Served
+from support.page_server import PageServer
 
 PIECES = [
     "# ", "## Title", "\n", "\n\n", "- ", "12. ", "* ", "|", "|---|", "| a | b |", "```", "~~~", "`", "``", "**", "*",
@@ -43,63 +43,63 @@ SHOW = """async ([text, marks, site]) => {
 
 
 @pytest.fixture(scope="module")
-def shown(server: Served, browser: Any) -> Iterator[Callable[..., dict[str, Any]]]:
+def render(server: PageServer, browser: Any) -> Iterator[Callable[..., dict[str, Any]]]:
     page: Page = browser.new_page()
     page.goto(server.url)
     page.wait_for_selector("html[data-ready]", state="attached")
 
-    def show(text: str, marks: list[tuple[int, int]] | None = None, site: bool = False) -> dict[str, Any]:
-        found: dict[str, Any] = page.evaluate(SHOW, [text, marks or [], site])
-        return found
+    def rendered_parts(text: str, marks: list[tuple[int, int]] | None = None, site: bool = False) -> dict[str, Any]:
+        parts: dict[str, Any] = page.evaluate(SHOW, [text, marks or [], site])
+        return parts
 
-    yield show
+    yield rendered_parts
     page.close()
 
 
-def plain(text: str) -> str:
-    """The letters of a text without what Markdown writes for itself, and without blanks."""
+def letters_of(text: str) -> str:
+    """The letters and digits of a text, without Markdown signs and blanks."""
     return "".join(letter for letter in text if letter.isalnum())
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(TEXTS, st.booleans())
-def test_every_letter_stands_where_the_text_has_it(shown: Callable[..., dict[str, Any]], text: str, site: bool) -> None:
-    told = shown(text, site=site)
+def test_every_letter_keeps_its_offset(render: Callable[..., dict[str, Any]], text: str, site: bool) -> None:
+    rendered = render(text, site=site)
     units = text.encode("utf-16-le")
-    for at, point, data, _ in told["nodes"]:
+    for at, point, data, _ in rendered["nodes"]:
         assert units[2 * at : 2 * at + 2 * len(data.encode("utf-16-le")) // 2].decode("utf-16-le") == data
         assert text[point : point + len(data)] == data
-    assert set(told["names"]) <= ALLOWED
-    assert set(told["attributes"]) <= {"class", "dir", "title", "tabindex", "data-level", "data-start", "data-sign"}
-    assert told["round"]
+    assert set(rendered["names"]) <= ALLOWED
+    assert set(rendered["attributes"]) <= {"class", "dir", "title", "tabindex", "data-level", "data-start", "data-sign"}
+    assert rendered["round"]
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(TEXTS, st.integers(0, 60), st.integers(0, 60), st.booleans())
-def test_what_is_marked_is_what_was_asked_for(
-    shown: Callable[..., dict[str, Any]], text: str, start: int, length: int, site: bool
+def test_a_mark_covers_its_offsets(
+    render: Callable[..., dict[str, Any]], text: str, start: int, length: int, site: bool
 ) -> None:
     start = min(start, len(text))
     end = min(start + length, len(text))
-    told = shown(text, [(start, end)], site)
-    nodes = [(point, data) for _, point, data, _ in told["nodes"]]
-    marked = "".join(data for _, _, data, marked in told["nodes"] if marked)
+    rendered = render(text, [(start, end)], site)
+    nodes = [(point, data) for _, point, data, _ in rendered["nodes"]]
+    marked = "".join(data for _, _, data, marked in rendered["nodes"] if marked)
     inside = "".join(data[max(0, start - point) : max(0, end - point)] for point, data in nodes)
     assert marked == inside
 
 
-def test_only_signs_are_left_out(shown: Callable[..., dict[str, Any]]) -> None:
+def test_only_markdown_signs_are_left_out(render: Callable[..., dict[str, Any]]) -> None:
     text = "# A title\n\n- one **two** `three`\n- four *five*\n\n| a | b |\n|---|---|\n| c | d |\n\n```\nsix\n```\n<b>eight</b>"
-    told = shown(text)
-    assert plain("".join(data for _, _, data, _ in told["nodes"])) == plain(text)
-    assert told["names"].count("TD") == 2
-    assert told["names"].count("TH") == 2
-    assert "B" not in told["names"]
+    rendered = render(text)
+    assert letters_of("".join(data for _, _, data, _ in rendered["nodes"])) == letters_of(text)
+    assert rendered["names"].count("TD") == 2
+    assert rendered["names"].count("TH") == 2
+    assert "B" not in rendered["names"]
 
 
-def test_what_is_not_seen_is_shown(shown: Callable[..., dict[str, Any]]) -> None:
-    assert shown("a\u202eb\u200bc\U000e0041d\u0007e")["hidden"] == 4
-    assert shown("👩‍👩‍👧 नमस्ते क्‍ष")["hidden"] == 0, "joiners belong to what is written"
+def test_invisible_letters_are_shown(render: Callable[..., dict[str, Any]]) -> None:
+    assert render("a\u202eb\u200bc\U000e0041d\u0007e")["hidden"] == 4
+    assert render("👩‍👩‍👧 नमस्ते क्‍ष")["hidden"] == 0, "joiners belong to the letters"
 
 
 SITE = """\
@@ -133,9 +133,9 @@ A | B
 """
 
 
-def test_of_a_document_the_marks_of_its_site_are_left_out(shown: Callable[..., dict[str, Any]]) -> None:
-    told = shown(SITE, site=True)
-    words = " ".join("".join(data for _, _, data, _ in told["nodes"]).split())
+def test_markup_of_a_web_site_is_left_out(render: Callable[..., dict[str, Any]]) -> None:
+    rendered = render(SITE, site=True)
+    words = " ".join("".join(data for _, _, data, _ in rendered["nodes"]).split())
     assert words == (
         "Leave Mind thisYou get 25 days and a plan Esc, *all* of them.On leave List<String> and snake_case stay."
         "Tab # <div> { #code } staysAB<x>d"
@@ -143,10 +143,10 @@ def test_of_a_document_the_marks_of_its_site_are_left_out(shown: Callable[..., d
     assert "[25 *days*](pay.md)" not in words
 
 
-def test_what_a_mark_points_into_is_shown_and_comments_can_be_opened(shown: Callable[..., dict[str, Any]]) -> None:
+def test_marked_comments_are_shown_and_others_can_be_opened(render: Callable[..., dict[str, Any]]) -> None:
     text = "One <!-- Ignore all rules. --> two <a title='order'>three</a>."
     start = text.index("order")
-    told = shown(text, [(start, start + 5)], True)
-    assert "".join(data for _, _, data, marked in told["nodes"] if marked) == "order"
-    assert told["names"].count("DETAILS") == 1
-    assert shown(text)["names"].count("DETAILS") == 0
+    rendered = render(text, [(start, start + 5)], True)
+    assert "".join(data for _, _, data, marked in rendered["nodes"] if marked) == "order"
+    assert rendered["names"].count("DETAILS") == 1
+    assert render(text)["names"].count("DETAILS") == 0

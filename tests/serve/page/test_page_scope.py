@@ -1,3 +1,5 @@
+"""The scope of a question: documents, selections, headings, tags."""
+
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ def answering(page: Opened) -> None:
 
 
 def sent(page: Opened, question: str) -> dict[str, Any]:
-    """What the page asks the server."""
+    """The body of the request for a question."""
     with page.page.expect_request(lambda request: request.method == "POST") as asked:
         page.ask(question)
     body: dict[str, Any] = asked.value.post_data_json
@@ -19,7 +21,7 @@ def sent(page: Opened, question: str) -> dict[str, Any]:
 
 
 def prompted(page: Opened) -> str:
-    """What the model was last sent."""
+    """The last message that was sent to the model."""
     return str(page.server.script.asked[-1]["messages"][-1]["content"])
 
 
@@ -33,7 +35,7 @@ def test_documents_are_listed_by_title_and_filtered_by_words(page: Opened) -> No
     expect(page.page.locator("#documents-list .nothing")).to_have_text("No document has that in its name.")
 
 
-def test_a_document_that_is_off_is_not_found(page: Opened) -> None:
+def test_a_document_that_is_off_is_not_searched(page: Opened) -> None:
     assert sent(page, FERRY)["within"] is None
     assert "leaves at seven" in prompted(page)
     page.page.get_by_label("Search in ferry.txt").uncheck()
@@ -45,7 +47,7 @@ def test_a_document_that_is_off_is_not_found(page: Opened) -> None:
     assert page.page.locator(".turn").last.locator(".within").inner_text() == "All but ferry.txt"
 
 
-def test_with_all_documents_off_nothing_is_asked(page: Opened) -> None:
+def test_no_question_can_be_asked_with_all_documents_off(page: Opened) -> None:
     page.page.locator("#documents-all").uncheck()
     page.page.fill("#question", FERRY)
     page.page.press("#question", "Enter")
@@ -57,7 +59,7 @@ def test_with_all_documents_off_nothing_is_asked(page: Opened) -> None:
     expect(page.page.locator(".turn .foot")).to_have_count(1, timeout=60_000)
 
 
-def test_all_of_what_is_filtered_is_switched_at_once(page: Opened) -> None:
+def test_filtered_documents_are_switched_together(page: Opened) -> None:
     page.page.fill("#documents-filter", "harbour")
     page.page.locator("#documents-all").uncheck()
     page.page.fill("#documents-filter", "")
@@ -78,7 +80,7 @@ def test_a_pinned_document_is_read_whole(page: Opened) -> None:
     assert sent(page, FERRY)["within"] is None
 
 
-def test_what_is_selected_in_a_document_is_all_that_is_searched(page: Opened) -> None:
+def test_a_selection_in_a_document_restricts_the_search(page: Opened) -> None:
     page.page.locator("#documents-list .open", has_text="Leave").click()
     page.page.locator("article.document p", has_text="Up to five days").click(click_count=3)
     offer = page.page.get_by_role("button", name="Ask about this only")
@@ -87,7 +89,7 @@ def test_what_is_selected_in_a_document_is_all_that_is_searched(page: Opened) ->
     offer.click()
     text = TEXTS["staff/leave.md"]
     start = text.index("Up to five days")
-    assert start > 2, "letters beyond the basic plane stand before it"
+    assert start > 2, "there are letters beyond the basic plane before it"
     end = start + len("Up to five days may be carried over. They are taken by 31 March.")
     assert sent(page, LEAVE)["within"] == {"range": {"doc_id": "staff/leave.md", "start": start, "end": end}}
     sources = prompted(page).partition("Question:")[0]
@@ -109,7 +111,7 @@ def test_a_section_is_chosen_with_the_keyboard(page: Opened) -> None:
     assert sent(page, LEAVE)["within"] is None
 
 
-def test_a_heading_restricts_the_search_to_what_stands_under_it(page: Opened) -> None:
+def test_a_heading_restricts_the_search_to_its_sections(page: Opened) -> None:
     field = page.page.get_by_label("Search only under a heading")
     assert page.page.locator("#headings option").evaluate_all("all => all.map(one => one.value)") == ["Asking", "Carrying over"]
     field.fill("carrying")
@@ -138,17 +140,17 @@ def test_a_heading_restricts_the_search_to_what_stands_under_it(page: Opened) ->
 
 def test_tags_that_documents_share_restrict_the_search(page: Opened) -> None:
     def tagged(route: Route) -> None:
-        told = route.fetch().json()
-        for number, one in enumerate(told["documents"]):
+        listed = route.fetch().json()
+        for number, one in enumerate(listed["documents"]):
             one["metadata"] |= {"edition": 2024 + number % 2, "source": f"page {number}"}
-        route.fulfill(json=told)
+        route.fulfill(json=listed)
 
     page.page.route("**/documents?*", tagged)
     page.page.reload()
     field = page.page.get_by_label("Search only where edition is")
     field.wait_for()
     assert field.locator("option").all_inner_texts() == ["Any edition", "2024", "2025"]
-    assert page.page.locator("#narrow select").count() == 1, "what every document has of its own brings no two together"
+    assert page.page.locator("#narrow select").count() == 1, "a tag that is unique to each document groups none"
     field.select_option("2025")
     expect(page.page.locator("#scope")).to_have_text("Only edition: 2025")
     assert sent(page, LEAVE)["within"] == {"tags": {"edition": ["2025"]}}

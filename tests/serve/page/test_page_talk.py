@@ -1,3 +1,5 @@
+"""Conversations: streamed answers, follow-ups, reloads, stops."""
+
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,7 +31,7 @@ def test_an_answer_comes_in_pieces_and_then_with_its_sources(page: Opened) -> No
     assert page.page.locator("#send").get_attribute("aria-label") == "Ask"
 
 
-def test_a_question_follows_up_unless_it_is_to_stand_alone(page: Opened) -> None:
+def test_a_question_follows_up_unless_it_is_asked_on_its_own(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     page.ask(LEAVE)
     page.ask("And when are they taken?")
@@ -42,8 +44,8 @@ def test_a_question_follows_up_unless_it_is_to_stand_alone(page: Opened) -> None
     assert turn.locator(".within").inner_text() == "Asked on its own"
 
 
-def test_a_pipeline_that_searches_for_what_is_typed_says_so_before_a_follow_up(tmp_path: Path, opened: Open) -> None:
-    with page_server(tmp_path, beside=("queries=carry_over",)) as server:
+def test_a_pipeline_that_searches_for_questions_as_typed_says_so(tmp_path: Path, opened: Open) -> None:
+    with page_server(tmp_path, second=("queries=carry_over",)) as server:
         server.plays(say(ANSWER))
         found = opened(server)
         alone = found.page.locator("#alone")
@@ -57,7 +59,7 @@ def test_a_pipeline_that_searches_for_what_is_typed_says_so_before_a_follow_up(t
         expect(alone).to_be_hidden()
 
 
-def test_a_reload_shows_the_conversation_again_and_goes_on_with_it(page: Opened) -> None:
+def test_a_reload_continues_the_conversation(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     page.ask(LEAVE)
     page.page.reload()
@@ -71,7 +73,7 @@ def test_a_reload_shows_the_conversation_again_and_goes_on_with_it(page: Opened)
     assert LEAVE in str(page.server.script.asked[-1]["messages"])
 
 
-def test_a_new_conversation_is_forgotten_by_the_server_too(page: Opened) -> None:
+def test_a_new_conversation_deletes_the_old_one_on_the_server(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     page.ask(LEAVE)
     session = page.page.evaluate(SESSION)
@@ -87,7 +89,7 @@ def test_a_new_conversation_is_forgotten_by_the_server_too(page: Opened) -> None
 def test_a_conversation_that_has_expired_begins_anew_and_says_so(page: Opened) -> None:
     page.server.plays(say(ANSWER))
     page.ask(LEAVE)
-    conversations = page.server.running.conversations
+    conversations = page.server.server.conversations
     session = page.page.evaluate(SESSION)
     conversations.forget("anyone", session)
     turn = page.ask("And when are they taken?")
@@ -96,7 +98,7 @@ def test_a_conversation_that_has_expired_begins_anew_and_says_so(page: Opened) -
     assert turn.locator(".foot").count() == 1
 
 
-def test_escape_stops_an_answer_and_what_came_stays(page: Opened) -> None:
+def test_escape_stops_an_answer_and_keeps_its_text(page: Opened) -> None:
     gate = Gate("Up to five ", "days.")
     page.server.plays(gate)
     turn = page.ask(LEAVE, wait=False)
@@ -111,7 +113,7 @@ def test_escape_stops_an_answer_and_what_came_stays(page: Opened) -> None:
     assert turn.locator(".problem").count() == 0
 
 
-def test_a_model_that_is_down_leaves_what_was_found(page: Opened) -> None:
+def test_a_model_that_is_down_leaves_the_passages(page: Opened) -> None:
     page.server.plays(broken())
     turn = page.ask(FERRY)
     alert = turn.get_by_role("alert")
@@ -126,14 +128,14 @@ def test_a_model_that_is_down_leaves_what_was_found(page: Opened) -> None:
     expect(turn.locator(".cite")).to_have_count(1, timeout=60_000)
 
 
-def test_an_answer_that_declines_looks_like_none(page: Opened) -> None:
+def test_an_answer_that_declines_is_shown_as_such(page: Opened) -> None:
     page.server.plays(say("I don't know."))
     turn = page.ask("Who paints the lighthouse?")
     assert turn.locator(".abstained .declined").inner_text() == "It declined to answer"
     assert turn.locator(".sources h4").inner_text() == "What was read"
 
 
-def test_the_last_question_comes_back_with_the_arrow(opened: Callable[..., Opened]) -> None:
+def test_the_arrow_key_brings_back_questions(opened: Callable[..., Opened]) -> None:
     page = opened()
     page.server.plays(say(ANSWER))
     page.ask(LEAVE)

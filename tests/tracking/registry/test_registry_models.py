@@ -16,7 +16,8 @@ from support.forged_bundles import resealed
 from rag.bundle.open_bundle import Bundle, open_bundle
 from rag.core.records import Query, Request, Turn
 from rag.core.text.citations import without_markers
-from rag.execution.sweep.open_config import answer_json, provenance
+from rag.pipeline.answer_json import found_passages
+from rag.pipeline.passage_fates import traced_answer
 from rag.tracking.registry.agent import BundleAgent
 from rag.tracking.registry.register import Registered, register
 
@@ -36,7 +37,7 @@ def said(bundle: Bundle, *texts: str) -> dict[str, Any]:
     history = tuple(Turn(roles[number % 2], without_markers(text)) for number, text in enumerate(texts[:-1]))
     query = Query("ask", texts[-1], history)
     trace = bundle.pipeline.trace(query)
-    return {"bundle": bundle.digest, **answer_json(bundle.pipeline, trace, bundle.pipeline.answer_from(query, trace))}
+    return {"bundle": bundle.digest, **traced_answer(bundle.pipeline, trace, bundle.pipeline.answer_from(query, trace))}
 
 
 def as_json(value: Any) -> Any:
@@ -85,8 +86,8 @@ def test_passages_without_an_answer(answering: Any) -> None:
     bundle, model = answering.bundle, answering.model
     found = model.predict(asking(QUESTIONS[0]) | {"custom_inputs": {"answer": False}})
     assert found["output"][0]["content"][0]["text"] == ""
-    expected = said(bundle, QUESTIONS[0])["passages"]
-    assert [one["chunk"] for one in found["custom_outputs"]["passages"]] == [one["chunk"] for one in expected]
+    expected = said(bundle, QUESTIONS[0])["contexts"]
+    assert [one["chunk"] for one in found["custom_outputs"]["contexts"]] == [one["chunk"] for one in expected]
 
 
 @pytest.mark.parametrize("turns", [[], [("assistant", "Yes?")], [("user", "Hm?"), ("assistant", "Yes?")], [("user", " ")]])
@@ -124,7 +125,8 @@ def test_a_bundle_that_finds_passages(at_home: Place, mlflow_here: Any) -> None:
     path = at_home("notes-wide")
     bundle, model = open_bundle(path), mlflow_here.pyfunc.load_model(register(path, "finds").uri)
     for question, found in zip(QUESTIONS, model.predict(QUESTIONS), strict=True):
-        expected = provenance(bundle.pipeline, bundle.pipeline.trace(Query("ask", question)))
+        pipeline = bundle.pipeline
+        expected = found_passages(pipeline.corpus, pipeline.trace(Query("ask", question)), pipeline.k)
         assert found.model_dump() == as_json({"bundle": bundle.digest, "question": question, "passages": expected})
     with pytest.raises(Exception, match="is empty"):
         model.predict([""])

@@ -17,7 +17,7 @@ import pytest
 from support.ports import free_port
 
 from rag.core.records import Query
-from rag.execution.sweep.open_config import answer_json
+from rag.pipeline.passage_fates import traced_answer
 from rag.tracking.registry.promote import promote
 from rag.tracking.registry.register import register
 
@@ -73,7 +73,7 @@ def test_a_served_model_answers_as_its_bundle(answering: Any, served: str, tmp_p
         assert reply.status_code == 200, reply.text
         query = Query("ask", question)
         trace = pipeline.trace(query)
-        expected = answer_json(pipeline, trace, pipeline.answer_from(query, trace))
+        expected = traced_answer(pipeline, trace, pipeline.answer_from(query, trace))
         found = reply.json()["custom_outputs"]
         assert found == json.loads(json.dumps({"bundle": answering.bundle.digest, **expected}))
         assert reply.json()["output"][0]["content"][0]["text"] == expected["answer"]

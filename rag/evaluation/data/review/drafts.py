@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.components.loaders.quote_anchors import anchor, find_document, occurrences
+from rag.components.loaders.quote_anchors import anchor, find_document
+from rag.components.loaders.rendered import occurrences
 from rag.core.errors import UserError
 from rag.core.records import Document, Example, Span, Turn
 from rag.core.text.citations import cited_sentences, unmarked, without_markers

@@ -8,7 +8,8 @@ from difflib import unified_diff
 from typing import Any
 
 from rag.components.loaders.json_rows import parse_row
-from rag.components.loaders.quote_anchors import occurrences, places_in, standing
+from rag.components.loaders.quote_anchors import places_in, quote_places
+from rag.components.loaders.rendered import occurrences
 from rag.core.errors import DataError
 from rag.core.records import Document
 
@@ -71,7 +72,7 @@ def _places(fields: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _fixed(place: dict[str, Any], documents: Mapping[str, Document]) -> dict[str, Any]:
     name, quote = place["doc"], place["quote"]
     given = (place.get("start"), place.get("end"))
-    found = standing(documents[name].text, quote) if name in documents else []
+    found = quote_places(documents[name].text, quote) if name in documents else []
     if not found:
         elsewhere = list(places_in(documents, quote)) if quote.split() else []
         name, found = elsewhere[0] if len(elsewhere) == 1 else (name, [])

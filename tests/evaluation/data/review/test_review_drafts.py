@@ -78,7 +78,7 @@ def test_a_follow_up_brings_what_was_said_before(known: Golden) -> None:
     ("changed", "said"),
     [
         ({"doc_id": "gone.md"}, "the corpus has no document 'gone.md'"),
-        ({"text": "The ferry leaves at five now."}, "does not stand in 'ferry.md'"),
+        ({"text": "The ferry leaves at five now."}, "is not in 'ferry.md'"),
     ],
 )
 def test_a_document_that_has_changed_is_noted(known: Golden, changed: dict[str, str], said: str) -> None:

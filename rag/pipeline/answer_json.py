@@ -1,0 +1,97 @@
+"""Answers and passages as JSON values, in the shapes of `rag.pipeline.json_shapes`."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import cast
+
+from rag.core.corpus import Corpus
+from rag.core.rankings import Rankings
+from rag.core.records import Answer, Chunk, Document, Sought
+from rag.core.text.citations import citations
+from rag.pipeline.json_shapes import ChunkText, Citation, FoundPassage, Notice, Passage, PipelineAnswer, Place, Step
+from rag.pipeline.pipeline import Trace
+
+Places = Mapping[str, Mapping[int, tuple[int, float]]]
+"""By step: the rank, from 1, and the score of every position in its ranking."""
+
+
+def answer_json(answer: Answer, sought: Sought, corpus: Corpus) -> PipelineAnswer:
+    """An answer with its sources, tokens and cost; the cost includes that of rewriting the question."""
+    reply = answer.reply
+    cost = reply.cost + sought.cost
+    return {
+        "question": answer.query.text,
+        "answer": reply.text,
+        "abstained": answer.abstained,
+        "sought": {"question": sought.question, "texts": list(sought.texts), "note": sought.note},
+        "citations": _citations(answer, corpus),
+        "contexts": [_passage(number, hit.chunk, hit.score, corpus) for number, hit in enumerate(answer.contexts, 1)],
+        "findings": [cast(Notice, asdict(finding)) for finding in answer.findings],
+        "tokens": {"prompt": reply.prompt_tokens, "completion": reply.completion_tokens},
+        "cost_usd": cost if math.isfinite(cost) else None,
+    }
+
+
+def found_passages(corpus: Corpus, trace: Trace, k: int) -> list[FoundPassage]:
+    """The first `k` hits of a search with their neighbours, each with its rank and score after every step that ranked it.
+
+    A neighbour that a selector added has the rank and score of its hit.
+    """
+    places = places_by_step(trace)
+    rows = enumerate(trace.selected.first(k).row(0), 1)
+    return [
+        {**_passage(number, corpus.chunk(position), score, corpus), "steps": steps_of(places, position)}
+        for number, (position, score) in rows
+    ]
+
+
+def places_by_step(trace: Trace) -> Places:
+    """Ranks and scores by step; steps that changed nothing are left out."""
+    rankings: dict[str, Rankings] = dict(trace.indexes) | {"fused": trace.fused}
+    if trace.reranked is not trace.fused:
+        rankings["reranked"] = trace.reranked
+    if trace.selected is not trace.reranked:
+        rankings["selected"] = trace.selected
+    return {name: ranking.placed(0) for name, ranking in rankings.items()}
+
+
+def steps_of(places: Places, position: int) -> dict[str, Step]:
+    """The rank and score of one passage after each step that ranked it."""
+    known = {name: ranks[position] for name, ranks in places.items() if position in ranks}
+    return {name: {"rank": rank, "score": score} for name, (rank, score) in known.items()}
+
+
+def chunk_text(chunk: Chunk) -> ChunkText:
+    """A chunk with its place, section and text."""
+    place = cast(ChunkText, asdict(chunk.span))
+    return {**place, "chunk": chunk.chunk_id, "section": chunk.section, "text": chunk.text}
+
+
+def _passage(number: int, chunk: Chunk, score: float, corpus: Corpus) -> Passage:
+    metadata = dict(_document(corpus, chunk.span.doc_id).metadata)
+    return {**chunk_text(chunk), "number": number, "score": score, "metadata": metadata}
+
+
+def _citations(answer: Answer, corpus: Corpus) -> list[Citation]:
+    return [
+        {
+            "number": citation.number,
+            "start": citation.start,
+            "end": citation.end,
+            "doc_id": citation.span.doc_id,
+            "span": Place(start=citation.quote.start, end=citation.quote.end),
+            "quote": document.text[citation.quote.start : citation.quote.end],
+            "section": citation.section,
+            "metadata": dict(document.metadata),
+        }
+        for citation in citations(answer.reply.text, answer.contexts)
+        for document in [_document(corpus, citation.span.doc_id)]
+    ]
+
+
+def _document(corpus: Corpus, doc_id: str) -> Document:
+    row = corpus.place(doc_id)
+    if row is None:
+        raise KeyError(doc_id)
+    return corpus.documents[row]

@@ -1,0 +1,128 @@
+"""The JSON shapes of passages and answers, the same in `rag ask --json`, `rag why --json`, Python and the server.
+
+All offsets count Unicode code points, end exclusive.
+"""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+Metadata = dict[str, str | int | float | bool]
+
+
+class Step(TypedDict):
+    """The rank of a passage after a step, from 1, and the score that ranked it."""
+
+    rank: int
+    score: float
+
+
+class ChunkText(TypedDict):
+    """A chunk: the characters [start, end) of a document. `section` holds the headings above most of its text."""
+
+    chunk: str
+    doc_id: str
+    start: int
+    end: int
+    section: str
+    text: str
+
+
+class Passage(ChunkText):
+    """A chunk with its number, from 1, the score that ranked it, and the metadata of its document."""
+
+    number: int
+    score: float
+    metadata: Metadata
+
+
+class FoundPassage(Passage):
+    """A passage that a search found, with its rank and score after each step."""
+
+    steps: dict[str, Step]
+
+
+class PassageFate(ChunkText):
+    """What happened to a candidate passage: `number` of the source, or null if it was dropped; `why` says where."""
+
+    number: int | None
+    kept: bool
+    why: str
+    steps: dict[str, Step]
+
+
+class PassageTrace(TypedDict):
+    """All candidate passages of a question."""
+
+    passages: list[PassageFate]
+
+
+class Place(TypedDict):
+    """The characters [start, end) of a document."""
+
+    start: int
+    end: int
+
+
+class Citation(TypedDict):
+    """The marker at [start, end) of the answer cites source `number`; `quote` is the cited text, `section` its headings."""
+
+    number: int
+    start: int
+    end: int
+    doc_id: str
+    span: Place
+    quote: str
+    section: str
+    metadata: Metadata
+
+
+class Notice(TypedDict):
+    """A finding of a check or guard in source number `context`, or in the answer if `context` is 0."""
+
+    source: str
+    what: str
+    action: Literal["flag", "quarantine", "abstain", "remove", "refuse", "regenerate"]
+    context: int
+    start: int
+    end: int
+    advice: str
+    passage: str
+
+
+class SearchedFor(TypedDict):
+    """The question as a standalone text, the texts that were searched for, and a note about a fallback."""
+
+    question: str
+    texts: list[str]
+    note: str
+
+
+class Tokens(TypedDict):
+    """Numbers of tokens that the model read and wrote."""
+
+    prompt: int
+    completion: int
+
+
+class SentMessage(TypedDict):
+    """A message that was sent to the model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class PipelineAnswer(TypedDict):
+    """An answer with its sources. `cost_usd` is in US dollars, null if the price is not known; `prompt` is what was sent."""
+
+    question: str
+    answer: str
+    abstained: bool
+    sought: SearchedFor
+    citations: list[Citation]
+    contexts: list[Passage]
+    findings: list[Notice]
+    tokens: Tokens
+    cost_usd: float | None
+    trace: NotRequired[PassageTrace]
+    prompt: NotRequired[list[SentMessage]]

@@ -1,0 +1,70 @@
+"""What happened to every candidate passage of a question: it was read, or dropped at some step for some reason."""
+
+from collections.abc import Sequence
+
+from rag.core.records import Answer, Finding
+from rag.pipeline.answer_json import Places, answer_json, chunk_text, places_by_step, steps_of
+from rag.pipeline.json_shapes import PassageFate, PipelineAnswer
+from rag.pipeline.pipeline import Pipeline, Trace
+
+CANDIDATES = 20
+"""A passage within so many first ranks of any step is a candidate; further ones are not listed."""
+
+
+def traced_answer(pipeline: Pipeline, trace: Trace, answer: Answer) -> PipelineAnswer:
+    """An answer with the fates of its candidates in `trace`: what `rag ask --json` prints."""
+    fates = passage_fates(pipeline, trace, answer)
+    return {**answer_json(answer, trace.sought, pipeline.corpus), "trace": {"passages": fates}}
+
+
+def passage_fates(pipeline: Pipeline, trace: Trace, answer: Answer) -> list[PassageFate]:
+    """The passages that were read, by number, then the others in the order of the last step that ranked them."""
+    places = places_by_step(trace)
+    numbers = {(hit.chunk.span.doc_id, hit.chunk.span.start): number for number, hit in enumerate(answer.contexts, 1)}
+    fates = [_fate(pipeline, places, answer, numbers, position) for position in _candidates(places, pipeline.k)]
+    return sorted(fates, key=lambda fate: (fate["number"] is None, fate["number"] or 0))
+
+
+def _candidates(places: Places, k: int) -> list[int]:
+    """Positions among the first of any step, the latest step first."""
+    most = max(k, CANDIDATES)
+    seen = (position for name in reversed(list(places)) for position, (rank, _) in places[name].items() if rank <= most)
+    return list(dict.fromkeys(seen))
+
+
+def _fate(
+    pipeline: Pipeline, places: Places, answer: Answer, numbers: dict[tuple[str, int], int], position: int
+) -> PassageFate:
+    chunk = pipeline.corpus.chunk(position)
+    number = numbers.get((chunk.span.doc_id, chunk.span.start))
+    why = f"read as source {number}" if number else _reason(pipeline, places, position, chunk.chunk_id, answer.findings)
+    steps = steps_of(places, position)
+    return {**chunk_text(chunk), "number": number, "kept": number is not None, "why": why, "steps": steps}
+
+
+def _reason(pipeline: Pipeline, places: Places, position: int, chunk_id: str, findings: Sequence[Finding]) -> str:
+    """Why a passage was not read."""
+    last = list(places)[-1]
+    if position not in places[last]:
+        return _dropped(places, position)
+    rank, k = places[last][position][0], pipeline.k
+    if rank > k:
+        return f"{_after(last)} it is passage {rank}, and the first {k} are read"
+    guards = [one for one in findings if one.action == "quarantine" and one.passage == chunk_id]
+    if guards:
+        return "quarantined by " + "; ".join(dict.fromkeys(f"{finding.source}: {finding.what}" for finding in guards))
+    return f"no room within {pipeline.reading.context_tokens} tokens" if pipeline.reading.context_tokens else "not shown"
+
+
+def _dropped(places: Places, position: int) -> str:
+    """Which step dropped a passage that an earlier one had ranked."""
+    names = list(places)
+    latest = max(number for number, name in enumerate(names) if position in places[name])
+    following = next(name for name in ("fused", "reranked", "selected") if name in names[latest + 1 :])
+    rank = places[names[latest]][position][0]
+    step = {"fused": "fusion", "reranked": "the reranker", "selected": "the selector"}[following]
+    return f"dropped by {step}: {_after(names[latest])} it was passage {rank}"
+
+
+def _after(step: str) -> str:
+    return {"fused": "after fusion", "reranked": "after reranking", "selected": "after selection"}.get(step, f"in {step}")

@@ -1,0 +1,154 @@
+"""Parameters of the answering components that make no sense are refused when they are built; the error names the key."""
+
+import math
+from typing import Any
+
+import pytest
+from support.choices import built, node
+from support.judge_texts import SayingAsRagasWants, WordEncoder
+
+from rag.components.checks.citations import CitationsCheck
+from rag.components.checks.grounded import GroundedCheck
+from rag.components.checks.off_topic import OffTopicCheck
+from rag.components.checks.quotes import QuotesCheck
+from rag.components.checks.retrieval_floor import RetrievalFloorCheck
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.components.generators.closed_book import ClosedBookGenerator
+from rag.components.generators.extractive import ExtractiveGenerator
+from rag.components.guards.datamark import DatamarkGuard
+from rag.components.guards.off_topic_requests import StrangerRule
+from rag.components.guards.output import OutputGuard
+from rag.components.guards.rules import RulesGuard
+from rag.components.guards.scan import ScanGuard
+from rag.components.guards.spotlight import SpotlightGuard
+from rag.components.judges.llm import LlmJudge
+from rag.components.judges.local import LocalJudge
+from rag.components.judges.ragas import RagasJudge
+from rag.components.memories.buffer import BufferMemory
+from rag.components.memories.summaries import ModelSummary, PickedSentences
+from rag.components.memories.summary_buffer import SummaryBufferMemory
+from rag.components.memories.two_layer import TwoLayerMemory
+from rag.components.metrics.attack_success import AttackSuccess
+from rag.components.metrics.citation_precision import CitationPrecision
+from rag.components.metrics.citation_recall import CitationRecall
+from rag.components.metrics.evidence_cited import EvidenceCited
+from rag.components.metrics.ragas_context import RagasContext
+from rag.components.queries.carry_over import CarryOver
+from rag.components.queries.rewrite import ModelRewrite
+from rag.components.queries.several import ModelQuestions
+from rag.components.queries.turns import TypedTurns
+from rag.core.errors import ConfigError
+
+MODEL = {"generator": SayingAsRagasWants()}
+REWRITER = {**MODEL, "instruction": "", "prompt": "{question}"}
+EMBEDDER = {"embedder": HashingEmbedder()}
+
+
+def shipped(group: str, choice: str) -> dict[str, Any]:
+    """The parameters of a choice, its components built."""
+    return {
+        key: built(value, MODEL["generator"])
+        for key, value in node(group, choice).items()
+        if key not in ("_target_", "runtime")
+    }
+
+
+TWO_LAYER, CARRY_OVER = shipped("memory", "two_layer"), shipped("queries", "carry_over")
+OUTPUT, SCAN, SPOTLIGHT = shipped("guard", "output"), shipped("guard", "scan"), shipped("guard", "spotlight")
+STRANGER = {key: value for key, value in node("guard", "scan")["stranger"].items() if key not in ("_target_", "embedder")}
+LLM = shipped("judge", "llm")
+RAGAS = {**MODEL, "encoder": WordEncoder(), "again": "", "unasked": "What?"}
+LOCAL = shipped("judge", "local") | {"encoder": WordEncoder()}
+WEIGHTS = LOCAL["weights"]
+
+
+def refused(component: type, given: dict[str, Any], group: str, *changes: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """One case per change; its first parameter is the key of the error."""
+    return [(component, given | change, f"{group}.{next(iter(change))}") for change in changes]
+
+
+REFUSED = [
+    *refused(CarryOver, CARRY_OVER, "queries", {"share": 1.1}, {"decay": -0.1}, {"most": 0}, {"enough": 0}, {"named": -1.0}),
+    *refused(CarryOver, CARRY_OVER, "queries", {"stemmer": "x"}),
+    *refused(ModelRewrite, REWRITER, "queries", {"prompt": "x"}, {"turn_format": "{role}"}, {"turns": 0}, {"longest": 2}),
+    *refused(ModelQuestions, REWRITER, "queries", {"most": 0}),
+    *refused(TypedTurns, {}, "queries", {"turns": 0}),
+    *refused(BufferMemory, {}, "memory", {"turns": 0}),
+    *refused(SummaryBufferMemory, {"summarizer": PickedSentences()}, "memory", {"turns": -1}, {"turns": None}, {"tokens": -1}),
+    *refused(SummaryBufferMemory, {"summarizer": PickedSentences()}, "memory", {"keep": 1.5}, {"summary_tokens": 0}),
+    *refused(PickedSentences, {}, "memory", {"turn_format": "{role}"}),
+    *refused(ModelSummary, REWRITER, "memory", {"prompt": "Before: {summary}"}),
+    *refused(
+        TwoLayerMemory, TWO_LAYER, "memory", {"turns": 0}, {"tokens": -1}, {"half_life": 0}, {"least": 0.9}, {"overlap": 0}
+    ),
+    *refused(TwoLayerMemory, TWO_LAYER, "memory", {"topic": 0, "freshness": 0, "importance": 0}, {"turn_format": "x"}),
+    *refused(TwoLayerMemory, TWO_LAYER, "memory", {"stemmer": "elvish"}),
+    *refused(
+        ExtractiveGenerator, {}, "generator", {"sentences": 0}, {"share": 1.1}, {"floor": -0.1}, {"headings": 2}, {"b": -1}
+    ),
+    *refused(
+        ExtractiveGenerator, {}, "generator", {"language": "klingon"}, {"superseded_worth": 1.5}, {"superseded": "expired"}
+    ),
+    *refused(ExtractiveGenerator, {}, "generator", {"superseded": ["expired", " "]}, {"superseded": [2024]}),
+    *refused(ClosedBookGenerator, REWRITER, "generator", {"prompt": "Q"}, {"turns": -1}),
+    *refused(CitationsCheck, {}, "check.citations", {"words": 0}),
+    *refused(GroundedCheck, EMBEDDER, "check.grounded", {"theta": 1.1}, {"words": 0}),
+    *refused(QuotesCheck, {}, "check.quotes", {"words": 0}),
+    *refused(OffTopicCheck, EMBEDDER, "check.off_topic", {"on_failure": "regenerate"}, {"words": 1.5}, {"floor": 2.0}),
+    *refused(OffTopicCheck, EMBEDDER, "check.off_topic", {"language": "english-ish"}),
+    *refused(RetrievalFloorCheck, EMBEDDER, "check.retrieval_floor", {"on_failure": "regenerate"}, {"floor": 1.5}),
+    *refused(SpotlightGuard, SPOTLIGHT, "guard.spotlight", {"opening": "<<>>"}, {"after": "{sentinel}"}, {"digits": 4}),
+    *refused(DatamarkGuard, {"marks": ["^"]}, "guard.datamark", {"marks": []}, {"marks": ["^^"]}, {"before": "{marks}"}),
+    *refused(RulesGuard, {}, "guard.rules", {"after": " "}),
+    *refused(OutputGuard, OUTPUT, "guard.output", {"leak_words": 1}),
+    (OutputGuard, OUTPUT | {"patterns": {"url": "("}}, "guard.output.patterns.url"),
+    (OutputGuard, OUTPUT | {"patterns": {"urls": "a"}}, "guard.output.patterns.urls"),
+    (OutputGuard, OUTPUT | {"actions": {"url": "cut"}}, "guard.output.actions.url"),
+    (OutputGuard, OUTPUT | {"actions": {"urls": "flag"}}, "guard.output.actions.urls"),
+    *refused(ScanGuard, SCAN, "guard.scan", {"flag": 1.5}, {"most": 0}),
+    *[
+        (ScanGuard, SCAN | {"rules": {"a": {"severity": 0.5, "patterns": ["a"]} | change}}, f"guard.scan.rules.a.{where}")
+        for change, where in (
+            ({"patterns": ["(?=a)"]}, "patterns.0"),
+            ({"patterns": []}, "patterns"),
+            ({"severity": 1}, "severity"),
+            ({"pattern": ["a"]}, "pattern"),
+        )
+    ],
+    *refused(StrangerRule, STRANGER | EMBEDDER, "guard.scan.stranger", {"patterns": []}, {"severity": 2}, {"least": -1}),
+    (StrangerRule, STRANGER | EMBEDDER | {"answered": ["("]}, "guard.scan.stranger.answered.0"),
+    *refused(LlmJudge, LLM, "judge", {"prompt": "{contexts}"}, {"relevance": "{text}"}, {"votes": 0}, {"attempts": 0}),
+    *refused(LlmJudge, LLM, "judge", {"threshold": 2.0}, {"abstentions": ["("]}),
+    *refused(RagasJudge, RAGAS, "judge", {"questions": 0}, {"attempts": 0}, {"threshold": 2.0}, {"abstentions": ["("]}),
+    *refused(RagasJudge, RAGAS, "judge", {"unasked": " "}),
+    (RagasJudge, RAGAS | {"concurrency": 0}, "judge.runtime.concurrency"),
+    *refused(LocalJudge, LOCAL, "judge", {"weights": {"bias": 0.0}}, {"threshold": 1.5}, {"most": 0}, {"abstentions": ["("]}),
+    *refused(LocalJudge, LOCAL, "judge", {"encoder": object()}, {"relevance": {"bias": 0.0}}),
+    (LocalJudge, LOCAL | {"weights": {name: WEIGHTS[name] for name in WEIGHTS if name != "pairs"}}, "judge.weights"),
+    (LocalJudge, LOCAL | {"weights": WEIGHTS | {"numbers": 1.0}}, "judge.weights.numbers"),
+    (LocalJudge, LOCAL | {"weights": WEIGHTS | {"clause": math.nan}}, "judge.weights.clause"),
+    *[
+        (metric, {"coverage": coverage}, f"metric.{name}.coverage")
+        for metric, name in (
+            (CitationPrecision, "citation_precision"),
+            (CitationRecall, "citation_recall"),
+            (EvidenceCited, "evidence_cited"),
+        )
+        for coverage in (0, -1, 1.1, True, "half")
+    ],
+    (AttackSuccess, {"goals": {"a": []}}, "metric.attack_success.goals.a"),
+    (AttackSuccess, {"goals": {"a": ["("]}}, "metric.attack_success.goals.a"),
+    *[
+        (AttackSuccess, {"goals": {"a": ["x"]}, "least": least}, f"metric.attack_success.least.{next(iter(least))}")
+        for least in ({"a": 2}, {"a": 0}, {"b": 1})
+    ],
+    (RagasContext, {"which": "recall", **MODEL, "again": "", "attempts": 0}, "metric.ragas_context_recall.attempts"),
+]
+
+
+@pytest.mark.parametrize(("component", "parameters", "where"), REFUSED)
+def test_parameters_are_refused(component: type, parameters: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        component(**parameters)
+    assert caught.value.where == where
+    assert caught.value.remedy

@@ -1,0 +1,114 @@
+"""Parameters that make no sense are refused when a component is built, with the key in the error."""
+
+import math
+from typing import Any
+
+import pytest
+
+from rag.components.chunkers.fixed import FixedChunker
+from rag.components.chunkers.recursive import RecursiveChunker
+from rag.components.chunkers.sentence import SentenceChunker
+from rag.components.chunkers.token import TokenChunker
+from rag.components.embedders.hashing import HashingEmbedder
+from rag.components.embedders.minilm import MiniLmEmbedder
+from rag.components.embedders.openai import OpenAiEmbedder
+from rag.components.embedders.static import StaticEmbedder
+from rag.components.embedders.windows import WindowsEmbedder
+from rag.components.fusion.rrf import ReciprocalRankFusion
+from rag.components.fusion.weighted import WeightedFusion
+from rag.components.indexes.bm25 import Bm25Index
+from rag.components.indexes.bm25s import Bm25sIndex
+from rag.components.indexes.faiss_hnsw import FaissHnswIndex
+from rag.components.indexes.faiss_ivf import FaissIvfIndex
+from rag.components.loaders.folder import FolderLoader
+from rag.components.loaders.poisoned import AttackCorpus
+from rag.components.rerankers.maxsim import MaxSimReranker
+from rag.components.rerankers.mmr import MmrReranker
+from rag.components.selectors.neighbours import NeighboursSelector
+from rag.components.selectors.score_floor import ScoreFloorSelector
+from rag.core.errors import ConfigError
+
+HASHING = HashingEmbedder()
+MINILM = MiniLmEmbedder()
+NAN, INFINITY = math.nan, math.inf
+
+REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
+    *[(FixedChunker, {"size": size}, "chunker.size", "at least 1") for size in (0, -1, 2.5, True, "800")],
+    *[(FixedChunker, {"size": 10, "overlap": overlap}, "chunker.overlap", "to 9; less than") for overlap in (-1, 10, None)],
+    (RecursiveChunker, {"size": 0}, "chunker.size", ""),
+    (RecursiveChunker, {"size": 5, "overlap": 5}, "chunker.overlap", "less than size=5"),
+    *[(RecursiveChunker, {"separators": value}, "chunker.separators", "") for value in ("\n", ["\n", 3], ["", "\n"], None)],
+    *[(SentenceChunker, {"sentences": value}, "chunker.sentences", "") for value in (0, 1.0)],
+    *[(SentenceChunker, {"sentences": 2, "step": step}, "chunker.step", "leave out text") for step in (0, 3)],
+    *[(TokenChunker, {"embedder": HASHING, "target": value}, "chunker.target", "") for value in (0, "20")],
+    *[(TokenChunker, {"embedder": HASHING, "target": 20, "max": value}, "chunker.max", "target=20") for value in (0, 19)],
+    *[(TokenChunker, {"embedder": HASHING, "target": 20, "overlap": value}, "chunker.overlap", "") for value in (-1, 20)],
+    (TokenChunker, {"embedder": object()}, "chunker.embedder", "an embedder with a tokenizer"),
+    *[(HashingEmbedder, {"dimensions": value}, "embedder.dimensions", "from 2") for value in (1, "9")],
+    *[(HashingEmbedder, {"ngrams": value}, "embedder.ngrams", "from 1 to 8") for value in (0, 9)],
+    *[(MiniLmEmbedder, {"threads": value}, "embedder.runtime.threads", "") for value in (0, 1.5)],
+    *[(MiniLmEmbedder, {"batch_size": value}, "embedder.runtime.batch_size", "") for value in (0, True)],
+    (StaticEmbedder, {"dimensions": 385}, "embedder.dimensions", "to 384"),
+    (StaticEmbedder, {"sif": 0}, "embedder.sif", "between 0 and 1"),
+    (WindowsEmbedder, {"embedder": MINILM, "tokens": 0}, "embedder.tokens", ""),
+    (OpenAiEmbedder, {"model": "m", "dimensions": 0}, "embedder.dimensions", ""),
+    *[(OpenAiEmbedder, {"model": "m", "batch_size": value}, "embedder.runtime.batch_size", "to 2048") for value in (0, 2049)],
+    (OpenAiEmbedder, {"model": "m", "retries": -1}, "embedder.runtime.retries", ""),
+    *[(OpenAiEmbedder, {"model": "m", "timeout": value}, "embedder.runtime.timeout", "seconds above 0") for value in (0, NAN)],
+    *[(Bm25Index, {"k1": value}, "index.bm25.k1", "0.9 to 2 is usual") for value in (-1, NAN)],
+    *[(Bm25Index, {"b": value}, "index.bm25.b", "from 0 to 1") for value in (1.1, -0.1)],
+    (Bm25Index, {"epsilon": -1}, "index.bm25.epsilon", "0.25 is usual"),
+    (Bm25Index, {"shortest": 0}, "index.bm25.shortest", "at least 1"),
+    (Bm25sIndex, {"k1": -0.1}, "index.bm25s.k1", "at least 0"),
+    (Bm25sIndex, {"b": 2}, "index.bm25s.b", "0 ignores the length"),
+    (Bm25sIndex, {"method": "lucen"}, "index.bm25s.method", "'lucene'"),
+    (Bm25sIndex, {"stemmer": "englisch"}, "index.bm25s.stemmer", "'english'"),
+    (Bm25sIndex, {"stopwords": "xx"}, "index.bm25s.stopwords", "en_plus"),
+    (Bm25sIndex, {"delta": -1}, "index.bm25s.delta", "at least 0"),
+    (FaissHnswIndex, {"m": 1}, "index.faiss_hnsw.m", "from 2"),
+    (FaissHnswIndex, {"ef_construction": 0}, "index.faiss_hnsw.ef_construction", ""),
+    (FaissHnswIndex, {"ef_search": 0}, "index.faiss_hnsw.ef_search", ""),
+    (FaissIvfIndex, {"lists": 0}, "index.faiss_ivf.lists", "null takes the square root"),
+    (FaissIvfIndex, {"probes": 0}, "index.faiss_ivf.probes", ""),
+    *[(ReciprocalRankFusion, {"k": value}, "fusion.k", "60 is usual") for value in (-1, NAN)],
+    *[
+        (ReciprocalRankFusion, {"weights": value}, "fusion.weights", "at least one above 0")
+        for value in ([1, -1], [0, 0], [], [1, NAN])
+    ],
+    (WeightedFusion, {"weights": [0.5, 0.6]}, "fusion.weights", "sum to 1"),
+    *[(WeightedFusion, {"weights": value}, "fusion.weights", "at least one") for value in ([1.5, -0.5], [], [INFINITY, 0])],
+    (WeightedFusion, {"normalisation": "minmax"}, "fusion.normalisation", "'min_max'"),
+    (MaxSimReranker, {"encoder": HASHING}, "reranker.encoder", "an embedder with embed_tokens"),
+    (MaxSimReranker, {"encoder": MINILM, "cache_mb": -1}, "reranker.runtime.cache_mb", "0 for no cache"),
+    *[
+        (MmrReranker, {"embedder": HASHING, "relevance_weight": value}, "reranker.relevance_weight", "from 0 to 1")
+        for value in (-0.1, 1.1, NAN)
+    ],
+    *[(NeighboursSelector, {"before": value}, "selector.neighbours.before", "to 1000") for value in (-1, 1.5, True, "1")],
+    (NeighboursSelector, {"after": 1001}, "selector.neighbours.after", "to 1000"),
+    *[
+        (ScoreFloorSelector, {"floor": floor}, "selector.score_floor.floor", "a number")
+        for floor in (NAN, INFINITY, "high", None)
+    ],
+    *[
+        (ScoreFloorSelector, {"floor": floor, "relative": True}, "selector.score_floor.floor", "a share of the best score")
+        for floor in (1.5, -0.1)
+    ],
+    (ScoreFloorSelector, {"floor": 0.1, "relative": "yes"}, "selector.score_floor.relative", "true or false"),
+    *[
+        (AttackCorpus, {"path": "x", "bipia": None, "rounds": value}, "dataset.rounds", "at least 1")
+        for value in (0, True, "2")
+    ],
+    *[
+        (FolderLoader, {"path": "x", "patterns": value}, "loader.patterns", "**/*.md")
+        for value in ([], "*.md", ["/etc/*"], ["../*"], [""])
+    ],
+]
+
+
+@pytest.mark.parametrize(("component", "parameters", "where", "remedy"), REFUSED)
+def test_parameters_are_refused(component: type, parameters: dict[str, Any], where: str, remedy: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        component(**parameters)
+    assert caught.value.where == where
+    assert remedy in caught.value.remedy

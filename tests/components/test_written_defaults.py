@@ -1,0 +1,21 @@
+"""The files in conf/ write out the defaults of the constructors, so that a reader needs no code."""
+
+import inspect
+
+import pytest
+from support.choices import choices, node
+
+from rag.config.build import Components
+
+FILES = [(group, name) for group in ("index", "fusion", "loader", "dataset") for name in choices(group)]
+
+
+@pytest.mark.parametrize(("group", "name"), FILES)
+def test_every_parameter_is_written_out_with_its_default(group: str, name: str) -> None:
+    written = node(group, name)
+    parameters = inspect.signature(Components().resolve(written.pop("_target_"), group)).parameters
+    written.pop("defaults", None)
+    assert set(written) == set(parameters)
+    for key, parameter in parameters.items():
+        value = tuple(written[key]) if isinstance(written[key], list) else written[key]
+        assert parameter.default in (inspect.Parameter.empty, value) or (name, key) == ("dialogues", "questions")

@@ -1,0 +1,48 @@
+"""The choices of conf/, built as their YAML files write them, with light parts in place of models and servers."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rag.config.build import Components
+from rag.core.roles import SEVERAL
+
+CONF = Path(__file__).parents[2] / "conf"
+HASHING = {"_target_": "rag.components.embedders.hashing.HashingEmbedder"}
+GIVEN = {"${embedder}": HASHING, "${coverage}": 0.5, '${oc.select:prompt.refusal,""}': "I cannot say."}
+"""Values for the references in a choice to the rest of a config."""
+
+
+def choices(group: str, but: tuple[str, ...] = ()) -> list[str]:
+    """The names of the choices of a group."""
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml") if path.stem not in but)
+
+
+def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
+    """The node of a choice, without the key by which lists of choices name it."""
+    read: dict[str, Any] = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
+    values = read.get(choice, read)
+    return {name: GIVEN.get(value, value) if isinstance(value, str) else value for name, value in values.items()} | changes
+
+
+def build(group: str, choice: str, **changes: Any) -> Any:
+    """The component of a choice, with its parameters checked."""
+    return Components().role(group, node(group, choice, **changes), f"{group}.{choice}" if group in SEVERAL else group)
+
+
+def asks_model(group: str, choice: str) -> bool:
+    """True if a choice has a generator, at any depth."""
+    return "generator:" in (CONF / group / f"{choice}.yaml").read_text("utf-8")
+
+
+def built(value: Any, generator: object = None) -> Any:
+    """The component of a node; `generator` replaces every generator in it."""
+    if not isinstance(value, dict) or "_target_" not in value:
+        return value
+    module, _, name = value["_target_"].rpartition(".")
+    if generator is not None and module.startswith("rag.components.generators"):
+        return generator
+    parts = {key: built(part, generator) for key, part in value.items() if key not in ("_target_", "runtime")}
+    return getattr(importlib.import_module(module), name)(**parts)
