@@ -1,4 +1,4 @@
-"""The command line: `main`, and the rooms that hold its verbs."""
+"""The command line: `main`, and the modules with its verbs."""
 
 import io
 import os
@@ -12,134 +12,96 @@ from typing import Any
 
 import typer
 
-from rag.cli import (
-    abstention,
-    attacks,
-    bundles,
-    chat,
-    data,
-    dialogues,
-    gates,
-    judges,
-    keys,
-    listing,
-    prompts,
-    questions,
-    registry,
-    review,
-    schemas,
-    serving,
-    stores,
-    sweeps,
-    verdicts,
-)
+from rag.cli import bundles, data, gates, judges, listing, questions, review, serving, stores, studies, sweeps, verdicts
 from rag.cli.app import app
 from rag.cli.options import BAD_INPUT, INTERRUPTED, SPENT
 from rag.core.errors import CRASHED, BudgetError, UserError
 
-__all__ = [
-    "abstention",
-    "app",
-    "attacks",
-    "bundles",
-    "chat",
-    "data",
-    "dialogues",
-    "gates",
-    "judges",
-    "keys",
-    "listing",
-    "main",
-    "prompts",
-    "questions",
-    "registry",
-    "review",
-    "schemas",
-    "serving",
-    "stores",
-    "sweeps",
-    "verdicts",
-]
+VERBS = (listing, sweeps, verdicts, questions, studies, gates, data, review, judges, bundles, serving, stores)
+"""The modules whose import adds their verbs to the app."""
 
 NO_BARS = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
-"""What tqdm (model2vec, bm25s, sentence-transformers, transformers, ragas), the hub of models and MLflow read when imported."""
+"""Variables that tqdm (model2vec, bm25s, sentence-transformers, transformers, ragas), the hub and MLflow read when imported."""
 
 
 def main() -> None:
-    """Run the command line; what a user can fix ends with exit code 2 and without a traceback, a crash with CRASHED."""
+    """Run the command line. Errors that a user can fix end with exit code 2 and without a traceback, a crash with CRASHED."""
     if sys.stdout is None:
-        _say("standard output: is closed\n  → send it somewhere, for example > /dev/null\n")
+        _report("standard output: is closed\n  → send it somewhere, for example > /dev/null\n")
         sys.exit(CRASHED)
     try:
         os.getcwd()
     except OSError as error:
-        _say(f"working folder: cannot be reached ({error.strerror})\n  → cd to a folder that is there\n")
+        _report(f"working folder: cannot be reached ({error.strerror})\n  → cd to a folder that exists\n")
         sys.exit(BAD_INPUT)
     if sys.stderr is None or not sys.stderr.isatty():
-        # Libraries draw bars wherever they run: in a file each of their steps would be a line.
+        # In a file, each step of a library's progress bar would be a line.
         os.environ.update(NO_BARS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # What a terminal cannot show is written as its number: no result is lost over a dash.
+            # Characters that the output cannot encode are escaped: a dash must not end a command.
             stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
-        code = _code()
-    sys.exit(CRASHED if _lost_output() else code)
+        code = _exit_code()
+    sys.exit(CRASHED if _output_failed() else code)
 
 
-def _code() -> int:
-    warnings.showwarning = partial(_warn, warnings.showwarning)
+def _exit_code() -> int:
+    """Run the verb and report its errors."""
+    warnings.showwarning = partial(_show_warning, warnings.showwarning)
     try:
-        # What a verb raises as typer.Exit, and Ctrl-C, come back as a number.
+        # typer.Exit and Ctrl-C are returned as a number.
         code = app(standalone_mode=False, prog_name="rag")
     except UserError as error:
-        _say(f"{_visible(error)}\n")
+        _report_message(error)
         return SPENT if isinstance(error, BudgetError) else BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Exception as error:
         usage = getattr(error, "show", None)
         if usage is None:
-            if not isinstance(error, OSError) or not _lost_output("\n"):
-                _say(traceback.format_exc())
+            if not isinstance(error, OSError) or not _output_failed("\n"):
+                _report(traceback.format_exc())
             return CRASHED
         usage()
         return BAD_INPUT
     return code if isinstance(code, int) else 0
 
 
-def _warn(other: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Say in one line that files of a corpus were not read; all other warnings are shown as Python does."""
+def _show_warning(
+    other: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any, **more: Any
+) -> None:
+    """Report unread files of a corpus in one line; other warnings go to `other`, Python's own function."""
     from rag.components.loaders.file_tree import SkippedWarning
 
     if not issubclass(category, SkippedWarning):
         return other(message, category, *place, **more)
-    _say(f"{_visible(message)}\n")
+    _report_message(message)
 
 
-def _visible(said: Exception | str) -> str:
-    """A message without what its names and quotes would do to a terminal."""
+def _report_message(message: Exception | str) -> None:
+    """Report a message without terminal control characters, which quoted names and texts may contain."""
     from rag.reporting.terminal.output import visible
 
-    return visible(str(said))
+    _report(f"{visible(str(message))}\n")
 
 
-def _lost_output(last: str = "") -> bool:
-    """Write `last` and what is still to be written; whether that fails, but not because its reader has gone, as `head` does."""
+def _output_failed(last: str = "") -> bool:
+    """Flush standard output after `last`; True if that fails for another reason than a closed pipe, as behind `head`."""
     try:
         sys.stdout.write(last)
         sys.stdout.flush()
     except OSError as error:
-        # Python would write it once more at its end, and end with a code of its own.
+        # Python would flush again at exit, and exit with its own code.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            _say(f"standard output: cannot be written ({error.strerror})\n  → make room, or send it elsewhere\n")
+            _report(f"standard output: cannot be written ({error.strerror})\n  → make room, or send it elsewhere\n")
             return True
     return False
 
 
-def _say(text: str) -> None:
-    """Write to standard error, if there is one."""
+def _report(text: str) -> None:
+    """Write to standard error, if it is open."""
     with suppress(OSError, AttributeError):
         sys.stderr.write(text)
         sys.stderr.flush()

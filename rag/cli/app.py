@@ -1,4 +1,4 @@
-"""The table of contents: `rag` and its groups of verbs. What a verb needs is imported inside it, so that help is instant."""
+"""The app `rag` and its groups of verbs. A verb imports what it needs inside its function, so that help is fast."""
 
 from typing import Annotated, Any
 
@@ -8,11 +8,11 @@ from typer.core import TyperGroup
 from rag import __version__
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        from rag.reporting.terminal.output import out
+def _version(wanted: bool) -> None:
+    if wanted:
+        from rag.reporting.terminal.output import print_line
 
-        out.print(f"assay {__version__}", soft_wrap=True)
+        print_line(f"assay {__version__}")
         raise typer.Exit
 
 
@@ -22,14 +22,14 @@ PANELS = {
     "Gate, golden sets, judges": ("baseline", "gate", "dataset", "judge"),
     "From the winner to a server": ("export", "verify", "serve", "key", "register", "promote"),
 }
-"""The verbs and groups of verbs as --help lists them: by what they are for, in the order in which they are met."""
+"""The verbs and groups of verbs by purpose, in the order of --help."""
 
 
 class ByPurpose(TyperGroup):
     """Lists verbs in the order of PANELS, each in its panel."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names; one that stands in no panel comes last."""
+        """All names; those without a panel come last."""
         panels = {name: panel for panel, names in PANELS.items() for name in names}
         for name, command in self.commands.items():
             command.rich_help_panel = panels.get(name)  # type: ignore[attr-defined]
@@ -41,7 +41,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Assay: declared experiments for retrieval-augmented generation, every stage run once.",
-    epilog="Exit codes: 0 done; 1 worse, or a trial failed; 2 wrong input; 3 cannot be told; 4 budget spent; "
+    epilog="Exit codes: 0 done; 1 worse, or a trial failed; 2 wrong input; 3 undecided; 4 budget spent; "
     "70 crashed, or the output cannot be written; 130 interrupted.",
 )
 
@@ -53,7 +53,7 @@ def root(
     """Assay: declared experiments for retrieval-augmented generation, every stage run once."""
 
 
-datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check one before trusting what it says.")
-stores = typer.Typer(no_args_is_help=True, help="The store: what is in it, whether it is sound, what can go.")
+datasets = typer.Typer(no_args_is_help=True, help="Golden sets: check, fix, review.")
+stores = typer.Typer(no_args_is_help=True, help="The store: count, verify and remove entries.")
 app.add_typer(datasets, name="dataset")
 app.add_typer(stores, name="store")

@@ -1,15 +1,15 @@
-"""Verbs that seal what won and prove that it answers as it was measured."""
+"""Verbs over bundles: seal a trial, verify a bundle, and put it into MLflow's model registry."""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from rag.cli import completion
 from rag.cli.app import app
-from rag.cli.options import FAILED, Json
+from rag.cli.options import FAILED, Bridge, Inconclusive, Json, ModelFolder, TrustHost
 
 
 @app.command()
@@ -22,25 +22,25 @@ def export(
             autocompletion=completion.experiments,
         ),
     ],
-    to: Annotated[Path | None, typer.Option(help="The folder to write; bundles/<experiment>-<trial> unless told.")] = None,
+    to: Annotated[Path | None, typer.Option(help="The folder to write; default: bundles/<experiment>-<trial>.")] = None,
     archive: Annotated[bool, typer.Option("--archive", help="Write <folder>.tar.zst too, one file to pass on.")] = False,
-    with_models: Annotated[bool, typer.Option("--with-models", help="Take along models that are files of their own.")] = False,
-    queries: Annotated[int, typer.Option(help="Golden questions to take along; rag verify asks them again.")] = 32,
+    with_models: Annotated[bool, typer.Option("--with-models", help="Include models that are folders of their own.")] = False,
+    queries: Annotated[int, typer.Option(help="Golden questions to include; rag verify asks them again.")] = 32,
     as_json: Json = False,
 ) -> None:
     """Seal a measured trial into a folder that answers by itself and proves that it answers as it was measured.
 
-    --json: path, archive (its path, null for none), bundle (its hash), written (false where it was there already), needs (what
-    whoever opens it must agree to, null for nothing), experiment, trial, name, queries (how many), bytes, and models (role,
-    name, revision, fingerprint, inside, weights: sha256 by file of one on the hub), those that stay outside too.
+    --json: path, archive (its path, null for none), bundle (its hash), written (false if it was there already), needs (what
+    must be agreed to when it is opened, null for nothing), experiment, trial, name, queries (how many), bytes, and models
+    (role, name, revision, fingerprint, inside, weights: sha256 by file of one on the hub), those that stay outside too.
     """
     from rag.bundle import seal
-    from rag.reporting.terminal import bundles as shown
-    from rag.reporting.terminal import print_json
+    from rag.reporting.terminal import bundles as report
+    from rag.reporting.terminal.output import print_json
 
     sealed = seal.export(what, to, queries, with_models)
     packed = seal.packed(sealed) if archive else None
-    print_json(shown.exported_json(sealed, packed)) if as_json else shown.exported(sealed, packed)
+    print_json(report.exported_json(sealed, packed)) if as_json else report.exported(sealed, packed)
 
 
 @app.command()
@@ -48,14 +48,14 @@ def verify(
     bundle: Annotated[Path, typer.Argument(help="A bundle: a folder, or a .tar.zst.")],
     url: Annotated[str, typer.Option(help="A server to ask too, for example http://127.0.0.1:8000.")] = "",
     key_env: Annotated[str, typer.Option(help="The variable that holds the server's key.")] = "RAG_API_KEY",
-    model: Annotated[list[str] | None, typer.Option(help="Where a model folder lies that the bundle names: role=PATH.")] = None,
-    trust_host: Annotated[list[str] | None, typer.Option(help="A server of models that the bundle may name.")] = None,
+    model: ModelFolder = None,
+    trust_host: TrustHost = None,
     as_json: Json = False,
 ) -> None:
     """Ask a bundle its golden questions: exit code 0 if it answers as it was measured, 1 if not.
 
-    Passages and their order must be the same, prompts to the last character, and answers where no chat model writes them. No
-    chat model is asked, here or, with --url, by the server that is asked the same over HTTP.
+    Passages and their order must be the same, prompts to the last character, and answers unless a chat model writes them. No
+    chat model is asked, neither here nor, with --url, by the server.
 
     --json: bundle (its hash), name, queries (how many), same, here and, with --url, there: compared (passages, prompt,
     contexts, answer), mismatches (query_id, what, expected, found, said), left_out (why, how often).
@@ -63,23 +63,70 @@ def verify(
     from rag.bundle.open_bundle import open_bundle
     from rag.bundle.remote_replay import replay_url
     from rag.bundle.replay import replay
-    from rag.reporting.terminal import bundles as shown
-    from rag.reporting.terminal import print_json
+    from rag.reporting.terminal import bundles as report
+    from rag.reporting.terminal.output import print_json
 
     opened = open_bundle(bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
-    found: dict[str, Any] = {"here": replay(opened)}
+    replays = {"here": replay(opened)}
     if url:
-        found["there"] = replay_url(opened, url, os.environ.get(key_env) or None)
-    print_json(shown.verified_json(opened, found)) if as_json else shown.verified(opened, found)
-    if any(result.mismatches for result in found.values()):
+        replays["there"] = replay_url(opened, url, os.environ.get(key_env) or None)
+    print_json(report.verified_json(opened, replays)) if as_json else report.verified(opened, replays)
+    if any(each.mismatches for each in replays.values()):
         raise typer.Exit(FAILED)
 
 
-def folders(given: Sequence[str]) -> dict[str, Path]:
+@app.command()
+def register(
+    bundle: Annotated[Path, typer.Argument(help="A sealed folder, or its archive.")],
+    name: Annotated[str, typer.Argument(help="The registered model that it becomes a version of.")],
+    alias: Annotated[str, typer.Option(help="The alias that then points at the version.")] = "challenger",
+    trust_host: TrustHost = None,
+    as_json: Json = False,
+) -> None:
+    """Log a bundle to MLflow as a version of a registered model; it is loaded from code, without pickle.
+
+    --json: model, version, bundle (its hash), aliases, uri, tracking (the MLflow it is in) and new, false for
+    a bundle that is a version already.
+    """
+    from rag.reporting.terminal.gate import registered
+    from rag.reporting.terminal.output import print_json
+    from rag.tracking.registry import register as registry
+
+    found = registry.register(bundle, name, alias, tuple(trust_host or ()))
+    print_json(found.to_json()) if as_json else registered(found)
+
+
+@app.command()
+def promote(
+    name: Annotated[str, typer.Argument(help="The registered model.")],
+    version: Annotated[int | None, typer.Option(help="The version, if not that of the alias challenger.")] = None,
+    experiment: Annotated[str, typer.Option(help="Whose gate counts, if not that of the bundle's own experiment.")] = "",
+    bridge: Bridge = None,
+    inconclusive: Inconclusive = "",
+    as_json: Json = False,
+) -> None:
+    """Make a version the champion if the gate says that it is not worse: exit code 0 not worse, 1 worse, 3 undecided.
+
+    Its scores are compared with those of the champion, question by question, as they are sealed in the two bundles.
+
+    --json: model, promoted, verdict, sentence, exit_code, split; champion (null for none) and challenger: version, bundle,
+    trial, name; rows and bounds as those of rag gate --json.
+    """
+    from rag.reporting.terminal.gate import promoted
+    from rag.reporting.terminal.output import print_json
+    from rag.tracking.registry import promote as registry
+
+    found = registry.promote(name, version, registry.PromotionRequest(experiment, tuple(bridge or ()), inconclusive))
+    print_json(found.to_json()) if as_json else promoted(found)
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
+
+
+def folders(pairs: Sequence[str]) -> dict[str, Path]:
     """Model folders by role, from `role=PATH`."""
     from rag.core.errors import ConfigError
 
-    for text in given:
+    for text in pairs:
         if not all(text.partition("=")[::2]):
             raise ConfigError(f"--model {text}", "names no role, or no folder", "for example --model embedder=models/bge-small")
-    return {role: Path(path) for role, _, path in (text.partition("=") for text in given)}
+    return {role: Path(path) for role, _, path in (text.partition("=") for text in pairs)}

@@ -1,4 +1,4 @@
-"""What a shell offers behind TAB: experiments, groups and choices. Typer offers verbs and options."""
+"""Shell completion of experiments, groups and choices. Typer completes verbs and options."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ def experiments(incomplete: str) -> list[str]:
 
 
 def listed(incomplete: str) -> list[str]:
-    """What `rag list` takes first."""
+    """First arguments of `rag list`."""
     from rag.config import catalog
 
     return [
@@ -20,23 +20,21 @@ def listed(incomplete: str) -> list[str]:
 
 
 def of_group(ctx: Any, incomplete: str) -> list[str]:
-    """The choices of the group that stands before."""
+    """The choices of the group before the cursor."""
     from rag.config import catalog
 
     return [name for name in catalog.choices(ctx.params.get("what") or "") if name.startswith(incomplete)]
 
 
 def overrides(ctx: Any, incomplete: str) -> list[str]:
-    """`group=` while several groups fit, then `group=choice`; the choice alone to bash, for which `=` ends a word."""
+    """`group=` while several groups fit, then `group=choice`; only the choice for bash, where `=` ends a word."""
     from rag.config import catalog
 
     before = [word for word in ctx.params.get("overrides") or () if word != "="]
     if before and before[-1] in catalog.groups():
         return [name for name in catalog.choices(before[-1]) if name.startswith(incomplete)]
     groups = [name for name in catalog.groups() if name.startswith(incomplete.partition("=")[0])]
-    names = (
-        [f"{name}=" for name in groups]
-        if len(groups) > 1
-        else [f"{name}={c}" for name in groups for c in catalog.choices(name)]
-    )
+    if len(groups) > 1:
+        return [f"{name}=" for name in groups if f"{name}=".startswith(incomplete)]
+    names = [f"{name}={choice}" for name in groups for choice in catalog.choices(name)]
     return [name for name in names if name.startswith(incomplete)]

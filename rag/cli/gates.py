@@ -1,29 +1,30 @@
-"""Verbs that hold a change against what is committed."""
+"""Verbs that write a baseline and compare a change with it."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Experiment, Json, Overrides
+from rag.cli.options import Bridge, Experiment, Inconclusive, Json, Overrides
 
-Kept = Annotated[Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")]
+BaselinePath = Annotated[
+    Path | None, typer.Option("--baseline", help="The baseline, if not reports/baselines/<experiment>.json.")
+]
 
 Previous = Annotated[
     Path | None, typer.Option(help="The baseline of the target branch of a pull request: the comment names a replacement.")
 ]
-Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")]
 
 
 @app.command()
 def baseline(
     experiment: Experiment,
-    trial: Annotated[str, typer.Argument(metavar="[trial=ID]", help="The recommended trial unless told.")] = "",
-    path: Kept = None,
+    trial: Annotated[str, typer.Argument(metavar="[trial=ID]", help="Default: the recommended trial.")] = "",
+    path: BaselinePath = None,
     as_json: Json = False,
 ) -> None:
-    """Write the scores of a trial, question by question, to a file that is committed and that `rag gate` compares with.
+    """Write the scores of a trial, question by question, to a file to commit, which `rag gate` compares with.
 
     --json: experiment, path, split, questions and failed (how many), trial (its id) and name.
     """
@@ -31,46 +32,46 @@ def baseline(
     from rag.analysis import gate
     from rag.config.experiment import load
     from rag.core.errors import ConfigError, DataError
-    from rag.reporting.terminal import gate as shown
-    from rag.reporting.terminal import print_json, progress
+    from rag.reporting.terminal import gate as report
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.progress import SweepProgress
 
     declared = load(experiment)
     if trial and not trial.startswith("trial="):
-        raise ConfigError(trial, "is no trial", "write trial=<id>; a baseline is a trial of a sweep as it was measured")
+        raise ConfigError(trial, "is not a trial", "write trial=<id>; a baseline is a trial of a sweep as it was measured")
     ready = gate.to_keep(declared, trial.removeprefix("trial=") or gate.recommended(declared.name))
-    with progress.SweepProgress(ready.plan) as bar:
+    with SweepProgress(ready.plan) as bar:
         error = gate.run(ready, bar)
     if error:
-        raise DataError(
-            f"trial {ready.trial.trial_id}", f"did not run: {gate.last_line(error)}", "mend it, or name another trial"
-        )
+        what = f"did not run: {gate.last_line(error)}"
+        raise DataError(f"trial {ready.trial.trial_id}", what, "fix it, or name another trial")
     kept = baselines.make_baseline(ready.trial, ready.plan, ready.store)
     place = path or baselines.path_of(declared.name)
     baselines.write(kept, place)
     whole = kept.split == "all" and "split" not in declared.gate
     if as_json:
-        print_json(shown.baseline_json(kept, place))
+        print_json(report.baseline_json(kept, place))
     else:
-        shown.baseline(kept, place, whole, gate.command(declared, kept))
+        report.baseline(kept, place, whole, gate.command(declared, kept))
 
 
 @app.command(name="gate")
 def gate_command(
     experiment: Experiment,
     overrides: Overrides = None,
-    path: Kept = None,
+    path: BaselinePath = None,
     bridge: Bridge = None,
     previous: Previous = None,
-    inconclusive: Annotated[str, typer.Option(help="What a gate is that cannot tell: warn (exit 3), fail or pass.")] = "",
-    junit: Annotated[Path | None, typer.Option(help="Where to write JUnit XML.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Where to write Markdown.")] = None,
+    inconclusive: Inconclusive = "",
+    junit: Annotated[Path | None, typer.Option(help="The file to write JUnit XML to.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="The file to write Markdown to.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether a change, or today's conf, is worse than the baseline.
+    """Decide whether a change, or today's conf, is worse than the baseline.
 
-    A change is given as overrides, which may take the place of what the experiment holds fixed or an axis chose. A sample of
-    questions is computed where the store has the scores: other scores are an error.
-    Exit codes: 0 not worse, 1 worse, 2 wrong input, 3 cannot be told, 4 budget spent, 70 crashed, or no candidate ran.
+    A change is given as overrides, which may replace fixed values of the experiment or choices of an axis. If the store has
+    the scores, a sample of questions is computed again: other scores are an error.
+    Exit codes: 0 not worse, 1 worse, 2 wrong input, 3 undecided, 4 budget spent, 70 crashed, or no candidate ran.
 
     With --json, one object, the same bytes for the same change:
     experiment, split, questions (how many), compared (how many), apart (how the others differ), verdict, sentence, exit_code
@@ -78,16 +79,18 @@ def gate_command(
     changed: key of the config, baseline, candidate
     rows: one per metric and slice, null for what cannot be known. Each has
     - column; slice, empty for all questions; margin; n questions in clusters
-    - base, candidate: means; difference, with low and high beside all rows
+    - base, candidate: means; difference, with joint low and high
     - verdict, why; needed: how many questions would settle it; advisory: a judge without a card, which fails nothing
     bounds: text, value, low, high, verdict, why, needed, advisory
     lost: query_id, text, kind, scores (was, is) by column, stage
-    losses: how many questions lost by stage; error: why nothing ran; replaced: what became of the previous baseline
+    losses: how many questions lost by stage; error: why nothing ran; replaced: a comparison with the previous baseline
     """
     from rag.analysis import gate
     from rag.api.verdicts import gate as hold_gate
-    from rag.core.errors import UserError
-    from rag.reporting import terminal
+    from rag.core.errors import StoreError, UserError
+    from rag.execution.sweep import sweep
+    from rag.reporting.terminal import gate as report
+    from rag.reporting.terminal.output import err, print_json, print_line
 
     options = (bridge or (), inconclusive, previous)
     try:
@@ -96,24 +99,14 @@ def gate_command(
         gate.write_refusal(Path(experiment).stem, error, junit, markdown)
         raise
     if found.messages:
-        terminal.err.print(found.messages.rstrip(), markup=False, soft_wrap=True)
-    told = found.told
-    _show(told, junit, markdown, as_json)
-    if told.exit_code:
-        raise typer.Exit(told.exit_code)
-
-
-def _show(told: Any, junit: Path | None, markdown: Path | None, as_json: bool) -> None:
-    from rag.analysis import gate
-    from rag.core.errors import StoreError
-    from rag.execution.sweep import sweep
-    from rag.reporting.terminal import gate as shown
-    from rag.reporting.terminal import print_json
-
+        print_line(found.messages.rstrip(), err)
+    verdict = found.told
     try:
-        written = gate.write(told, sweep.REPORTS / told.experiment / "gate", junit, markdown)
+        written = gate.write(verdict, sweep.REPORTS / verdict.experiment / "gate", junit, markdown)
     except StoreError:
-        # What was found is not lost because it cannot be kept.
-        shown.gate(told, ())
+        # The verdict is printed although its files cannot be written.
+        report.gate(verdict, ())
         raise
-    print_json(told.to_json()) if as_json else shown.gate(told, written)
+    print_json(verdict.to_json()) if as_json else report.gate(verdict, written)
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)

@@ -1,4 +1,4 @@
-"""The verb that says what there is."""
+"""Verbs that list experiments and choices, and print JSON Schemas."""
 
 from typing import Annotated
 
@@ -12,12 +12,12 @@ from rag.cli.options import Json
 @app.command(name="list")
 def list_command(
     what: Annotated[
-        str, typer.Argument(metavar="[GROUP|EXPERIMENT|values]", help="All unless told.", autocompletion=completion.listed)
+        str, typer.Argument(metavar="[GROUP|EXPERIMENT|values]", help="Default: all.", autocompletion=completion.listed)
     ] = "",
     which: Annotated[str, typer.Argument(metavar="[CHOICE]", help="Of the group.", autocompletion=completion.of_group)] = "",
     as_json: Json = False,
 ) -> None:
-    """List experiments and choices, the parameters of a choice, and what is not installed.
+    """List experiments and choices, the parameters of a choice, and packages that are not installed.
 
     For example rag list chunker, rag list chunker recursive, rag list experiments, rag list lexical; rag list values: the keys
     that are no groups.
@@ -26,13 +26,25 @@ def list_command(
 
     experiments: name, question; groups: name, meaning, choices
     a group: group, meaning, choices; each choice: group, name, is_default, meaning, about, path, target and install,
-    the commands that bring what is not installed; one choice also has parameters, as values: key, value, meaning
+    the commands that install missing packages; one choice also has parameters, as values: key, value, meaning
     an experiment: name, path, question, fixed, axes
     """
-    from rag.config import listing
-    from rag.reporting import terminal
+    from rag.config.listing import listing_json
     from rag.reporting.terminal.listings import listed
+    from rag.reporting.terminal.output import print_json
 
     what, _, choice = what.partition("=")
-    told = listing.listing_json(what, which or choice)
-    terminal.print_json(told) if as_json else listed(told)
+    listing = listing_json(what, which or choice)
+    print_json(listing) if as_json else listed(listing)
+
+
+@app.command()
+def schema(name: Annotated[str, typer.Argument(metavar="FILE", help="experiment or questions.")] = "experiment") -> None:
+    """Print the JSON Schema of experiments, or of a line of questions.jsonl, for editors to complete and check them."""
+    from rag.api.schema import SCHEMAS
+    from rag.core.errors import ConfigError, closest
+    from rag.reporting.terminal.output import print_json
+
+    if name not in SCHEMAS:
+        raise ConfigError("schema", f"there is none for {name!r}", closest(name, SCHEMAS))
+    print_json(SCHEMAS[name]())

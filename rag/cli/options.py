@@ -1,10 +1,13 @@
-"""What several verbs take."""
+"""Arguments and options that several verbs share, and the exit codes."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag.cli import completion
+
+if TYPE_CHECKING:
+    from rag.execution.sweep.sweep import Prepared
 
 Overrides = Annotated[
     list[str] | None,
@@ -15,8 +18,20 @@ Overrides = Annotated[
     ),
 ]
 Experiment = Annotated[str, typer.Argument(help="A name that rag list has, or a path.", autocompletion=completion.experiments)]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else.")]
 Place = Annotated[str, typer.Option("--store", help="Folder or fsspec URL.")]
 Track = Annotated[bool, typer.Option(help="Send the trials to MLflow.")]
+Bridge = Annotated[list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")]
+Inconclusive = Annotated[str, typer.Option(help="The verdict if the scores do not decide: warn (exit 3), fail or pass.")]
+ModelFolder = Annotated[list[str] | None, typer.Option(help="The path of a model folder that a bundle names: role=PATH.")]
+TrustHost = Annotated[list[str] | None, typer.Option(help="A server of models that a bundle may name.")]
 INTERRUPTED, FAILED, BAD_INPUT, UNSURE, SPENT = 130, 1, 2, 3, 4
 """Exit codes besides 0 and `rag.core.errors.CRASHED`."""
+
+
+def prepared(experiment: str, overrides: list[str] | None) -> "Prepared":
+    """The plan and the store of an experiment; UserError for anything in it that cannot run."""
+    from rag.config.experiment import load
+    from rag.execution.sweep.sweep import prepare
+
+    return prepare(load(experiment, overrides or ()))

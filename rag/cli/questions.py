@@ -1,37 +1,51 @@
-"""Verbs that answer one question."""
+"""Verbs about one question: search, ask, chat, why, and the messages of a prompt."""
 
 import re
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Json, Overrides
+from rag.cli.options import FAILED, Json, Overrides
+
+if TYPE_CHECKING:
+    from rag.analysis.why import ReopenedTrial
+
+prompts = typer.Typer(no_args_is_help=True, help="Prompts: the exact messages that a model gets.")
+app.add_typer(prompts, name="prompt")
+Turns = Annotated[
+    list[str] | None,
+    typer.Option("--said", metavar="TEXT", help="An earlier turn, oldest first: yours, the model's, yours …"),
+]
+FOLLOW_UPS = "queries=carry_over"
+"""The default of a conversation, in which questions depend on earlier ones; elsewhere the default is what sweeps measure."""
 
 
 @app.command()
 def search(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Find passages for a question with any config, or with trial=<id> of a sweep, and show where each came from."""
+    """Find passages for a question with any config, or with trial=<id> of a sweep, and show their provenance."""
     from rag.execution.sweep.open_config import config_of, open_config, required_question
     from rag.pipeline.answer_json import found_passages
-    from rag.reporting import terminal
+    from rag.reporting.terminal.output import print_json, print_line
+    from rag.reporting.terminal.passages import passages
 
     query = required_question(question)
     pipeline = open_config(config_of(overrides or ()))
     found = found_passages(pipeline.corpus, pipeline.trace(query), pipeline.k)
     if as_json:
-        terminal.print_json({"question": question, "passages": found})
+        print_json({"question": question, "passages": found})
     elif found:
-        terminal.passages(found)
+        passages(found)
     else:
-        terminal.out.print("No passage was found.")
+        print_line("No passage was found.")
 
 
 @app.command()
 def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Answer a question with any config, or with trial=<id> of a sweep, and show the passages it was answered from.
+    """Answer a question with any config, or with trial=<id> of a sweep, and show the passages of the answer.
 
-    A trial without a generator gets the default one; generator=…, prompt=…, k=… beside trial=<id> take the place of its own.
+    A trial without a generator gets the default one; generator=…, prompt=…, k=… next to trial=<id> replace its own.
 
     With --json, one object: the answer as POST /ask returns it, with its trace; not_as_measured says what differs from the
     trial, empty for nothing.
@@ -39,24 +53,58 @@ def ask(question: str, overrides: Overrides = None, as_json: Json = False) -> No
     from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
     from rag.pipeline.answer_json import found_passages
     from rag.pipeline.passage_fates import traced_answer
-    from rag.reporting import terminal
+    from rag.reporting.terminal.answers import answered, print_difference
+    from rag.reporting.terminal.output import print_json, print_line
+    from rag.reporting.terminal.passages import passages, passages_of_answer
+    from rag.reporting.terminal.streamed_answer import Waiting
 
     query = required_question(question)
     config, differs = config_to_answer(overrides or ())
     if differs and not as_json:
-        terminal.differs(differs)
-    with terminal.Waiting("opening …") as hear:
+        print_difference(differs)
+    with Waiting("opening …") as hear:
         pipeline = open_config(config)
         hear.now("searching …")
         trace = pipeline.trace(query)
         answer = pipeline.answer_from(query, trace, None if as_json else hear, early=True, read=hear.reading)
     record = traced_answer(pipeline, trace, answer)
     if as_json:
-        terminal.print_json({**record, "not_as_measured": differs})
+        print_json({**record, "not_as_measured": differs})
         return
-    terminal.answered(answer, pipeline.generator, hear.heard)
-    terminal.out.print()
-    terminal.passages(terminal.passages_of_answer(found_passages(pipeline.corpus, trace, pipeline.k), record))
+    answered(answer, pipeline.generator, hear.heard)
+    print_line("")
+    passages(passages_of_answer(found_passages(pipeline.corpus, trace, pipeline.k), record))
+
+
+@app.command()
+def chat(overrides: Overrides = None) -> None:
+    """Converse with any config, or with trial=<id> of a sweep: streamed answers with their sources; /help lists commands.
+
+    The default for follow-ups is queries=carry_over, or that of the trial. A trial without a generator gets the default one;
+    generator=…, prompt=…, queries=… next to trial=<id> replace its own. Ctrl-C drops the answer in progress, Ctrl-D leaves.
+    Questions can also come through a pipe, one a line.
+    """
+    from rag.execution.sweep.open_config import config_to_answer, open_config
+    from rag.pipeline.session import Session
+    from rag.reporting.terminal.answers import print_difference
+    from rag.reporting.terminal.chat import Chat
+    from rag.reporting.terminal.streamed_answer import Waiting
+
+    config, differs = config_to_answer(_with_follow_ups(overrides or ()))
+    if differs:
+        print_difference(differs)
+    with Waiting("opening …"):
+        session = Session(open_config(config))
+        session.make_ready()
+    talk = Chat(session, config, " ".join(overrides or ()) or "the default config")
+    talk.run()
+    if talk.failed and not talk.typed.terminal:
+        raise typer.Exit(FAILED)
+
+
+def _with_follow_ups(overrides: Sequence[str]) -> list[str]:
+    chosen = any(override.lstrip("+").partition("=")[0] in ("queries", "trial") for override in overrides)
+    return [*overrides] if chosen else [FOLLOW_UPS, *overrides]
 
 
 @app.command()
@@ -65,22 +113,55 @@ def why(
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
-    """Show which stage lost a golden question, with any config, with trial=<id> of a sweep, or with two beside each other."""
+    """Show which stage lost a golden question, with any config, with trial=<id> of a sweep, or with two side by side."""
     from rag.analysis import why as whys
-    from rag.reporting import terminal
-    from rag.reporting.terminal import progress
+    from rag.reporting.terminal.lost_questions import losses
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.why import why as show_why
 
     everything = bool(re.match(r"[+~]{0,2}[\w./@]+=", question))
-    asked = whys.prepare([question, *(overrides or ())] if everything else overrides or ())
-    example = None if everything else whys.find(question, asked[0])
-    for one in asked:
-        if one.made.to_run:
-            with progress.SweepProgress(one.made) as bar:
-                one.run(bar)
-    found = whys.explain(example, asked) if example else whys.overview(asked)
+    trials = whys.prepare([question, *(overrides or ())] if everything else overrides or ())
+    example = None if everything else whys.find(question, trials[0])
+    run_missing(trials)
+    found = whys.explain(example, trials) if example else whys.overview(trials)
     if as_json:
-        terminal.print_json(found.to_json())
+        print_json(found.to_json())
     elif isinstance(found, whys.Why):
-        terminal.why(found)
+        show_why(found)
     else:
-        terminal.losses(found)
+        losses(found)
+
+
+def run_missing(trials: "Sequence[ReopenedTrial]") -> None:
+    """Run the stages of trials that are not in the store."""
+    from rag.reporting.terminal.progress import SweepProgress
+
+    for trial in trials:
+        if trial.made.to_run:
+            with SweepProgress(trial.made) as bar:
+                trial.run(bar)
+
+
+@prompts.command()
+def show(question: str, overrides: Overrides = None, said: Turns = None, as_json: Json = False) -> None:
+    """Print the exact messages of a question, their tokens, and the passages in them and left out; no model is asked.
+
+    Takes any config, or trial=<id> of a sweep; prompt=…, guard=…, k=… next to it replace its own.
+
+    With --json, one object; not_as_measured says what differs from the trial, empty for nothing.
+    """
+    from rag.execution.sweep.open_config import config_to_answer, open_config, required_question
+    from rag.pipeline.prompt_preview import after, prompted
+    from rag.reporting.terminal.answers import print_difference
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.prompts import prompt as print_prompt
+
+    query = after(required_question(question), said or ())
+    config, differs = config_to_answer(overrides or (), generates=False)
+    preview = prompted(open_config(config), query)
+    if as_json:
+        print_json(preview | {"not_as_measured": differs})
+        return
+    if differs:
+        print_difference(differs)
+    print_prompt(preview)

@@ -1,4 +1,4 @@
-"""The verb that makes golden questions of what people thought of answers."""
+"""The verb that makes golden questions from ratings of answers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,14 +25,15 @@ def review(
     edited: Annotated[Path | None, typer.Option(help="Accept these lines, each in place of the draft of its id.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make golden questions of ratings that people gave a server's answers: accept, edit or drop them one by one.
+    """Make golden questions from ratings of a server's answers: accept, edit or drop them one by one.
 
-    Quotes must stand in the documents of the set, and a set that could not be read is never written. With --json, --accept,
-    --drop or --edited nobody is asked.
+    Quotes must be in the documents of the set, and a set that could not be read is never written. --json, --accept, --drop
+    and --edited ask no questions.
     """
     from rag.components.loaders.json_rows import read_rows
     from rag.evaluation.data.review.review_loop import Review
-    from rag.reporting import terminal
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.review import reviewed
 
     file, opinions = question_file(name, overrides or ()), _opinions(sessions)
     going = Review(file, opinions.candidates(), opinions.settle)
@@ -42,13 +43,13 @@ def review(
     for answer in drop or ():
         going.drop(answer)
     if as_json:
-        terminal.print_json({"dataset": name, "questions": str(file.path)} | going.to_json())
+        print_json({"dataset": name, "questions": str(file.path)} | going.to_json())
     else:
-        terminal.reviewed(going, str(file.path), asking=not (edited or accept or drop))
+        reviewed(going, str(file.path), asking=not (edited or accept or drop))
 
 
 def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
-    """The questions of a set in the native format; ConfigError for another."""
+    """The questions of a set in the native format; ConfigError for another format."""
     from rag.components.loaders.folder import NativeQuestions
     from rag.config.build import Components
     from rag.config.compose import plugins
@@ -60,7 +61,7 @@ def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFil
     components = Components(plugins())
     questions = components.role("dataset", config["dataset"])
     if not isinstance(questions, NativeQuestions):
-        what = f"{name!r} has a format that nothing is written to"
+        what = f"{name!r} has a format that cannot be written"
         raise ConfigError("dataset", what, "native dataset.path=<a folder with documents/ and questions.jsonl>")
     return QuestionFile(components.role("loader", config["loader"]), questions)
 

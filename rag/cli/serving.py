@@ -1,4 +1,4 @@
-"""The verb that serves."""
+"""Verbs of the server: serve bundles, and make keys for its clients."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from rag.cli.app import app
+from rag.cli.options import Json, ModelFolder, TrustHost
 
-What = Annotated[
+Bundles = Annotated[
     list[str],
     typer.Argument(
         help="Bundles, folders or .tar.zst, or trial=<id>; the first is the default model.", metavar="BUNDLE|trial=ID…"
@@ -18,18 +19,18 @@ What = Annotated[
 
 @app.command()
 def serve(
-    what: What,
+    what: Bundles,
     host: Annotated[str | None, typer.Option(help="Address, RAG_HOST or 127.0.0.1; others need RAG_API_KEYS.")] = None,
     port: Annotated[int | None, typer.Option(help="Port, RAG_PORT or 8000; 0 for any that is free.")] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Reload a bundle when the files at its path change.")] = False,
-    model: Annotated[list[str] | None, typer.Option(help="The path of a model folder that a bundle names: role=PATH.")] = None,
-    trust_host: Annotated[list[str] | None, typer.Option(help="A server of models that a bundle may name.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Switch when a path leads to another bundle.")] = False,
+    model: ModelFolder = None,
+    trust_host: TrustHost = None,
 ) -> None:
-    """Serve bundles over HTTP: an API, OpenAI's chat completions, and a page.
+    """Serve bundles over HTTP: an API, OpenAI's chat completions, and a web page.
 
-    A bundle that does not answer as it was measured is not served. SIGHUP opens the same paths again and replaces the bundles
-    without dropping a request; SIGTERM and Ctrl-C finish running requests first. RAG_… environment variables set limits, keys
-    and the database of sessions.
+    A bundle that does not answer as it was measured is not served. SIGHUP opens the same paths again and switches without
+    dropping a request; SIGTERM and Ctrl-C finish the answers in progress. Limits, keys and the database of sessions are set by
+    RAG_… environment variables.
     """
     from functools import partial
 
@@ -48,11 +49,11 @@ def serve(
     settings = Settings.from_environment(host=host, port=port)
     opening = partial(open_bundle, models=folders(model or ()), hosts=tuple(trust_host or ()))
     with ExitStack() as scratch:
-        run([_bundle(one, scratch) for one in what], opening, settings, watch=watch)
+        run([_bundle(path, scratch) for path in what], opening, settings, watch=watch)
 
 
 def _bundle(what: str, scratch: ExitStack) -> Path:
-    """The path of a bundle; a trial is sealed into a folder that is deleted when the server ends."""
+    """The path of a bundle; a trial is sealed into a temporary folder, which `scratch` removes."""
     if not what.startswith("trial="):
         return Path(what)
     from tempfile import TemporaryDirectory
@@ -61,3 +62,15 @@ def _bundle(what: str, scratch: ExitStack) -> Path:
 
     folder = scratch.enter_context(TemporaryDirectory(prefix="rag-serve-"))
     return export(what, Path(folder) / what.partition("=")[2]).path
+
+
+@app.command()
+def key(name: str, as_json: Json = False) -> None:
+    """Make a key for NAME: print it, once, and its entry for RAG_API_KEYS of the server."""
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.serving import print_key
+    from rag.serve.keys import checked_name, hashed, new_key
+
+    secret = new_key()
+    entry = f"{checked_name(name, 'name')}:{hashed(secret)}"
+    print_json({"name": name, "key": secret, "entry": entry}) if as_json else print_key(secret, entry)

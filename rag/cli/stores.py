@@ -10,24 +10,25 @@ from rag.cli.options import Json, Place
 
 @stores.command()
 def stats(store: Place = ".rag/store", as_json: Json = False) -> None:
-    """Count what is in the store, and what other versions of the code left there."""
+    """Count the entries of the store, and those of other versions of the code."""
     from rag.execution.graph.stage_graph import stage_code
     from rag.execution.store import maintenance
-    from rag.reporting import terminal
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.store_contents import spaces
 
     found = maintenance.stats(maintenance.existing(store), stage_code())
-    terminal.print_json(found) if as_json else terminal.spaces(found)
+    print_json(found) if as_json else spaces(found)
 
 
 @stores.command()
 def verify(store: Place = ".rag/store", as_json: Json = False) -> None:
     """Read every entry; remove those that are damaged, so that they are computed again."""
     from rag.execution.store import maintenance
-    from rag.reporting import terminal
+    from rag.reporting.terminal.output import print_json, print_line
 
     found = maintenance.verify(maintenance.existing(store))
-    said = f"{found['entries']} entries read, {len(found['damaged'])} damaged and removed."
-    terminal.print_json(found) if as_json else terminal.out.print(said)
+    summary = f"{found['entries']} entries read, {len(found['damaged'])} damaged and removed."
+    print_json(found) if as_json else print_line(summary)
 
 
 @stores.command()
@@ -37,11 +38,11 @@ def gc(
     old: Annotated[bool, typer.Option("--old", help="Also remove stage results of other versions of the code.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove old stage results and files of killed processes; vectors, scores by pair and replies stay."""
+    """Remove old stage results and leftovers of killed processes; vectors, scores by pair and replies stay."""
     from rag.execution.graph.stage_graph import stage_code
     from rag.execution.store import maintenance
-    from rag.reporting import terminal
+    from rag.reporting.terminal.output import print_json, print_line
 
     found = maintenance.collect(maintenance.existing(store), days, stage_code() if old else "")
-    said = f"{found['removed']} entries and {found['orphans']} left-overs removed, {found['bytes']:,} bytes."
-    terminal.print_json(found) if as_json else terminal.out.print(said)
+    summary = f"{found['removed']} entries and {found['orphans']} left-overs removed, {found['bytes']:,} bytes."
+    print_json(found) if as_json else print_line(summary)

@@ -11,23 +11,24 @@ from typing import Annotated, Any
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track
+from rag.cli.options import FAILED, INTERRUPTED, SPENT, Experiment, Json, Overrides, Track, prepared
 
 
 @app.command()
 def plan(experiment: Experiment, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Show what a sweep would run and reuse, and what it would take. Nothing is computed."""
+    """Show what a sweep would run, reuse and take. Nothing is computed."""
     from rag.api import sweeps
-    from rag.reporting import terminal
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.plans import planned
 
     made = sweeps.plan(experiment, overrides or ())
     shares = made.unread
-    terminal.print_json(made.to_json() | {"unread": shares}) if as_json else terminal.planned(made.prepared.plan, shares)
+    print_json(made.to_json() | {"unread": shares}) if as_json else planned(made.prepared.plan, shares)
 
 
 @app.command(name="sweep")
 def sweep_command(experiment: Experiment, overrides: Overrides = None, as_json: Json = False, track: Track = True) -> None:
-    """Run an experiment: every distinct stage once, what was computed before reused. Ctrl-C and run again goes on."""
+    """Run an experiment: every distinct stage once, stored results reused. After Ctrl-C the same command continues."""
     from rag.config.experiment import load
 
     again = ["track", experiment, *(overrides or ())]
@@ -54,7 +55,8 @@ def run(
 def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], called: str = "") -> None:
     """Run, conclude, print, write and track.
 
-    `again` is the command that tracks if it cannot be done now, `called` what names the experiment on a command line.
+    `again` is the command that tracks later if MLflow cannot be reached; `called` is the experiment with its overrides, as
+    typed in a shell.
     """
     from rag.api.sweeps import conduct
     from rag.execution.sweep import sweep
@@ -62,77 +64,78 @@ def _sweep(declared: Any, as_json: bool, track: bool, again: Sequence[str], call
 
     ready = sweep.prepare(declared)
     result = conduct(ready, progress.SweepProgress, partial(_show, ready, as_json, called))
-    done, told = result.sweep, result.conclusion
+    done, concluded = result.sweep, result.conclusion
     if result.interrupted:
         # The end of the process ends workers and models.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
     if track:
-        _say_untraced(result.send(shlex.join(["rag", *again])))
-    if done.exhausted or told.exhausted:
+        _report_untraced(result.send(shlex.join(["rag", *again])))
+    if done.exhausted or concluded.exhausted:
         raise typer.Exit(SPENT)
-    if told.failed or any(row.status == "failed" for row in done.board.rows):
+    if concluded.failed or any(row.status == "failed" for row in done.board.rows):
         raise typer.Exit(FAILED)
 
 
-def _show(ready: Any, as_json: bool, called: str, done: Any, told: Any) -> None:
-    """Print what a sweep found."""
-    from rag.analysis import finding_counts
+def _show(ready: Any, as_json: bool, called: str, done: Any, concluded: Any) -> None:
+    """Print the results of a sweep."""
+    from rag.analysis.finding_counts import count_findings
     from rag.execution.judges import judge_agreement, judge_report
     from rag.execution.sweep import sweep
-    from rag.reporting import terminal
+    from rag.reporting.terminal.judges import judges
+    from rag.reporting.terminal.leaderboards import tallies
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.recommendation import swept
 
     stored = (done.plan, ready.store)
+    found = count_findings(*stored)
     if as_json:
-        found = {tally.trial_id: tally.to_json() for tally in finding_counts.count_findings(*stored)}
-        interrupted = done.interrupted or told.interrupted
-        terminal.print_json(done.to_json() | told.to_json() | {"checks": found, "interrupted": interrupted})
+        counts = {tally.trial_id: tally.to_json() for tally in found}
+        interrupted = done.interrupted or concluded.interrupted
+        print_json(done.to_json() | concluded.to_json() | {"checks": counts, "interrupted": interrupted})
         return
-    terminal.swept(done, told, sweep.folder_of(done), called)
-    terminal.tallies(finding_counts.count_findings(*stored))
-    judges, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
-    known = {judge.identity for judge in (*judges, *asking)}
-    judges += [judge for judge in told.controls.judges if judge.identity not in known]
-    terminal.judges(judges, judge_agreement.concordances(*stored), asking)
+    swept(done, concluded, sweep.folder_of(done), called)
+    tallies(found)
+    assessors, asking = judge_report.assessors(*stored), judge_report.asking(*stored)
+    known = {judge.identity for judge in (*assessors, *asking)}
+    assessors += [judge for judge in concluded.controls.judges if judge.identity not in known]
+    judges(assessors, judge_agreement.concordances(*stored), asking)
 
 
 @app.command()
 def track(experiment: Experiment, overrides: Overrides = None) -> None:
-    """Send the finished trials of a sweep to MLflow, if that did not work when it ran."""
+    """Send the finished trials of a sweep to MLflow, for example if MLflow could not be reached when it ran."""
     from rag.api import sweeps
-    from rag.reporting import terminal
+    from rag.reporting.terminal.output import print_line
 
     result = sweeps.recall(experiment, overrides or ())
-    _say_untraced(result.send(shlex.join(["rag", "track", experiment, *(overrides or ())])))
+    _report_untraced(result.send(shlex.join(["rag", "track", experiment, *(overrides or ())])))
     count = sum(row.status == "done" for row in result.sweep.board.rows)
-    terminal.out.print(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
+    print_line(f"{count} {'trial is' if count == 1 else 'trials are'} in MLflow.")
 
 
-def _say_untraced(missing: str) -> None:
-    from rag.reporting import terminal
+def _report_untraced(missing: str) -> None:
+    from rag.reporting.terminal.output import err, print_line
 
     if missing:
-        text = f"The trials are in MLflow, the questions of the recommended one are not: {missing}"
-        terminal.err.print(text, markup=False, soft_wrap=True)
+        print_line(f"The trials are in MLflow, the questions of the recommended one are not: {missing}", err)
 
 
 @app.command()
 def trec(experiment: Experiment, folder: Path, overrides: Overrides = None) -> None:
-    """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and its kin."""
+    """Write the rankings of a finished sweep as TREC runs, and its gold as qrels, for trec_eval and similar tools."""
     from rag.analysis.compare.trec_export import write_trec
-    from rag.config.experiment import load
-    from rag.execution.sweep import sweep
-    from rag.reporting import terminal
+    from rag.reporting.terminal.output import print_line
 
-    ready = sweep.prepare(load(experiment, overrides or ()))
+    ready = prepared(experiment, overrides)
     for path in write_trec(ready.plan, ready.store, folder):
-        terminal.out.print(str(path), markup=False, soft_wrap=True)
+        print_line(str(path))
 
 
 @app.command()
 def ui(port: int = 5000) -> None:
-    """Look at the trials in MLflow, on 127.0.0.1."""
+    """Start MLflow's web interface on 127.0.0.1, with the trials in it."""
     from rag.tracking import sweep_runs
 
-    # The server takes this process's place, so that Ctrl-C and a service manager reach it.
+    # The server replaces this process, so that Ctrl-C and a service manager reach it.
     os.execv(sys.executable, [sys.executable, *sweep_runs.server_command(port)])  # noqa: S606

@@ -1,55 +1,53 @@
-"""Verbs that say whether one trial is better than another."""
+"""Verbs that compare trials and draw the report of a sweep."""
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from rag.cli.app import app
-from rag.cli.options import Experiment, Json, Overrides, Track
+from rag.cli.options import Bridge, Experiment, Json, Overrides, Track, prepared
 
 
 @app.command()
 def compare(
     names: Annotated[list[str], typer.Argument(metavar="BASE OTHER", help="Trial ids, or paths of baselines.")],
-    metric: Annotated[list[str] | None, typer.Option(help="A column to look at; all that they share unless told.")] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="A column to compare; default: all common ones.")] = None,
     by: Annotated[
         str, typer.Option(help="Slices: kind, tag, doc, words, answerable, turns, split, meta.<key>; none of them for ''.")
     ] = "kind",
-    bridge: Annotated[
-        list[str] | None, typer.Option(help="What may differ: questions, corpus, metrics, coverage or judge.")
-    ] = None,
+    bridge: Bridge = None,
     as_json: Json = False,
 ) -> None:
     """Compare trials that ran, question by question, with the first of them. Nothing is computed again.
 
-    Intervals and p-values know how many differences stand in the table (max-t).
-    Without --metric all columns are looked at, and only ndcg@10 by slice.
+    Intervals and p-values are corrected for all differences of the table (max-t).
+    Without --metric all columns are compared, and only ndcg@10 by slice.
 
     With --json, one object:
 
     base, candidates: trial and name of each.
     family: how many differences were tested together.
     added, removed, changed: questions that are not compared.
-    rows: the differences, null for what cannot be known. Each has
+    rows: the differences, null for unknown values. Each has
     - base_name, candidate_name, base_id, candidate_id
     - column; slice, empty for all questions; n questions in clusters
     - base_mean, candidate_mean, difference
     - low, high: 95 % interval by itself
-    - corrected_low, corrected_high: the same beside the whole family
-    - p by itself, p_adjusted beside the family, significant at 5 % of that
+    - corrected_low, corrected_high: the joint interval of the whole family
+    - p by itself, p_adjusted for the family, significant: p_adjusted is at most 5 %
     - effect: the difference in its standard deviations
     - wins, ties, losses: questions
     - detectable: the smallest difference found in 4 of 5 tries
     - needed: how many questions would show this difference
-    - shrunk: what a slice of this size can be believed to differ
+    - shrunk: the difference of a slice, shrunk towards that of all questions
     """
     from rag.analysis.compare.trials import compared
-    from rag.reporting import terminal
+    from rag.reporting.terminal.comparisons import comparisons
+    from rag.reporting.terminal.output import print_json
 
     dimensions = None if by == "kind" else [part.strip() for part in by.split(",") if part.strip()]
     found = compared(names, metric or (), dimensions, bridge or ())
-    terminal.print_json(found.to_json()) if as_json else terminal.comparisons(found)
+    print_json(found.to_json()) if as_json else comparisons(found)
 
 
 @app.command()
@@ -59,29 +57,20 @@ def report(experiment: Experiment, overrides: Overrides = None, track: Track = T
     --json: page and text (their paths), recommended (trial id, empty for none) and name, why, sure and cost as the page has
     them, missing (by section of the report, why it has nothing to show).
     """
-    from rag.config.experiment import load
-    from rag.execution.sweep import sweep
-    from rag.reporting import html as reports
-    from rag.reporting import terminal
+    from rag.core.errors import ServiceError
+    from rag.reporting import html
+    from rag.reporting.terminal.output import err, print_json, print_line
     from rag.tracking import sweep_runs
 
-    ready = sweep.prepare(load(experiment, overrides or ()))
-    made = reports.write(ready.plan, ready.store)
+    ready = prepared(experiment, overrides)
+    written = html.write(ready.plan, ready.store)
     if as_json:
-        terminal.print_json(made.to_json())
+        print_json(written.to_json())
     else:
-        for line in (*made.lines, "", str(made.page), str(made.text)):
-            terminal.out.print(line, markup=False, soft_wrap=True)
-    if track:
-        _attach(sweep_runs.attach, ready.plan, made.files)
-
-
-def _attach(attach: Callable[[Any, Any], str], made: Any, files: Any) -> None:
-    """Put a report beside its sweep in MLflow; the report is there whatever becomes of that."""
-    from rag.core.errors import ServiceError
-    from rag.reporting import terminal
-
+        for line in (*written.lines, "", str(written.page), str(written.text)):
+            print_line(line)
     try:
-        attach(made, files)
+        if track:
+            sweep_runs.attach(ready.plan, written.files)
     except ServiceError as error:
-        terminal.err.print(f"The report is written, but not in MLflow: {error}", markup=False, soft_wrap=True)
+        print_line(f"The report is written, but not in MLflow: {error}", err)

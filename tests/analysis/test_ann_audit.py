@@ -15,7 +15,7 @@ from rag.config.experiment import ad_hoc
 from rag.core.errors import DataError
 from rag.core.rankings import Rankings
 from rag.execution.sweep import sweep, trial_scores
-from rag.reporting.terminal import audits
+from rag.reporting.terminal.health import audits
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=40")
 LOSSY = ("index.faiss_ivf.lists=5", "index.faiss_ivf.probes=1")

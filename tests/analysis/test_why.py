@@ -18,7 +18,7 @@ from rag.analysis.why.stage_sentence import Whereabouts, sentence_on_loss
 from rag.config.experiment import load
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
-from rag.reporting import terminal
+from rag.reporting.terminal import output
 from rag.reporting.terminal.lost_questions import blame as blame_table
 from rag.reporting.terminal.lost_questions import headroom as show_headroom
 from rag.reporting.terminal.passages import excerpt, heading
@@ -47,7 +47,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def rag(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
     monkeypatch.chdir(place)
-    monkeypatch.setattr(terminal.out, "_width", 120)
+    monkeypatch.setattr(output.out, "_width", 120)
     return verb(capsys, monkeypatch)
 
 
@@ -115,7 +115,7 @@ def test_two_trials_side_by_side(rag: Verb, trials: Mapping[str, str], monkeypat
     first = [line.split()[0] for line in wide.splitlines() if line.split()]
     steps = [word for word in first if word in report["trials"][1]["ranks"]]
     assert steps == ["bm25s", "dense", "fused", "reranked"]
-    monkeypatch.setattr(terminal.out, "_width", 80)
+    monkeypatch.setattr(output.out, "_width", 80)
     narrow = rag("why", "q1", *both).out
     assert not any(line.count("[1] ") == 2 for line in narrow.splitlines())
     assert max(map(len, narrow.splitlines())) <= 200
@@ -317,7 +317,7 @@ def test_the_heading_of_a_passage_names_its_evidence() -> None:
 
 def test_blame_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     counts = {"a": dict.fromkeys(STAGES, 0) | {"lost in fusion": 3}, "b": dict.fromkeys(STAGES, 0) | {"lost in reranking": 2}}
-    terminal.out.print(blame_table(counts))
+    output.out.print(blame_table(counts))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         ["lost", "a", "b"],

@@ -1,9 +1,10 @@
-"""What can go wrong with a model says where, what and what would do, without a traceback, by its exit code."""
+"""Failures of a chat model: place, problem and remedy on standard error, an exit code, no traceback."""
 
 import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.command_line import Said, Verb, verb
@@ -70,56 +71,55 @@ def test_no_key(rag: Verb, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both(rag, here, "https://models.invalid/v1 (", "OPENAI_API_KEY is not set", "→ export OPENAI_API_KEY=<key>")
 
 
-def test_a_wrong_key(rag: Verb, here: Path, script: Script) -> None:
-    script.steps = [wrong_key()]
-    both(rag, here, f"{script.url} (tiny)", "answered 401: Incorrect API key provided: ***", "→ put a valid key into")
-
-
-def test_nobody_there(rag: Verb, here: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server(rag: Verb, here: Path, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{free.getsockname()[1]}/v1")
     both(rag, here, "cannot be reached", "→ check generator.base_url (or OPENAI_BASE_URL), and that the server runs")
 
 
-def test_an_unknown_model(rag: Verb, here: Path, script: Script) -> None:
-    script.steps = [unknown_model()]
-    both(rag, here, "(tiny)", "answered 404: The model 'tiny' does not exist", "→ check generator.model (or OPENAI_MODEL)")
-
-
-def test_contexts_that_are_too_long_for_every_question(rag: Verb, here: Path, script: Script) -> None:
-    script.steps = [too_long()]
-    both(rag, here, "maximum context length is 8192 tokens", "→ lower k or context_tokens, choose smaller chunks")
-
-
-def test_an_empty_answer_to_every_question(rag: Verb, here: Path, script: Script) -> None:
-    script.steps = [empty("length")]
-    both(rag, here, "spent all of its tokens and wrote no answer", "→ raise generator.max_tokens")
-
-
-def test_what_is_no_chat_server(rag: Verb, here: Path, script: Script) -> None:
-    script.steps = [send(200, b"<html>Welcome</html>")]
-    swept = sweep(rag, here)
-    assert swept.code == FAILED
-    assert "sent a reply that cannot be read" in swept.err
-    assert "→ check that this is a chat completions server" in swept.err
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (wrong_key(), ["(tiny)", "answered 401: Incorrect API key provided: ***", "→ put a valid key into"]),
+        (
+            unknown_model(),
+            ["(tiny)", "answered 404: The model 'tiny' does not exist", "→ check generator.model (or OPENAI_MODEL)"],
+        ),
+        (too_long(), ["maximum context length is 8192 tokens", "→ lower k or context_tokens, choose smaller chunks"]),
+        (empty("length"), ["spent all of its tokens and wrote no answer", "→ raise generator.max_tokens"]),
+    ],
+)
+def test_replies_that_fail_every_question(rag: Verb, here: Path, script: Script, reply: Any, words: list[str]) -> None:
+    script.steps = [reply]
+    both(rag, here, *words)
 
 
 @pytest.mark.parametrize(
-    ("trouble", "what"), [(too_many(), "429"), (broken(), "500"), (broken(503), "503"), (cut(), "reached")]
+    ("reply", "words"),
+    [
+        (too_many(), ["429"]),
+        (broken(), ["500"]),
+        (broken(503), ["503"]),
+        (cut(), ["reached"]),
+        (
+            send(200, b"<html>Welcome</html>"),
+            ["sent a reply that cannot be read", "→ check that this is a chat completions server"],
+        ),
+    ],
 )
-def test_trouble_that_stays(rag: Verb, here: Path, script: Script, trouble: object, what: str) -> None:
-    script.steps = [trouble]  # type: ignore[list-item]
+def test_failures_that_stay_fail_the_trial(rag: Verb, here: Path, script: Script, reply: Any, words: list[str]) -> None:
+    script.steps = [reply]
     swept = sweep(rag, here)
     assert swept.code == FAILED
-    assert what in swept.err
+    assert [word for word in words if word not in swept.err] == []
 
 
 @pytest.mark.parametrize(("trouble", "what"), [(too_long(), "context_tokens"), (empty(), "gave an empty answer")])
 def test_one_question_that_is_refused_does_not_lose_the_others(
-    rag: Verb, here: Path, script: Script, trouble: object, what: str
+    rag: Verb, here: Path, script: Script, trouble: Any, what: str
 ) -> None:
-    script.steps = [say("It leaves at seven [1]."), trouble, say("It leaves at seven [1].")]  # type: ignore[list-item]
+    script.steps = [say("It leaves at seven [1]."), trouble, say("It leaves at seven [1].")]
     said = sweep(rag, here)
     assert said.code == 0
     assert "1 question was not answered and scores 0" in said.err
@@ -129,7 +129,7 @@ def test_one_question_that_is_refused_does_not_lose_the_others(
     assert row["status"] == "done"
 
 
-def test_a_budget_that_ends_on_the_way(rag: Verb, here: Path, script: Script) -> None:
+def test_a_budget_that_is_spent_during_a_sweep(rag: Verb, here: Path, script: Script) -> None:
     said = sweep(rag, here, "budget.tokens=250")
     assert said.code == SPENT
     assert "budget.tokens: is spent" in said.out
@@ -140,7 +140,7 @@ def test_a_budget_that_ends_on_the_way(rag: Verb, here: Path, script: Script) ->
     assert len(script.asked) == 6
 
 
-def test_a_reply_that_is_not_there(rag: Verb, here: Path, script: Script) -> None:
+def test_a_missing_stored_reply(rag: Verb, here: Path, script: Script) -> None:
     said = sweep(rag, here, "replay=only")
     assert said.code == FAILED
     assert "replay: allows stored replies only" in said.err
@@ -155,7 +155,7 @@ def test_a_reply_that_is_not_there(rag: Verb, here: Path, script: Script) -> Non
     ("override", "where"),
     [("replay=never", "replay: "), ("budget.usd=-1", "budget.usd: "), ("budget.euro=1", "euro"), ("budget=5", "budget: ")],
 )
-def test_terms_that_are_none(rag: Verb, here: Path, script: Script, override: str, where: str) -> None:
+def test_wrong_terms(rag: Verb, here: Path, script: Script, override: str, where: str) -> None:
     said = sweep(rag, here, override)
     assert said.code == BAD_INPUT
     assert where in said.err
@@ -170,7 +170,7 @@ def test_a_stream_that_is_cut_ends_the_question(rag: Verb, here: Path, script: S
     assert "→" in said.err
 
 
-def test_gold_answers_no_typed_question(rag: Verb, here: Path, script: Script) -> None:
+def test_generator_gold_cannot_answer_a_typed_question(rag: Verb, here: Path, script: Script) -> None:
     write_study(here)
     said = ask(rag, here, "generator=gold", "~generator.runtime")
     assert said.code == BAD_INPUT

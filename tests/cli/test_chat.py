@@ -1,6 +1,7 @@
-"""`rag chat` at a terminal of its own and through a pipe, with a server that plays along and one that does not."""
+"""`rag chat` on a pseudo-terminal and through a pipe, with model servers that answer and that fail."""
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -12,11 +13,12 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.command_line import Said, verb
 from support.scripted_server import Exchange, Script, cut, error, event, say, serving, stream
 from support.small_set import write_golden
 
@@ -25,14 +27,14 @@ MODEL = ("generator=openai", "generator.model=m", "generator.runtime.retries=0",
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x07\r]")
 SECONDS = 180
 WAITED = 20
-"""Seconds after which a prompt on the last line means that nothing else will come: the command waits for us."""
+"""Seconds without output after which a prompt on the last line means that the command waits for input."""
 PROMPTED = "\n> "
 COLUMNS = 160
 LONG = stream(*(["on ", "and "] * 300), wait=0.05)
 
 
 class Terminal:
-    """A command that believes to be talked to by a person."""
+    """A command on a pseudo-terminal."""
 
     def __init__(self, *arguments: str) -> None:
         self.master, slave = pty.openpty()
@@ -51,7 +53,7 @@ class Terminal:
         self.seen = 0
 
     def expect(self, text: str, seconds: float = SECONDS) -> str:
-        """Everything that appeared since what was expected last, up to and with a text; it must come."""
+        """The output since the last expected text, up to and including this one, which must appear."""
         until = time.monotonic() + seconds
         while (place := self.screen.find(text, self.seen)) < 0:
             left = max(0.0, until - time.monotonic())
@@ -62,19 +64,19 @@ class Terminal:
         return found
 
     def _hear(self, seconds: float) -> bool:
-        """Whether something appeared meanwhile; a command that has gone fails the test."""
+        """True if output appeared meanwhile; fails if the command ended."""
         if not select.select([self.master], [], [], seconds)[0]:
             return False
         try:
             data = os.read(self.master, 65536)
         except OSError:
-            data = b""  # how Linux says that the other side has gone
+            data = b""  # Linux reports a closed terminal like this
         assert data, f"it has gone after {self.screen[self.seen :]!r}"
         self.screen += STEERING.sub("", data.decode("utf-8", "replace"))
         return True
 
     def type(self, text: str) -> None:
-        """Write, and read what appears meanwhile: neither side waits for ever for the other to take its characters."""
+        """Write a text while reading output, so that neither side blocks the other."""
         data, until = text.encode(), time.monotonic() + SECONDS
         while data:
             assert time.monotonic() < until, f"it does not read {len(data)} bytes"
@@ -83,7 +85,7 @@ class Terminal:
                 data = data[os.write(self.master, data[:256]) :]
 
     def interrupt(self) -> None:
-        """Ctrl-C at the prompt; again where it came between readline's looks at its signals, which then waits for a key."""
+        """Press Ctrl-C at the prompt, repeatedly: readline misses signals between two checks."""
         for _ in range(20):
             self.type("\x03")
             with suppress(AssertionError):
@@ -92,7 +94,7 @@ class Terminal:
         self.expect("> ", 0)
 
     def end(self) -> int:
-        """Leave with Ctrl-D at the next prompt; the exit code."""
+        """Leave with Ctrl-D at the next prompt; returns the exit code."""
         self.expect("> ")
         self.type("\x04")
         return self.process.wait(SECONDS)
@@ -126,9 +128,9 @@ def contents(script: Script, place: int) -> str:
     return "\n".join(message["content"] for message in script.asked[place]["messages"])
 
 
-def test_a_conversation_outlives_whatever_befalls_a_turn(opened: list[Terminal]) -> None:
+def test_a_conversation_survives_interrupts_and_failures_of_the_server(opened: list[Terminal]) -> None:
     steps = (say("It leaves at seven [1]."), say("Nine crowns [1]."), LONG, cut("Half ", "of "), error(401, "bad key"))
-    with serving(*steps, say("You are welcome.")) as script:
+    with serving(*steps, say("You are welcome."), say("Eight [1].")) as script:
         at = talk(opened, script, "check=none")
         at.type("When does the ferry to Holm leave?\n")
         at.expect("It leaves at seven [1].")
@@ -157,7 +159,7 @@ def test_a_conversation_outlives_whatever_befalls_a_turn(opened: list[Terminal])
         at.expect("You are welcome.")
         at.expect("cites none of the")
         at.expect("> ")
-        # What was dropped, by the person or by the server, is not in the conversation.
+        # Questions that the user or the server interrupted are not part of the conversation.
         last = contents(script, -1)
         assert "Nine crowns." in last
         assert "Tell me more" not in last
@@ -167,10 +169,19 @@ def test_a_conversation_outlives_whatever_befalls_a_turn(opened: list[Terminal])
         said = at.expect("You are welcome.")
         assert "It leaves at seven [1]." in said
         assert "Half of" not in said
+        at.expect("> ")
+
+        at.type("never mind")
+        at.expect("never mind")
+        at.interrupt()
+        at.type(f"When? {'very ' * 2000}long\n")
+        at.expect("Eight [1].")
         assert at.end() == 0
+        assert "never mind" not in contents(script, -1)
+        assert "very " * 2000 in contents(script, -1)
 
 
-def test_chat_says_what_it_does_and_shows_sources_before_the_answer(opened: list[Terminal]) -> None:
+def test_chat_shows_steps_and_sources_before_the_answer_and_replaces_a_draft(opened: list[Terminal]) -> None:
     turns = [threading.Event() for _ in range(3)]
 
     def play(exchange: Exchange) -> None:
@@ -180,7 +191,7 @@ def test_chat_says_what_it_does_and_shows_sources_before_the_answer(opened: list
             exchange.wfile.flush()
         exchange.wfile.write(event({}, "stop") + b"data: [DONE]\n\n")
 
-    with serving(play) as script:
+    with serving(play, say("Final answer: It leaves at six [1].\nNo.\nFinal answer: It leaves at nine [1].")) as script:
         at = talk(opened, script, "prompt=grounded_study")
         at.type("When does the ferry to Holm leave?\n")
         at.expect("searching …")
@@ -193,21 +204,16 @@ def test_chat_says_what_it_does_and_shows_sources_before_the_answer(opened: list
         assert "Kind" not in at.expect("It ", 20)
         turns[2].set()
         at.expect("leaves at seven [1].", 20)
-        assert at.end() == 0
+        at.expect("> ")
 
-
-def test_an_answer_that_is_begun_again_is_shown_as_it_ends(opened: list[Terminal]) -> None:
-    twice = "Final answer: It leaves at six [1].\nNo.\nFinal answer: It leaves at seven [1]."
-    with serving(say(twice)) as script:
-        at = talk(opened, script, "prompt=grounded_study")
         at.type("When does the ferry leave?\n")
         at.expect("It leaves at six [1].")
         at.expect("This was a draft. The answer:")
-        at.expect("It leaves at seven [1].")
+        at.expect("It leaves at nine [1].")
         assert at.end() == 0
 
 
-def test_commands_tell_what_there_is(opened: list[Terminal]) -> None:
+def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[Terminal]) -> None:
     with serving(say("It leaves at seven [1].")) as script:
         at = talk(opened, script)
         at.type("\n   \n/sources\n")
@@ -231,6 +237,8 @@ def test_commands_tell_what_there_is(opened: list[Terminal]) -> None:
         at.type("/save talk.md\n")
         at.expect("is there already")
         at.expect("> ")
+        at.type("/save! talk.md\n")
+        at.expect("questions and answers: talk.md")
         at.type("/history\n")
         said = at.expect("at seven [1].")
         assert "please?" in said
@@ -238,72 +246,59 @@ def test_commands_tell_what_there_is(opened: list[Terminal]) -> None:
         at.type("/reset\n")
         at.expect("Forgotten.")
         at.type("/history\n")
-        at.expect("Nothing was said yet.")
+        at.expect("No question was asked yet.")
         at.type("/help\n")
         at.expect("Ctrl-C drops an answer")
+        at.expect("> ")
+        asked = len(script.asked)
+        at.type("Thanks!\n")
+        at.expect("This declines to answer.")
+        at.expect("off_topic: ")
+        at.expect("> ")
+        assert len(script.asked) == asked == 1
         at.type("/quit\n")
         assert at.process.wait(SECONDS) == 0
     assert "at seven [1]." in Path("talk.md").read_text("utf-8")
 
 
-def test_ctrl_c_at_the_prompt_drops_the_line(opened: list[Terminal]) -> None:
-    with serving(say("Seven [1].")) as script:
-        at = talk(opened, script, "check=none")
-        at.type("never mind")
-        at.expect("never mind")
-        at.interrupt()
-        at.type(f"When? {'very ' * 2000}long\n")
-        at.expect("Seven [1].")
-        assert at.end() == 0
-        assert "never mind" not in contents(script, -1)
-        assert "very " * 2000 in contents(script, -1)
+@pytest.fixture
+def piped(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """Run `rag chat` with some bytes as standard input."""
+
+    def chat(lines: bytes, *overrides: str) -> Said:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines)))
+        return verb(capsys, monkeypatch)("chat", *OVERRIDES, *overrides)
+
+    return chat
 
 
-def test_what_is_declined_without_a_model_brings_the_prompt_back(opened: list[Terminal]) -> None:
-    with serving(say("Seven [1].")) as script:
-        at = talk(opened, script)
-        at.type("Thanks!\n")
-        at.expect("This declines to answer.")
-        at.expect("off_topic: ")
-        at.expect("> ")
-        assert script.asked == []
-        at.type("When does the ferry leave?\n")
-        at.expect("Seven [1].")
-        assert at.end() == 0
+def test_questions_come_through_a_pipe(piped: Callable[..., Said]) -> None:
+    said = piped("When does the ferry to Holm leave?\r\n\n/history\nCaf\ufffd \udc80?".encode("utf-8", "surrogateescape"))
+    assert said.code == 0
+    assert said.out.startswith("> When does the ferry to Holm leave?\nThe ferry to Holm leaves at seven. [2]\n[2] ferry.md:0-")
+    assert "No model answers here" not in said.out
+    assert "1  When does the ferry" in said.out
+    assert "> Caf\ufffd \ufffd?\nNo answer: nothing in the passages fits." in said.out
+    assert "\x1b" not in said.out + said.err
 
 
-def piped(lines: bytes, *overrides: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "rag", "chat", *OVERRIDES, *overrides]
-    return subprocess.run(command, input=lines, capture_output=True, timeout=SECONDS, check=False)
-
-
-def test_questions_come_through_a_pipe(folder: Path) -> None:
-    done = piped("When does the ferry to Holm leave?\r\n\n/history\nCaf\ufffd \udc80?".encode("utf-8", "surrogateescape"))
-    said = done.stdout.decode()
-    assert done.returncode == 0
-    assert said.startswith("> When does the ferry to Holm leave?\nThe ferry to Holm leaves at seven. [2]\n[2] ferry.md:0-")
-    assert "No model answers here" not in said
-    assert "1  When does the ferry" in said
-    assert "> Caf\ufffd \ufffd?\nNo answer: nothing in the passages fits." in said
-    assert b"\x1b" not in done.stdout + done.stderr
-
-
-def test_a_pipe_is_told_by_the_exit_code_that_a_question_failed(folder: Path) -> None:
+def test_a_failed_question_from_a_pipe_sets_the_exit_code(piped: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     twice = say("Final answer: Six [1].\nNo.\nFinal answer: Seven [1].")
     with serving(error(400, "no"), twice) as script:
         asked = b"When does it leave?\n/nothing\nAnd the ferry?\n"
-        done = piped(asked, *MODEL, "prompt=grounded_study", f"generator.base_url={script.url}")
-    assert done.returncode == 1
-    assert b"answered 400: no" in done.stderr
-    assert b"is no command" in done.stderr
-    assert b"> And the ferry?\nSeven [1].\n[1] " in done.stdout  # the answer that --json holds, and no draft of it
+        said = piped(asked, *MODEL, "prompt=grounded_study", f"generator.base_url={script.url}")
+    assert said.code == 1
+    assert "answered 400: no" in said.err
+    assert "is not a command" in said.err
+    assert "> And the ferry?\nSeven [1].\n[1] " in said.out  # the final answer, as in --json, without its draft
 
 
 @pytest.mark.parametrize(("overrides", "sought"), [((), "bus ticket cost winter"), (("queries=none",), "And in winter?")])
-def test_follow_ups_are_searched_for_with_what_they_lean_on_unless_told_otherwise(
-    folder: Path, overrides: tuple[str, ...], sought: str
+def test_follow_ups_are_searched_with_earlier_questions_by_default(
+    piped: Callable[..., Said], overrides: tuple[str, ...], sought: str
 ) -> None:
-    done = piped(b"What does a bus ticket cost?\nAnd in winter?\n/why\n", *overrides).stdout.decode()
-    searched = done.partition("Searched for:")[2].partition("[1]")[0].lower()
-    assert all(word in searched for word in sought.lower().split()), done
+    text = piped(b"What does a bus ticket cost?\nAnd in winter?\n/why\n", *overrides).out
+    searched = text.partition("Searched for:")[2].partition("[1]")[0].lower()
+    assert all(word in searched for word in sought.lower().split()), text
     assert ("ticket" in searched) == ("ticket" in sought)

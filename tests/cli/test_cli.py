@@ -1,4 +1,4 @@
-"""The verbs as a person or a script uses them: what they print, where, and with which exit code they end."""
+"""The verbs as people and scripts use them: their output and their exit codes."""
 
 import io
 import json
@@ -33,7 +33,7 @@ def rag(here: Path, golden: Path, capsys: pytest.CaptureFixture[str], monkeypatc
 
 @pytest.fixture
 def study(here: Path, golden: Path) -> str:
-    """An experiment of 18 trials and 49 stages."""
+    """An experiment of 18 trials."""
     return str(write_experiment(here / "study.yaml", golden, AXES))
 
 
@@ -67,41 +67,37 @@ def test_a_group_without_a_verb_lists_its_verbs(rag: Verb, group: tuple[str, ...
 # JSON
 
 
-def test_plan_as_json(rag: Verb, study: str) -> None:
-    told = rag("plan", study, "--json").json
-    assert told["stages"] == {"total": 6 * (7 + 9 + 11), "distinct": 49, "cached": 0, "to_run": 49}
-    assert told["trials"] == 18
-    assert {"experiment", "question", "seconds", "unmeasured", "tokens", "cost"} <= set(told)
-    assert (told["tokens"], told["cost"]) == (0, 0.0)
-    rag("sweep", study, "--no-track")
-    again = rag("plan", study, "--json").json
-    assert again["stages"] == {"total": 162, "distinct": 49, "cached": 49, "to_run": 0}
-    assert again["seconds"] == 0
+def test_plan_and_sweep_as_json(rag: Verb, study: str) -> None:
+    planned = rag("plan", study, "--json").json
+    distinct = planned["stages"]["distinct"]
+    assert planned["stages"] == {"total": 6 * (7 + 9 + 11), "distinct": distinct, "cached": 0, "to_run": distinct}
+    assert planned["trials"] == 18
+    assert {"experiment", "question", "seconds", "unmeasured", "tokens", "cost"} <= set(planned)
+    assert (planned["tokens"], planned["cost"]) == (0, 0.0)
+    told = rag("plan", study)
+    assert f"18 trials; 162 stages one by one, {distinct} distinct." in told.out
+    assert "never ran on this store" in told.out
 
-
-def test_sweep_as_json(rag: Verb, study: str) -> None:
     said = rag("sweep", study, "--no-track", "--json")
-    assert said.code == 0
-    assert said.err == ""
-    told = said.json
-    assert told["stages"] == {"distinct": 49, "ran": 49, "failed": 0, "blocked": 0, "reused": 0}
-    assert told["objective"] == {"column": "ndcg@10", "maximize": True, "text": "maximize ndcg@10"}
-    assert (told["errors"], told["interrupted"]) == ({}, False)
-    assert len(told["trials"]) == len(told["measured"]) == 18
-    first = told["trials"][0]
+    assert (said.code, said.err) == (0, "")
+    swept = said.json
+    assert swept["stages"] == {"distinct": distinct, "ran": distinct, "failed": 0, "blocked": 0, "reused": 0}
+    assert swept["objective"] == {"column": "ndcg@10", "maximize": True, "text": "maximize ndcg@10"}
+    assert (swept["errors"], swept["interrupted"]) == ({}, False)
+    assert len(swept["trials"]) == len(swept["measured"]) == 18
+    first = swept["trials"][0]
     assert set(first) == {"trial", "name", "choices", "status", "metrics", "kinds"}
     assert set(first["choices"]) == {"chunker", "search", "k"}
     assert {"mean", "low", "high", "n"} <= set(first["metrics"]["ndcg@10"])
-    values = [trial["metrics"]["ndcg@10"]["mean"] for trial in told["trials"]]
+    values = [trial["metrics"]["ndcg@10"]["mean"] for trial in swept["trials"]]
     assert values == sorted(values, reverse=True)
-    written = Path("reports/study")
-    assert json.loads((written / "leaderboard.json").read_text("utf-8"))["trials"] == told["trials"]
-    assert sorted(path.name for path in written.iterdir()) == [
-        "leaderboard.json",
-        "measured.json",
-        "trials.json",
-        "verdict.json",
-    ]
+    written = {path.name: json.loads(path.read_text("utf-8")) for path in Path("reports/study").iterdir()}
+    assert set(written) == {"leaderboard.json", "measured.json", "trials.json", "verdict.json"}
+    assert written["leaderboard.json"]["trials"] == swept["trials"]
+
+    again = rag("plan", study, "--json").json
+    assert again["stages"] == planned["stages"] | {"cached": distinct, "to_run": 0}
+    assert again["seconds"] == 0
 
 
 def test_answers_and_passages_as_json(rag: Verb) -> None:
@@ -128,14 +124,13 @@ def _without_steps(passage: dict[str, object]) -> dict[str, object]:
 
 
 def test_datasets_and_stores_as_json(rag: Verb) -> None:
-    told = rag("dataset", "check", "native", "dataset.path=../golden", "--json").json
-    assert (told["documents"], told["questions"], told["unanswerable"]) == (4, 6, 1)
-    rag(*RUN)
-    spaces = rag("store", "stats", "--json").json["spaces"]
-    assert spaces["stages"]["entries"] == 11
+    checked = rag("dataset", "check", "native", "dataset.path=../golden", "--json").json
+    assert (checked["documents"], checked["questions"], checked["unanswerable"]) == (4, 6, 1)
+    stages = rag(*RUN, "--json").json["stages"]["ran"]
+    assert rag("store", "stats", "--json").json["spaces"]["stages"]["entries"] == stages > 5
     assert rag("store", "verify", "--json").json["damaged"] == []
     assert rag("store", "gc", "--json").json["removed"] == 0
-    assert rag("store", "gc", "--days", "0", "--json").json["removed"] == 11
+    assert rag("store", "gc", "--days", "0", "--json").json["removed"] == stages
     assert rag("store", "stats", "--json").json["spaces"]["stages"]["entries"] == 0
 
 
@@ -154,30 +149,21 @@ def test_a_failed_trial_ends_with_1_and_is_told_in_json(rag: Verb) -> None:
 
 
 def test_run_runs_one_trial_and_m_runs_all_combinations(rag: Verb) -> None:
-    assert [trial["name"] for trial in rag(*RUN, "k=1", "--json").json["trials"]] == ["default"]
-    told = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole", "--json").json
+    single = rag(*RUN, "k=1", "--json").json
+    assert [trial["name"] for trial in single["trials"]] == ["default"]
+    assert single["objective"]["column"] == "ndcg@10"
+    told = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole", "metrics=[recall@5,mrr@10]", "--json").json
     names = {trial["name"] for trial in told["trials"]}
     assert names == {"k 1 · fixed", "k 1 · whole", "k 3 · fixed", "k 3 · whole"}
-    said = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole")
+    assert told["objective"]["column"] == "recall@5", "the first metric orders the trials"
+    said = rag(*RUN, "-m", "k=1,3", "chunker=fixed,whole", "metrics=[recall@5,mrr@10]")
     assert all(name in said.out for name in names)
     assert "4 trials, " in said.out
     assert "0 ran" in said.out
 
 
-def test_a_run_is_ordered_by_what_it_measures(rag: Verb) -> None:
-    assert rag(*RUN, "metrics=[recall@5,mrr@10]", "--json").json["objective"]["column"] == "recall@5"
-    assert rag(*RUN, "--json").json["objective"]["column"] == "ndcg@10"
-
-
 def test_brackets_of_overrides_are_shown(rag: Verb) -> None:
     assert "index=[bm25s]" in rag(*RUN, "index=[bm25s]", "fusion=single").out
-
-
-def test_a_plan_says_what_it_takes(rag: Verb, study: str) -> None:
-    said = rag("plan", study)
-    assert said.code == 0
-    assert "18 trials; 162 stages one by one, 49 distinct." in said.out
-    assert "never ran on this store" in said.out
 
 
 def test_questions_are_answered_with_overrides_and_with_a_trial(rag: Verb) -> None:
@@ -212,8 +198,8 @@ def test_a_terminal_that_knows_no_dashes_loses_no_result(rag: Verb, monkeypatch:
 # Places
 
 
-def test_the_shipped_study_is_found_from_any_folder(rag: Verb) -> None:
-    told = rag("plan", "quickstart", "--json").json
+def test_a_shipped_experiment_is_found_from_any_folder(rag: Verb) -> None:
+    told = rag("plan", "lexical", "--json").json
     assert told["trials"] > 1
     assert told["stages"]["to_run"] == told["stages"]["distinct"]
 
@@ -228,7 +214,8 @@ def test_ones_own_conf_comes_first(rag: Verb, conf: Callable[[str, str], Path]) 
 def test_ones_own_experiment_comes_first(rag: Verb, golden: Path) -> None:
     Path("experiments").mkdir()
     write_experiment(Path("experiments/quickstart.yaml"), golden, AXES)
-    assert rag("plan", "quickstart", "--json").json["stages"]["distinct"] == 49
+    told = rag("plan", "quickstart", "--json").json
+    assert (told["question"], told["trials"]) == ("Does it work?", 18)
 
 
 # Files
@@ -266,11 +253,12 @@ from pathlib import Path
 import numpy as np
 
 class SlowEmbedder:
-    """Sleeps over many texts, over the second corpus that it is given, or never."""
+    """Sleeps when it gets many texts, when it gets the second corpus, or never."""
 
     def embed_documents(self, texts):
-        stored = [path for path in Path(".rag/store/stages").rglob("[!.]*") if path.is_file()]
-        if {"many": len(texts) > 20, "second": len(stored) >= 9, "never": False}[os.environ["SLOW"]]:
+        second = Path("first").exists()
+        Path("first").touch()
+        if {"many": len(texts) > 20, "second": second, "never": False}[os.environ["SLOW"]]:
             Path("slow").touch()
             time.sleep(600)
         return self.embed_queries(texts)
@@ -281,14 +269,15 @@ class SlowEmbedder:
 
 
 def plugin(folder: Path) -> dict[str, str]:
-    """Install `embedder=slow` into a folder; the environment of a process that finds it."""
+    """Install `embedder=slow` into a folder; returns the environment of a process that finds it."""
     (folder / "slow_plugin" / "conf" / "embedder").mkdir(parents=True)
     (folder / "slow_plugin" / "__init__.py").write_text(SLOW, "utf-8")
     (folder / "slow_plugin" / "conf" / "embedder" / "slow.yaml").write_text("_target_: slow_plugin.SlowEmbedder\n", "utf-8")
     (folder / "slow_plugin-1.dist-info").mkdir()
     (folder / "slow_plugin-1.dist-info" / "METADATA").write_text(METADATA, "utf-8")
     (folder / "slow_plugin-1.dist-info" / "entry_points.txt").write_text("[rag.plugins]\nslow = slow_plugin\n", "utf-8")
-    return {**os.environ, "PYTHONPATH": str(folder)}
+    path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def until(true: Callable[[], bool], seconds: float) -> bool:
@@ -302,17 +291,19 @@ def entries() -> int:
     return sum(1 for path in Path(".rag/store/stages").rglob("*") if path.is_file() and not path.name.startswith("."))
 
 
-def interrupted(
-    command: list[str], environment: Mapping[str, str], stored: int
-) -> tuple[subprocess.CompletedProcess[str], int]:
-    """Start a sweep, wait until it hangs and has stored all else that it can, press Ctrl-C; what it said, and its group.
+def interrupted(command: list[str], environment: Mapping[str, str]) -> tuple[subprocess.CompletedProcess[str], int]:
+    """Start a sweep, wait until it sleeps and has stored all other stages, press Ctrl-C; returns its output and its group.
 
-    It hangs for ten minutes: it must end long before.
+    The sleep takes ten minutes; the sweep must end long before.
     """
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
-    assert until(lambda: Path("slow").exists() and entries() >= stored, 120), entries()
+    assert until(Path("slow").exists, 120), entries()
+    stored = -1
+    while stored != entries():
+        stored = entries()
+        time.sleep(2)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=120)
     return subprocess.CompletedProcess(command, process.returncode, out, err), process.pid
@@ -335,10 +326,11 @@ def test_ctrl_c_shows_what_there_is_and_the_next_run_goes_on(here: Path, golden:
     (here / "study.yaml").write_text(study, "utf-8")
     environment = plugin(here / "installed")
     command = [sys.executable, "-m", "rag", "sweep", "study.yaml", "--no-track", f"execute={mode}"]
-    done, group = interrupted(command, {**environment, "SLOW": slow}, 10)
+    done, group = interrupted(command, {**environment, "SLOW": slow})
+    stored = entries()
     assert done.returncode == 130, done.stderr
     assert done.stderr == ""
-    assert "Stopped on the way: the same command goes on" in done.stdout
+    assert "Interrupted: the same command continues" in done.stdout
     assert "not run" in done.stdout
     assert re.search(r"[1-9]\d* still to run", done.stdout)
     assert "nothing is concluded" in done.stdout
@@ -348,11 +340,11 @@ def test_ctrl_c_shows_what_there_is_and_the_next_run_goes_on(here: Path, golden:
     )
     told: dict[str, Any] = json.loads(again.stdout)
     assert [trial["status"] for trial in told["trials"]] == ["done", "done"]
-    assert told["stages"]["reused"] >= 10
+    assert told["stages"]["reused"] == stored > 1
 
 
-@pytest.mark.parametrize("arguments", [["search", "ferry", *GIVEN], [*RUN, "--json"]])
-def test_a_reader_that_goes_away_is_no_error(here: Path, golden: Path, arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"]])
+def test_a_reader_that_closes_the_pipe_is_no_error(here: Path, arguments: list[str]) -> None:
     process = subprocess.Popen([sys.executable, "-m", "rag", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None

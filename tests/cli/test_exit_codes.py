@@ -1,4 +1,4 @@
-"""Exit codes that a script can tell apart: a crash, or output that cannot be written, is no verdict."""
+"""Exit codes for scripts: a crash, or output that cannot be written, is not a verdict."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ FULL = Path("/dev/full")
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
-    """A command of a shell, `rag` in it the command line."""
+    """Run a shell command in which `rag` is the command line."""
     done = f'rag() {{ {sys.executable} -m rag "$@"; }}; {command}'
     return subprocess.run(["bash", "-c", done], capture_output=True, text=True, check=False, timeout=60)
 
@@ -33,9 +33,9 @@ def test_closed_output_is_no_verdict() -> None:
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
-def test_errors_that_nobody_can_read_keep_their_code() -> None:
-    assert shell("rag gate nothing 2> /dev/full").returncode == 2
-    assert shell("rag gate nothing 2>&-").returncode == 2
+def test_errors_that_cannot_be_written_keep_their_code() -> None:
+    assert shell("rag schema nothing 2> /dev/full").returncode == 2
+    assert shell("rag schema nothing 2>&-").returncode == 2
 
 
 def test_a_crash_keeps_its_traceback_and_has_a_code_of_its_own(
@@ -52,17 +52,15 @@ def test_a_crash_keeps_its_traceback_and_has_a_code_of_its_own(
     assert "standard output" not in said.err
 
 
-def test_a_budget_that_is_spent_has_a_code_of_its_own(
+def test_a_spent_budget_has_its_own_code_and_help_lists_the_codes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load(*given: object) -> None:
         raise BudgetError("budget.usd", "is spent", "raise it")
 
     monkeypatch.setattr(experiment, "load", load)
-    assert verb(capsys, monkeypatch)("gate", "lexical").code == 4
-
-
-def test_help_lists_the_codes() -> None:
-    told = " ".join(shell("rag --help").stdout.split())
-    for code in ("0 done", "1 worse", "2 wrong input", "3 cannot be told", "4 budget", "70 crashed", "130 interrupted"):
-        assert code in told
+    rag = verb(capsys, monkeypatch)
+    assert rag("gate", "lexical").code == 4
+    text = " ".join(rag("--help").out.split())
+    for code in ("0 done", "1 worse", "2 wrong input", "3 undecided", "4 budget", "70 crashed", "130 interrupted"):
+        assert code in text

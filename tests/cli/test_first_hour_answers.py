@@ -1,4 +1,4 @@
-"""What the default pipeline says to the first things that a person types. The whole handbook is asked in tests/bench."""
+"""Answers of the default pipeline to typical first questions. tests/bench asks the whole handbook."""
 
 import json
 import re
@@ -28,31 +28,31 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
         yield open_config(config_of(["dataset=native", f"dataset.path={folder}"]))
 
 
-def told(pipeline: Pipeline, text: str) -> Answer:
+def answered(pipeline: Pipeline, text: str) -> Answer:
     return pipeline.answer(required_question(text))
 
 
 def test_the_first_question_of_the_readme_is_answered_from_the_edition_in_force(pipeline: Pipeline) -> None:
     (question,) = re.findall(r'make ask Q="([^"]+)"', " ".join((HOME / "README.md").read_text("utf-8").split()))
-    found = told(pipeline, question)
+    found = answered(pipeline, question)
     assert not found.abstained
     assert found.reply.text.startswith("You may carry up to four unused days into the next leave year")
     assert found.contexts[found.reply.citations[0] - 1].chunk.span.doc_id == "leave/annual-leave.md"
 
 
-def test_who_asks_for_the_old_edition_gets_it(pipeline: Pipeline) -> None:
-    assert told(pipeline, "How many unused days could I carry over in 2024?").reply.text.startswith("In 2024-25 up to six")
+def test_a_question_about_the_old_edition_is_answered_from_it(pipeline: Pipeline) -> None:
+    assert answered(pipeline, "How many unused days could I carry over in 2024?").reply.text.startswith("In 2024-25 up to six")
 
 
 @pytest.mark.parametrize("text", ["Thanks!", "How do I bake sourdough?"])
-def test_what_is_no_question_about_the_documents_is_declined(pipeline: Pipeline, text: str) -> None:
-    found = told(pipeline, text)
+def test_inputs_that_are_not_about_the_documents_are_declined(pipeline: Pipeline, text: str) -> None:
+    found = answered(pipeline, text)
     assert found.abstained
     assert found.reply.text == "I don't know."
     assert [(one.source, one.action) for one in found.findings] == [("off_topic", "abstain")]
 
 
-def test_of_inputs_that_chose_nothing_most_are_declined(pipeline: Pipeline) -> None:
+def test_most_inputs_of_the_holdout_are_declined(pipeline: Pipeline) -> None:
     unseen = [row["text"] for row in INPUTS if row["split"] == "holdout"]
     assert len(unseen) == 40
-    assert sum(told(pipeline, text).abstained for text in unseen) >= 28
+    assert sum(answered(pipeline, text).abstained for text in unseen) >= 28

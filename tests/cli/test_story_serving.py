@@ -1,4 +1,4 @@
-"""From a sweep to a server, done over real HTTP: sweep, export, verify, serve, ask by every door, rate, change over."""
+"""From a sweep to a server over HTTP: sweep, export, verify, serve, ask by every endpoint, rate, switch bundles."""
 
 import io
 import json
@@ -23,14 +23,14 @@ from support.swept_trial import sweep, trials
 from rag import cli
 
 PATIENCE = 60.0
-"""Seconds that a process has on a busy machine."""
+"""Seconds allowed to a process on a busy machine."""
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 QUESTION = "What does a bus ticket cost?"
 RATED = "Where is lost property kept?"
 
 
 def rag(*arguments: str, key: str = "", code: int = 0) -> str:
-    """What `rag` prints, in this process: one of its own costs two seconds. It must end as expected."""
+    """The output of `rag` in this process; fails unless it ends with the expected exit code."""
     said = io.StringIO()
     with (
         patch.object(sys, "argv", ["rag", *arguments]),
@@ -46,7 +46,7 @@ def rag(*arguments: str, key: str = "", code: int = 0) -> str:
 
 @contextmanager
 def serving(*arguments: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """The address of `rag serve`, which ends in order when it is told to."""
+    """Start `rag serve` and stop it with SIGTERM; yields its address."""
     log = Path("serve.log")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAG_")}
     with log.open("wb") as file:
@@ -87,12 +87,12 @@ def there(story: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def digest(name: str) -> str:
-    """The hash of a bundle, as its seal has it."""
+    """The hash in the seal of a bundle."""
     return Path(f"bundles/{name}/manifest.sha256").read_text("utf-8").split()[0]
 
 
 def curl(url: str, key: str, body: Any) -> Any:
-    """A reply to JSON, asked for by curl as a person would."""
+    """Post JSON with curl; returns the reply."""
     told = ["-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json", "-d", json.dumps(body)]
     found = subprocess.run(["curl", "-sS", "--fail", url, *told], capture_output=True, text=True, check=True)
     return json.loads(found.stdout)
@@ -120,7 +120,7 @@ def test_the_story_of_a_bundle(there: Path) -> None:
 
 
 def _replayed(url: str, key: str) -> None:
-    """Over HTTP it answers as measured too; another bundle is found out."""
+    """The server answers as measured; a wrong key is an error."""
     rag("verify", "bundles/first", "--url", url, key=key)
     told = json.loads(rag("verify", "bundles/first", "--url", url, "--json", key=key))
     assert told["there"]["compared"]["passages"] > 0
@@ -169,14 +169,14 @@ def _side_by_side(client: httpx.Client) -> None:
 
 
 def _rated(client: httpx.Client) -> str:
-    """The id of an answer that somebody finds good."""
+    """The id of an answer that is rated good."""
     answer: str = client.post("/ask", json={"question": RATED}).json()["id"]
     assert client.post("/feedback", json={"answer": answer, "rating": 1, "comment": "just so"}).is_success
     return answer
 
 
 def _becomes_golden(answer: str, sessions: str) -> None:
-    """A rating is a candidate; accepted, it is a question of the set, which is still in order."""
+    """An accepted rating becomes a question of the golden set, which stays valid."""
     shutil.copytree("golden", "reviewed")
     asked = ("dataset", "review", "native", "dataset.path=reviewed", "--sessions", sessions)
     assert RATED in rag(*asked, "--json")
@@ -187,7 +187,7 @@ def _becomes_golden(answer: str, sessions: str) -> None:
     rag("dataset", "check", "native", "dataset.path=reviewed")
 
 
-def test_another_bundle_takes_over_while_it_serves(there: Path) -> None:
+def test_a_server_switches_to_another_bundle(there: Path) -> None:
     link = there / "bundles/current"
     link.symlink_to("first")
     with serving("bundles/current", "--watch", environment={"RAG_SESSIONS": f"sqlite:///{there}/watch.db"}) as url:
@@ -205,7 +205,7 @@ def test_another_bundle_takes_over_while_it_serves(there: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["documents.jsonl", "scores.json", "manifest.json"])
-def test_a_bundle_that_was_changed_is_not_served(there: Path, name: str) -> None:
+def test_a_changed_bundle_is_not_served(there: Path, name: str) -> None:
     changed = there / f"changed-{name}"
     shutil.copytree("bundles/first", changed)
     data = bytearray((changed / name).read_bytes())

@@ -17,7 +17,7 @@ from rag.cli.app import PANELS
 from rag.config import catalog, listing
 from rag.core.errors import MissingExtraError
 from rag.core.files import shipped
-from rag.reporting import terminal
+from rag.reporting.terminal import output
 
 Conf = Callable[[str, str], Path]
 FILES = sorted(path.relative_to(shipped("conf")).with_suffix("") for path in shipped("conf").glob("*/*.yaml"))
@@ -25,7 +25,7 @@ FILES = sorted(path.relative_to(shipped("conf")).with_suffix("") for path in shi
 
 @pytest.fixture
 def rag(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    monkeypatch.setattr(terminal.out, "_width", 200)  # COLUMNS counts only where nothing said a width before
+    monkeypatch.setattr(output.out, "_width", 200)  # COLUMNS counts only where nothing said a width before
     return verb(capsys, monkeypatch)
 
 

@@ -1,5 +1,7 @@
-"""A sweep → one page that opens from a disk, and the same findings as text."""
+"""The report of a sweep: one HTML page that opens from a disk, and the same findings as Markdown."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ __all__ = ["Material", "Report", "gather", "write"]
 
 @dataclass(frozen=True)
 class Report:
-    """The files of a report, and what its first lines say."""
+    """The files of a report, and its first lines."""
 
     page: Path
     text: Path
@@ -26,55 +28,54 @@ class Report:
 
     @property
     def files(self) -> dict[str, Path]:
-        """What belongs beside the sweep in MLflow, by the names that it gets there."""
+        """The files that are attached to the sweep in MLflow, by their names there."""
         return {"report.html": self.page, "report.md": self.text, "verdict.json": self.page.with_name("verdict.json")}
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What to do, how sure, what it costs."""
+        """The recommendation, its reasons, its uncertainty and its cost."""
         head = wording.headline(self.material)
         first = f"{head.lead} {head.name} ({head.trial_id})." if head.name else head.lead
         return tuple(filter(None, (first, head.why, " ".join(head.sure), head.cost)))
 
     def to_json(self) -> dict[str, Any]:
-        """What `rag report --json` prints."""
+        """The output of `rag report --json`."""
         head = wording.headline(self.material)
-        told = {"page": str(self.page), "text": str(self.text), "recommended": head.trial_id, "name": head.name}
-        said = {"why": head.why, "sure": list(head.sure), "cost": head.cost, "missing": dict(self.material.missing)}
-        return told | said
+        return {
+            "page": str(self.page),
+            "text": str(self.text),
+            "recommended": head.trial_id,
+            "name": head.name,
+            "why": head.why,
+            "sure": list(head.sure),
+            "cost": head.cost,
+            "missing": dict(self.material.missing),
+        }
 
 
 def write(made: Plan, store: Store, folder: Path = REPORTS) -> Report:
-    """Write `index.html` and `report.md` of a plan whose sweep is in the store into its folder below `folder`.
+    """Write `index.html` and `report.md` of a sweep in the store into the folder of its experiment in `folder`.
 
-    DataError where no trial has scores, StoreError where the folder cannot be written.
+    Raises DataError if no trial has scores, StoreError if the folder cannot be written.
     """
     place = folder / made.experiment.name
-    _writable(place)
+    with _writing(place):
+        # Checked before the minutes that a report may take.
+        place.mkdir(parents=True, exist_ok=True)
+        replace_text(place / ".writable", "")
+        (place / ".writable").unlink()
     material = gather(made, store, folder)
-    for name, text in (("index.html", page.render(material)), ("report.md", markdown.render(material))):
-        _write(place / name, text)
+    with _writing(place):
+        replace_text(place / "index.html", page.render(material), errors="replace")
+        replace_text(place / "report.md", markdown.render(material), errors="replace")
     return Report(place / "index.html", place / "report.md", material)
 
 
-def _writable(place: Path) -> None:
-    """Find out before minutes are spent on what could not be written."""
+@contextmanager
+def _writing(place: Path) -> Iterator[None]:
+    """Turn errors of the file system into StoreError."""
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        _write(place / ".writable", "")
-        (place / ".writable").unlink()
+        yield
     except OSError as error:
-        raise _unwritable(place, error) from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one."""
-    try:
-        replace_text(path, text, errors="replace")
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> StoreError:
-    what = f"cannot be written ({error.strerror})"
-    return StoreError(str(path), what, "mend that and run rag report again: it is made from the store")
+        what = f"cannot be written ({error.strerror})"
+        raise StoreError(str(place), what, "fix that and run rag report again: a report is made from the store") from error

@@ -1,30 +1,41 @@
-"""The pictures of a report. Each shows at most so many trials and says so; the tables beside them are complete."""
+"""The pictures of a report. A caption says if a picture shows only the best trials; the tables are complete."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.reporting.html.axes import ROW, TOP, figure_ticks, log_ticks, shown_of_total, ticks, whisker
-from rag.reporting.html.axes import rows as in_rows
 from rag.reporting.html.number_format import difference, interval
-from rag.reporting.html.svg import COLOURS, Chart, drawn, name
+from rag.reporting.html.svg import (
+    COLOURS,
+    ROW,
+    TOP,
+    Chart,
+    drawn,
+    figure_ticks,
+    log_ticks,
+    name,
+    rows_of_trials,
+    shown_of_total,
+    ticks,
+    whisker,
+)
 from rag.reporting.html.view_model import Factor, Material
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW = 12
-"""Trials of pictures that have a lot to say of each."""
+"""Trials in the detailed pictures, at most."""
 
 
 def leaderboard(material: Material) -> Chart | None:
-    """Scores with intervals, the tied set shaded, holdout scores beside those they were chosen by."""
+    """Scores with intervals, the tied trials shaded, holdout scores next to those on tune."""
     rows = material.done[:TOP]
     if not rows:
         return None
 
     def draw(axes: "Axes") -> None:
-        in_rows(axes, rows, material)
+        rows_of_trials(axes, rows, material)
         for place, row in enumerate(rows):
             if row.tied:
                 axes.axhspan(place - 0.5, place + 0.5, color=COLOURS["soft"], linewidth=0, zorder=0)
@@ -32,7 +43,7 @@ def leaderboard(material: Material) -> Chart | None:
             whisker(axes, place, row.score, colour, filled=row.admitted)
             if row.holdout:
                 whisker(axes, place + 0.26, row.holdout, "warm", filled=False)
-        figure_ticks(axes)
+        figure_ticks(axes.xaxis)
         axes.set_xlabel(material.column)
 
     held = any(row.holdout for row in rows)
@@ -51,7 +62,7 @@ def _mean(material: Material) -> str:
 
 
 def effects(material: Material) -> Chart | None:
-    """What each choice does against the reference of its axis, averaged over trials that differ in nothing else."""
+    """The effect of each choice against the reference of its axis, averaged over trials that differ in nothing else."""
     found = (*material.effects, *material.interactions)
     if not found:
         return None
@@ -64,7 +75,7 @@ def effects(material: Material) -> Chart | None:
             colour = "muted" if not sure else "good" if factor.effect.mean > 0 else "bad"
             whisker(axes, place, factor.effect, colour, filled=sure)
         ticks(axes, [_factor(factor) for factor in shown], ())
-        figure_ticks(axes, sign=True)
+        figure_ticks(axes.xaxis, sign=True)
         axes.set_xlabel(f"difference in {material.measure}")
 
     caption = f"{shown_of_total(len(shown), len(found), 'effects')}Paired difference over matched trials, 95 % interval. "
@@ -74,12 +85,12 @@ def effects(material: Material) -> Chart | None:
 
 
 def _factor(factor: Factor) -> str:
-    beside = f" with {factor.other}" if factor.other else ""
-    return name(f"{factor.axis}: {factor.choice}{beside} vs {factor.reference}", 60)
+    pair = f" with {factor.other}" if factor.other else ""
+    return name(f"{factor.axis}: {factor.choice}{pair} vs {factor.reference}", 60)
 
 
 def blame(material: Material) -> Chart | None:
-    """How many questions each trial lost, by the stage that lost them."""
+    """Lost questions of each trial, by the stage that lost them."""
     found = material.blame
     if found is None or not found.trials:
         return None
@@ -114,7 +125,7 @@ def blame(material: Material) -> Chart | None:
 
 
 def headroom(material: Material) -> Chart | None:
-    """What perfect parts would add to the recommended trial."""
+    """The gain of the recommended trial from each perfect part."""
     gains = material.headroom
     if not gains:
         return None
@@ -124,7 +135,7 @@ def headroom(material: Material) -> Chart | None:
         for place, gain in enumerate(gains):
             whisker(axes, place, gain.gain, "accent", filled=True)
         ticks(axes, [name(gain.part) for gain in gains], ())
-        figure_ticks(axes, sign=True)
+        figure_ticks(axes.xaxis, sign=True)
         axes.set_xlabel(f"gain in {material.measure}")
 
     text = "; ".join(f"{gain.part} {difference(gain.gain)}" for gain in gains)
@@ -148,7 +159,7 @@ def latency(material: Material) -> Chart | None:
             for share, height in ((50, 0.34), (95, 0.22)):
                 at = float(np.percentile(times, share))
                 axes.plot([at, at], [place - height, place + height], color=COLOURS["accent"], linewidth=2)
-        in_rows(axes, rows, material)
+        rows_of_trials(axes, rows, material)
         axes.set_xlabel("ms per question, warm, one at a time (logarithmic)")
 
     text = "; ".join(

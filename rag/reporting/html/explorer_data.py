@@ -1,4 +1,4 @@
-"""What trials did with every question: the data of the explorer, read from the store."""
+"""The results of trials by question, read from the store for the explorer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,20 +17,20 @@ from rag.reporting.html.findings import Scored
 from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Explorer, Passage, Question, Ranked, Shown
 
 WIDTH = 10
-"""Passages per question and trial, at most; a trial that reads more shows its first ones."""
+"""Passages per question and trial that are shown, the first ones."""
 
 
 def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer | None:
-    """Questions, outcomes and passages of the trials that have scores; `lost` has the stage of lost questions by trial."""
+    """Questions, outcomes and passages of the trials with scores; `lost` has losing stages by trial and question."""
     golden = scored.trials[0].golden
     reading = _Reading(scored)
     shown, rankings = [], dict[str, Ranked]()
     for trial, scores in zip(scored.trials, scored.results, strict=True):
-        judged = reading.judged(trial)
-        if judged is None:
+        if (entry := reading.entry(trial.ends.judge)) is None:
             continue
-        stages = lost.get(trial.trial_id, {})
-        shown.append(_shown(scored, trial, scores, judged, stages, reading.replies(trial)))
+        judged, checked = Judged.from_arrays(entry.arrays), reading.entry(trial.ends.check)
+        replies = [reply.text for reply in replies_of(checked)] if checked else []
+        shown.append(_trial_results(scored, trial, scores, judged, lost.get(trial.trial_id, {}), replies))
         if shown[-1].ranking not in rankings and (found := reading.ranked(trial, judged)) is not None:
             rankings[shown[-1].ranking] = found
     if not shown:
@@ -41,31 +41,22 @@ def explorer(scored: Scored, lost: Mapping[str, Mapping[str, int]]) -> Explorer 
 
 
 class _Reading:
-    """Entries of the store that several trials share, read once."""
+    """Reads entries of the store; a corpus that several trials share is read once."""
 
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
-        self.corpora: dict[str, Corpus] = {}
+        self.corpora: dict[str, Corpus | None] = {}
 
-    def entry(self, key: str) -> Entry | None:
-        return self.scored.store.read(self.scored.made.stages[key].entry)
-
-    def judged(self, trial: PlannedTrial) -> Judged | None:
-        entry = self.entry(trial.ends.judge)
-        return None if entry is None else Judged.from_arrays(entry.arrays)
-
-    def replies(self, trial: PlannedTrial) -> list[str]:
-        entry = self.entry(trial.ends.check) if trial.ends.check else None
-        return [reply.text for reply in replies_of(entry)] if entry else []
+    def entry(self, key: str | None) -> Entry | None:
+        return self.scored.store.read(self.scored.made.stages[key].entry) if key else None
 
     def ranked(self, trial: PlannedTrial, judged: Judged) -> Ranked | None:
-        if trial.ends.corpus not in self.corpora:
-            entry = self.entry(trial.ends.corpus)
-            if entry is None:
-                return None
-            self.corpora[trial.ends.corpus] = corpus_of(entry, trial.golden)
-        entry = self.entry(trial.ends.ranking)
-        return None if entry is None else _ranked(rankings_of(entry).first(WIDTH), self.corpora[trial.ends.corpus], judged)
+        key = trial.ends.corpus
+        if key not in self.corpora:
+            chunks = self.entry(key)
+            self.corpora[key] = corpus_of(chunks, trial.golden) if chunks else None
+        corpus, entry = self.corpora[key], self.entry(trial.ends.ranking)
+        return _ranked(rankings_of(entry).first(WIDTH), corpus, judged) if corpus and entry else None
 
 
 def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged) -> Ranked:
@@ -75,14 +66,14 @@ def _ranked(rankings: Rankings, corpus: Corpus, judged: Judged) -> Ranked:
         hits: dict[int, Passage] = {}
         for position, (rank, _) in rankings.placed(question).items():
             doc, start, end = (int(values[position]) for values in (corpus.doc, corpus.start, corpus.end))
-            # Neighbours are shown with their hit, as one passage.
+            # A hit and its neighbours are shown as one passage.
             _, first, last = hits.get(rank, (names[doc], start, end))
             hits[rank] = names[doc], min(first, start), max(last, end)
         rows.append([hits.get(rank) for rank in range(1, max(hits, default=0) + 1)])
     return Ranked(rows, np.maximum(judged.group_ranks, 0).tolist())
 
 
-def _shown(
+def _trial_results(
     scored: Scored,
     trial: PlannedTrial,
     scores: Scores,
@@ -92,7 +83,8 @@ def _shown(
 ) -> Shown:
     config: Mapping[str, Any] = trial.trial.config
     lost = np.array([stages.get(query_id, 0) for query_id in scores.query_ids], np.int64)
-    columns = {scored_name(scored): scored.values(scores).tolist()}
+    name = "objective" if scored.objective.summed else scored.column
+    columns = {name: scored.values(scores).tolist()}
     columns |= {column: scores.column(column).tolist() for column in scores.columns if column not in columns}
     found = outcomes(judged, config["k"], scores.failed, lost)
     return Shown(
@@ -100,13 +92,8 @@ def _shown(
     )
 
 
-def scored_name(scored: Scored) -> str:
-    """What the values that questions are ordered by are called."""
-    return "objective" if scored.objective.summed else scored.column
-
-
 def outcomes(judged: Judged, k: int, failed: NDArray[np.bool_], lost: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What became of each question within k; one that a later stage lost, for all that was found, is lost."""
+    """The outcome of each question within k, shape (questions,). A question that a later stage lost is lost even if found."""
     there = judged.group_ranks >= 0
     found = (judged.group_ranks > 0) & (judged.group_ranks <= k)
     groups, satisfied = there.sum(axis=1), found.sum(axis=1)

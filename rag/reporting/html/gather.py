@@ -1,4 +1,4 @@
-"""A sweep in the store, and what it wrote down → the material of a report. What is not there is named, with the reason."""
+"""The content of a report, from the store and the files of a sweep. Missing parts get a reason."""
 
 import json
 import math
@@ -23,9 +23,9 @@ from rag.tracking import sweep_runs
 
 
 def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
-    """Everything that a report says of an experiment whose sweep is in the store; DataError where no trial has scores.
+    """The content of the report of an experiment whose sweep is in the store; DataError if no trial has scores.
 
-    `folder` holds what sweeps wrote down: of the trials that have no scores it says which failed, and it has the verdict.
+    `folder` holds the files of sweeps: the verdict, and which of the trials without scores failed.
     """
     board = leaderboard.build_leaderboard(made, {}, store)
     name = made.experiment.name
@@ -36,12 +36,15 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
     missing: dict[str, str] = {}
     written = _concluded(made, store, board, folder / name / "verdict.json")
     winner = _winner(written, name, missing)
-    rows = _rows(board, made, winner, _statuses(folder / name / "leaderboard.json"))
+    rows = _rows(board, made, winner, _read(folder / name / "leaderboard.json"))
     scored = _scored(made, store, board, winner)
     found = findings.collect_findings(scored, written)
     if scored.elsewhere:
         found.missing["elsewhere"] = f"{scored.elsewhere} trials were asked other questions: only the leaderboard has them."
-    verdict = None if winner is None else _verdict(winner, int(written.get("holdout_questions") or 0))
+    verdict = None
+    if winner is not None:
+        parts = {name: winner[name] for name in ("best", "recommended", "why", "holdout", "looks", "family")}
+        verdict = Verdict(tied=tuple(winner["tied"]), **parts, held=int(written.get("holdout_questions") or 0))
     return Material(
         experiment=name,
         question=made.experiment.question,
@@ -63,7 +66,7 @@ def gather(made: Plan, store: Store, folder: Path = REPORTS) -> Material:
 
 
 def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapping[str, Any]:
-    """What the sweep concluded and wrote down; where that is about other trials or scores, what the store lets conclude."""
+    """The conclusion on file; if that is about other trials or scores, a new one from the store."""
     written = _read(path)
     if _is_of(written, board):
         return written
@@ -74,19 +77,19 @@ def _concluded(made: Plan, store: Store, board: Leaderboard, path: Path) -> Mapp
 
 
 def _is_of(written: Mapping[str, Any], board: Leaderboard) -> bool:
-    """Whether a conclusion on file is about these trials with these scores."""
+    """True if a conclusion on file is about these trials with these scores."""
     if not written.get("winner"):
         return False
-    told = {standing["trial_id"]: standing["tune"] for standing in written["winner"]["standings"]}
-    if told.keys() != {row.trial_id for row in board.rows}:
+    known = {standing["trial_id"]: standing["tune"] for standing in written["winner"]["standings"]}
+    if known.keys() != {row.trial_id for row in board.rows}:
         return False
     reached = {row.trial_id: row.reached(board.objective).get("mean") for row in board.rows if row.status == "done"}
-    pairs = [(told[trial_id]["mean"], mean) for trial_id, mean in reached.items()]
+    pairs = [(known[trial_id]["mean"], mean) for trial_id, mean in reached.items()]
     return all(one == other or (one is not None and other is not None and math.isclose(one, other)) for one, other in pairs)
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """A JSON object; empty where there is none that can be read."""
+    """A JSON object; empty if the file has none or cannot be read."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -104,64 +107,42 @@ def _winner(written: Mapping[str, Any], name: str, missing: dict[str, str]) -> M
     return dict(winner)
 
 
-def _statuses(path: Path) -> dict[str, str]:
-    return {trial["trial"]: trial.get("status", "") for trial in _read(path).get("trials", [])}
+def _mean(record: Mapping[str, Any] | None) -> Mean | None:
+    return None if record is None or record.get("mean") is None else Mean.of(record)
 
 
-def _verdict(winner: Mapping[str, Any], held: int) -> Verdict:
-    names = ("best", "recommended", "why", "holdout", "looks", "family")
-    return Verdict(tied=tuple(winner["tied"]), **{name: winner[name] for name in names}, held=held)
-
-
-def _mean(found: Mapping[str, Any] | None) -> Mean | None:
-    if found is None or found.get("mean") is None:
-        return None
-    low, high = (math.nan if found.get(end) is None else float(found[end]) for end in ("low", "high"))
-    return Mean(float(found["mean"]), low, high, int(found.get("n") or 0))
-
-
-def _rows(
-    board: Leaderboard, made: Plan, winner: Mapping[str, Any] | None, statuses: Mapping[str, str]
-) -> tuple[TrialRow, ...]:
+def _rows(board: Leaderboard, made: Plan, winner: Mapping[str, Any] | None, written: Mapping[str, Any]) -> tuple[TrialRow, ...]:
     standings = {standing["trial_id"]: standing for standing in winner["standings"]} if winner else {}
     front = set(winner.get("front", ())) if winner else set()
     planned = {trial.trial_id: trial for trial in made.trials}
-    return tuple(
-        _row(row, board, planned[row.trial_id], standings.get(row.trial_id, {}), row.trial_id in front, statuses)
-        for row in board.rows
-    )
+    failed = {trial["trial"] for trial in written.get("trials", []) if trial.get("status") == "failed"}
 
+    def trial_row(row: Row) -> TrialRow:
+        standing: Mapping[str, Any] = standings.get(row.trial_id, {})
+        lost = row.status == "not run" and row.trial_id in failed
+        return TrialRow(
+            row.trial_id,
+            row.name,
+            row.choices,
+            "failed" if lost else row.status,
+            _mean(row.reached(board.objective)) or Mean(math.nan),
+            {column: found for column in row.metrics if (found := _mean(row.metrics[column]))},
+            row.measured,
+            error="rag sweep says why, and tries again" if lost else row.error,
+            holdout=_mean(standing.get("holdout")),
+            optimism=_mean(standing.get("optimism")),
+            tied=bool(standing.get("tied")),
+            admitted=not row.broken,
+            front=row.trial_id in front,
+            control=control_of(planned[row.trial_id].trial.config),
+            p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
+        )
 
-def _row(
-    row: Row,
-    board: Leaderboard,
-    trial: PlannedTrial,
-    standing: Mapping[str, Any],
-    on_front: bool,
-    statuses: Mapping[str, str],
-) -> TrialRow:
-    gone = row.status == "not run" and statuses.get(row.trial_id) == "failed"
-    return TrialRow(
-        row.trial_id,
-        row.name,
-        row.choices,
-        "failed" if gone else row.status,
-        _mean(row.reached(board.objective)) or Mean(math.nan),
-        {column: found for column in row.metrics if (found := _mean(row.metrics[column]))},
-        row.measured,
-        error="rag sweep says why, and tries again" if gone else row.error,
-        holdout=_mean(standing.get("holdout")),
-        optimism=_mean(standing.get("optimism")),
-        tied=bool(standing.get("tied")),
-        admitted=not row.broken,
-        front=on_front,
-        control=control_of(trial.trial.config),
-        p_best=math.nan if standing.get("p_best") is None else float(standing["p_best"]),
-    )
+    return tuple(map(trial_row, board.rows))
 
 
 def _scored(made: Plan, store: Store, board: Leaderboard, winner: Mapping[str, Any] | None) -> Scored:
-    """Trials that have scores on the questions that most are about, the ones that matter most first."""
+    """Trials with scores on the questions of the first of them, the most important first."""
     planned = {trial.trial_id: trial for trial in made.trials}
     done = [planned[row.trial_id] for row in board.rows if row.status == "done"]
     reading = [trial for trial in done if control_of(trial.trial.config) == "none"] or done

@@ -1,4 +1,4 @@
-"""How far the judges of a sweep can be trusted, as a report shows it."""
+"""The judges of a sweep and their agreement with human labels, as a report shows them."""
 
 from collections.abc import Iterator
 
@@ -10,16 +10,13 @@ from rag.execution.judges.judge_report import SHOWN, Assessor, asking, assessors
 from rag.execution.store.store import Store
 from rag.execution.sweep import ablations
 from rag.reporting.html.number_format import amount, difference, interval, number
-from rag.reporting.html.view_model import Line, Listing, Mean
+from rag.reporting.html.view_model import Listing, Mean
 
-COLUMNS = ("not judged", "labels", "AUC", "beside word overlap", "beside length", "kappa", "sensitivity", "specificity")
-
-UNJUDGED = "No judge read answers: metrics such as faithfulness ask one."
-"""What is said where there is nothing to show."""
+COLUMNS = ("not judged", "labels", "AUC", "against word overlap", "against length", "kappa", "sensitivity", "specificity")
 
 
 def judges(made: Plan, store: Store, recommended: PlannedTrial) -> Listing | None:
-    """A line per judge and set of labels that it was measured on; the sentence says what there is to remark."""
+    """A line per judge and set of labels that it was measured on, with remarks in the sentence; None without a judge."""
     found = [*assessors(made, store), *asking(made, store)]
     if (ahead := ablations.planned(recommended, made, store)) and not ahead.to_run:
         known = {judge.identity for judge in found}
@@ -27,32 +24,32 @@ def judges(made: Plan, store: Store, recommended: PlannedTrial) -> Listing | Non
     if not found:
         return None
     remarks = [f"{remark}." for judge in found for remark in judge.remarks]
-    told = " ".join(f"{judge.name} filled {', '.join(judge.columns)}: {judge.asked:,} judgements." for judge in found)
-    people = [f"{one.sentence}." for judge in found for one in judge.corrected[:SHOWN]]
-    agreed = [_agreed(one) for one in concordances(made, store)]
+    counts = " ".join(f"{judge.name} filled {', '.join(judge.columns)}: {judge.asked:,} judgements." for judge in found)
+    people = [f"{mean.sentence}." for judge in found for mean in judge.corrected[:SHOWN]]
+    agreed = [_agreed(pair) for pair in concordances(made, store)]
     lines = tuple(line for judge in found for line in _lines(judge))
-    return Listing(COLUMNS, lines, " ".join([told, *remarks, *people, *agreed]))
+    return Listing(COLUMNS, lines, " ".join([counts, *remarks, *people, *agreed]))
 
 
-def _agreed(one: Concordance) -> str:
-    figures = (("Spearman", one.spearman), ("Kendall", one.kendall), ("kappa", one.kappa))
-    told = ", ".join(f"{name} {_value(value)}" for name, value in figures)
-    return f"{one.first} and {one.second} agree on the faithfulness of {amount(one.answers, 'answer')} by {told}."
+def _agreed(pair: Concordance) -> str:
+    figures = {"Spearman": pair.spearman, "Kendall": pair.kendall, "kappa": pair.kappa}
+    values = ", ".join(f"{name} {_value(value)}" for name, value in figures.items())
+    return f"{pair.first} and {pair.second} agree on the faithfulness of {amount(pair.answers, 'answer')} by {values}."
 
 
-def _lines(judge: Assessor) -> Iterator[Line]:
+def _lines(judge: Assessor) -> Iterator[tuple[str, ...]]:
     lost = f"{judge.failed:,} of {judge.asked:,}"
     if not judge.cards:
-        yield Line(judge.name, (lost, "none", *["–"] * (len(COLUMNS) - 2)))
+        yield judge.name, lost, "none", *["–"] * (len(COLUMNS) - 2)
     for card in judge.cards:
-        yield Line(judge.name, (lost, *_figures(card)))
+        yield judge.name, lost, *_figures(card)
 
 
 def _figures(card: Card) -> tuple[str, ...]:
     kinds = ", ".join(card.kinds) or "kind unknown"
     how = f"{card.data} ({kinds}), {card.texts} texts" + (", weights of other labels" if card.held_out else "")
-    beside = (_apart(card.over_overlap), _apart(card.over_length))
-    return how, _value(card.auc), *beside, *(_value(one) for one in (card.kappa, card.sensitivity, card.specificity))
+    baselines = (_apart(card.over_overlap), _apart(card.over_length))
+    return how, _value(card.auc), *baselines, *map(_value, (card.kappa, card.sensitivity, card.specificity))
 
 
 def _value(found: Estimate) -> str:

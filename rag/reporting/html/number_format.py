@@ -1,10 +1,10 @@
-"""How figures are written in a report: as in the terminal, with units that people read."""
+"""The figures of a report: as in the terminal, and with units."""
 
 import math
 
 from rag.pipeline.unread_text import COLUMNS, percent
 from rag.reporting.html.view_model import Mean, TrialRow
-from rag.reporting.terminal import number
+from rag.reporting.terminal.output import amount, brackets, number
 
 __all__ = ["amount", "costs", "difference", "interval", "mean", "measured", "money", "number", "seconds", "signed", "size"]
 
@@ -20,7 +20,7 @@ MEASURED = {
     "unread": "not read by the embedder",
     "reranker_unread": "not read by the reranker",
 }
-"""What a clock or a scale said, and how a leaderboard calls it."""
+"""Values that are measured by trial and not by question, with their headings in a leaderboard."""
 
 
 def mean(found: Mean | None, digits: int = 3) -> str:
@@ -29,10 +29,8 @@ def mean(found: Mean | None, digits: int = 3) -> str:
 
 
 def interval(found: Mean | None, digits: int = 3) -> str:
-    """`.712 [.680, .744]`; without the brackets where the interval is not known."""
-    if found is None or math.isnan(found.low) or math.isnan(found.high):
-        return mean(found, digits)
-    return f"{number(found.mean, digits)} [{number(found.low, digits)}, {number(found.high, digits)}]"
+    """`.712 [.680, .744]`; without brackets if the interval is unknown."""
+    return f"{mean(found, digits)} {brackets(found.low, found.high, digits) if found else ''}".rstrip()
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -66,13 +64,8 @@ def seconds(value: float) -> str:
 
 
 def money(dollars: float) -> str:
-    """US dollars with the digits that matter."""
+    """US dollars: cents from one dollar on, two significant digits below."""
     return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.2g}"
-
-
-def amount(count: int, noun: str, plural: str = "") -> str:
-    """`1 trial`, `12 trials`."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def measured(name: str, value: float | None, questions: int) -> str:
@@ -90,12 +83,12 @@ def measured(name: str, value: float | None, questions: int) -> str:
 
 
 def costs(row: TrialRow, questions: int) -> list[str]:
-    """What a trial takes to run, as phrases: latency, size, money per thousand questions."""
-    told = []
+    """Latency, index size and money per thousand questions of a trial, as phrases; those that were not measured are missing."""
+    phrases = []
     if LATENCY in row.measured:
-        told.append(f"{number(row.measured[LATENCY], 1)} ms per question (95 % are faster)")
+        phrases.append(f"{number(row.measured[LATENCY], 1)} ms per question (95 % are faster)")
     if row.measured.get(BYTES):
-        told.append(f"an index of {size(row.measured[BYTES])}")
+        phrases.append(f"an index of {size(row.measured[BYTES])}")
     if row.measured.get(COST) and questions:
-        told.append(f"{money(1000 * row.measured[COST] / questions)} per 1,000 questions")
-    return told
+        phrases.append(f"{money(1000 * row.measured[COST] / questions)} per 1,000 questions")
+    return phrases

@@ -1,4 +1,4 @@
-"""A report as one HTML file that opens from a disk: nothing in it asks a network for anything, and its policy forbids it."""
+"""A report as one HTML file that opens from a disk. It makes no network requests, and its policy forbids them."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from markupsafe import Markup
 from rag.reporting.html import charts, number_format, tradeoffs, wording
 from rag.reporting.html.embedded_data import BUDGET, Packed, pack
 from rag.reporting.html.svg import Chart
-from rag.reporting.html.view_model import OUTCOMES, Heat, Material, Mean, TrialRow
+from rag.reporting.html.view_model import OUTCOMES, Material, TrialRow
 
 CHARTS: Mapping[str, Callable[[Material], Chart | None]] = {
     "leaderboard": charts.leaderboard,
@@ -25,20 +25,20 @@ CHARTS: Mapping[str, Callable[[Material], Chart | None]] = {
     "latency": charts.latency,
 }
 MOST_COLUMNS = 16
-"""Metrics beside the objective that the leaderboard has room for: it can be scrolled."""
+"""Metrics in the leaderboard besides the objective; it can be scrolled."""
 HEAT_ROWS = 20
 HEAT_STEPS = 9
 SMALL_SLICE = 10
-"""Questions below which a slice is written in grey: it is shrunk almost all the way to the trial's mean."""
+"""Questions below which a slice is written in grey, since it is shrunk almost to the trial's mean."""
 
 
 def render(material: Material, budget: int = BUDGET) -> str:
-    """The page. Whatever in it comes from documents, questions or names is text and stays text."""
+    """The page. Texts of documents, questions and names are escaped."""
     style, script = _shipped("page.css"), _shipped("explorer.js")
     packed = pack(material.explorer, budget) if material.explorer else None
     drawn = {name: draw(material) for name, draw in CHARTS.items()}
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             m=material,
@@ -57,7 +57,7 @@ def render(material: Material, budget: int = BUDGET) -> str:
 
 
 def policy(style: str, script: str) -> str:
-    """The Content-Security-Policy: this very style, this very script, and nothing from anywhere."""
+    """The Content-Security-Policy: it allows this style and this script, by their hashes, and nothing else."""
     ours = f"script-src '{_fingerprint(script)}'; style-src '{_fingerprint(style)}'"
     return f"default-src 'none'; {ours}; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -71,22 +71,20 @@ def _shipped(name: str) -> str:
     return (resources.files("rag.reporting.html") / "templates" / name).read_text("utf-8")
 
 
-def _environment() -> jinja2.Environment:
+def environment(**settings: Any) -> jinja2.Environment:
+    """Jinja with the templates of reports and the filters for figures; `settings` go to Jinja."""
     loader = jinja2.FunctionLoader(_shipped)
-    options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
-    made = jinja2.Environment(loader=loader, autoescape=True, **options)
-    made.filters |= {
-        name: getattr(number_format, name)
-        for name in ("number", "interval", "difference", "size", "seconds", "money", "mean", "amount")
-    }
-    made.filters["svg"] = lambda chart: Markup(chart.svg)  # noqa: S704 (built element by element from our own drawing)
-    made.tests["chart"] = lambda value: isinstance(value, Chart)
-    return made
+    options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined} | settings
+    jinja = jinja2.Environment(loader=loader, autoescape=True, **options)
+    jinja.filters |= {name: getattr(number_format, name) for name in number_format.__all__}
+    jinja.filters["svg"] = lambda chart: Markup(chart.svg)  # noqa: S704 (built element by element from our own drawing)
+    jinja.tests["chart"] = lambda value: isinstance(value, Chart)
+    return jinja
 
 
 @dataclass(frozen=True)
 class Board:
-    """The leaderboard as a table: heads of the objective, of the holdout ("" without one) and of the columns behind; cells."""
+    """The leaderboard as a table: heads of the objective, the holdout (empty without one) and the other columns; cells."""
 
     objective: str
     holdout: str
@@ -95,7 +93,7 @@ class Board:
 
 
 def board(material: Material) -> Board:
-    """All trials that have scores, best first, with the metrics and costs that there is room for."""
+    """All trials with scores, best first, with MOST_COLUMNS metrics and the measured costs."""
     rows = material.done
     columns = [column for column in material.columns if column != material.column][:MOST_COLUMNS]
     known = [name for name in number_format.MEASURED if name != material.column]
@@ -129,57 +127,45 @@ class HeatTable:
 
 
 def heat(material: Material) -> HeatTable | None:
-    """The best trials by slice, coloured between the lowest and the highest value that is shown."""
+    """The best trials by slice, coloured between the lowest and the highest value shown."""
     found = material.heat
     if found is None or not found.slices:
         return None
-    order = {row.trial_id: place for place, row in enumerate(material.done)}
-    kept = sorted((at for at, name in enumerate(found.trials) if name in order), key=lambda at: order[found.trials[at]])
-    return _coloured(material, found, kept)
-
-
-def _coloured(material: Material, found: Heat, kept: list[int]) -> HeatTable:
-    shown = kept[:HEAT_ROWS]
-    values = [value for at in shown for value in found.values[at] if value == value]
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    by_trial = dict(zip(found.trials, found.values, strict=True))
+    rows = [(row, by_trial[row.trial_id]) for row in material.done if row.trial_id in by_trial]
+    shown = rows[:HEAT_ROWS]
+    known = [value for _, values in shown for value in values if value == value]
+    low, high = min(known, default=0.0), max(known, default=1.0)
 
     def step(value: float) -> int:
         return -1 if value != value else min(HEAT_STEPS - 1, int(HEAT_STEPS * (value - low) / (high - low or 1)))
 
-    lines = []
-    for at in shown:
-        row = material.row(found.trials[at])
-        cells = tuple((number_format.number(value, 2), step(value)) for value in found.values[at])
-        lines.append((row.name if row else found.trials[at], row is not None and row is material.chosen, cells))
+    lines = tuple(
+        (row.name, row is material.chosen, tuple((number_format.number(value, 2), step(value)) for value in values))
+        for row, values in shown
+    )
     slices = tuple((name, n, n < SMALL_SLICE) for name, n in zip(found.slices, found.sizes, strict=True))
-    return HeatTable(slices, tuple(lines), len(kept))
+    return HeatTable(slices, lines, len(rows))
 
 
 def _blocks(packed: Packed | None) -> list[tuple[str, Markup]]:
     if packed is None:
         return []
-    named = [("data-index", packed.index), ("data-texts", packed.texts)]
-    named += [(f"data-shard-{number}", shard) for number, shard in enumerate(packed.shards)]
-    # Base64, or JSON in which no character is left that could end a script element.
-    return [(name, Markup(text)) for name, text in named]  # noqa: S704
+    blocks = {"data-index": packed.index, "data-texts": packed.texts}
+    blocks |= {f"data-shard-{number}": shard for number, shard in enumerate(packed.shards)}
+    # Base64, or JSON without characters that could end a script element.
+    return [(name, Markup(text)) for name, text in blocks.items()]  # noqa: S704
 
 
 def _explorer(material: Material, packed: Packed | None) -> dict[str, Any] | None:
     if packed is None or material.explorer is None:
         return None
-    order = [trial.trial_id for trial in material.explorer.trials]
-    names = [row.name if (row := material.row(trial_id)) else trial_id for trial_id in order]
-    tied = [place for place, trial_id in enumerate(order) if trial_id != order[0]][:1]
-    stages = material.blame.stages if material.blame else ()
-    kinds = sorted({question.kind for question in material.explorer.questions})
+    trials = [trial.trial_id for trial in material.explorer.trials]
     return {
-        "names": names,
-        "second": (tied or [0])[0],
-        "stages": stages,
+        "names": [row.name if (row := material.row(trial_id)) else trial_id for trial_id in trials],
+        "second": next((place for place, trial_id in enumerate(trials) if trial_id != trials[0]), 0),
+        "stages": material.blame.stages if material.blame else (),
         "outcomes": OUTCOMES,
-        "kinds": kinds,
+        "kinds": sorted({question.kind for question in material.explorer.questions}),
         "packed": packed,
     }
-
-
-__all__ = ["Mean", "board", "heat", "policy", "render"]

@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rag.reporting.html.axes import TOP, log_ticks
 from rag.reporting.html.number_format import BYTES, COST, LATENCY, number
-from rag.reporting.html.svg import COLOURS, Chart, drawn, name
+from rag.reporting.html.svg import COLOURS, TOP, Chart, drawn, figure_ticks, log_ticks, name
 from rag.reporting.html.view_model import Material, TrialRow
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pareto(material: Material) -> Chart | None:
-    """Quality against latency, sized by index or cost, with the front drawn through the trials that nothing dominates."""
+    """Quality against latency, with areas by index size or cost, and a line through the trials of the Pareto front."""
     rows = [row for row in material.done if row.measured.get(LATENCY, 0) > 0 and not math.isnan(material.quality(row).mean)]
     if len(rows) < 2:
         return None
@@ -33,7 +32,7 @@ def pareto(material: Material) -> Chart | None:
         for row in rows:
             _point(axes, row, row.measured.get(by, 0.0) / most, material)
         _labels(axes, stair, material)
-        _score_axis(axes)
+        figure_ticks(axes.yaxis)
         axes.set_xlabel("latency, 95th percentile in ms (logarithmic)")
         axes.set_ylabel(material.measure)
 
@@ -48,7 +47,7 @@ def pareto(material: Material) -> Chart | None:
 
 
 def _labels(axes: "Axes", front: Sequence[TrialRow], material: Material) -> None:
-    """Name the trials of the front and the recommended one, as far as names do not lie over each other."""
+    """Label the trials of the front and the recommended one, if the labels do not overlap."""
     chosen = [material.chosen] if material.chosen and LATENCY in material.chosen.measured else []
     low, high = axes.get_ylim()
     taken: list[tuple[float, float]] = []
@@ -58,31 +57,20 @@ def _labels(axes: "Axes", front: Sequence[TrialRow], material: Material) -> None
             continue
         taken.append(at)
         style: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold" if row in chosen else "normal"}
-        right = (
-            axes.transAxes.inverted().transform(axes.transData.transform((row.measured[LATENCY], material.quality(row).mean)))[
-                0
-            ]
-            > 0.6
-        )
-        place, shift = (row.measured[LATENCY], material.quality(row).mean), (-9, 7) if right else (9, 7)
+        place = row.measured[LATENCY], material.quality(row).mean
+        right = axes.transAxes.inverted().transform(axes.transData.transform(place))[0] > 0.6
+        shift = (-9, 7) if right else (9, 7)
         axes.annotate(name(row.name, 32), place, shift, textcoords="offset points", ha="right" if right else "left", **style)
 
 
 def _stair(front: Sequence[TrialRow], material: Material) -> list[TrialRow]:
-    """Of trials by latency, those that score more than every faster one."""
+    """The trials that score more than every faster one; `front` is in order of latency."""
     sign = 1 if material.maximize or material.per_question else -1
     kept: list[TrialRow] = []
     for row in front:
         if not kept or sign * material.quality(row).mean > sign * material.quality(kept[-1]).mean:
             kept.append(row)
     return kept
-
-
-def _score_axis(axes: "Axes") -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    axes.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 2)))
 
 
 def _point(axes: "Axes", row: TrialRow, share: float, material: Material) -> None:

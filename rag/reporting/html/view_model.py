@@ -1,4 +1,4 @@
-"""What a report says, as plain data: gathered once, then drawn as a page and written as text."""
+"""The content of a report as plain data, which the page and the Markdown show."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,22 +6,28 @@ from typing import Any
 
 SOLVED, PARTLY, LOST, NO_GOLD, FAILED = range(5)
 OUTCOMES = ("solved", "partly solved", "lost", "nothing to find", "failed")
-"""What became of a question in a trial, within its k: all evidence found, some, none; a question that has none; no result."""
+"""Outcomes of a question within k: all evidence found, some, none; a question without evidence; no result."""
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its interval; NaN where something cannot be known."""
+    """A mean with its interval; NaN for unknown values."""
 
     mean: float
     low: float = float("nan")
     high: float = float("nan")
     n: int = 0
 
+    @classmethod
+    def of(cls, record: Mapping[str, Any], mean: str = "mean", low: str = "low", high: str = "high") -> "Mean":
+        """From JSON values by their names; None stands for NaN."""
+        values = [float("nan") if record.get(name) is None else float(record[name]) for name in (mean, low, high)]
+        return cls(values[0], values[1], values[2], int(record.get("n") or 0))
+
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One trial of the leaderboard. `score` is what the objective orders by, `measured` by clock and scale."""
+    """One trial of the leaderboard. `score` is the value of the objective; `measured` holds values such as latency."""
 
     trial_id: str
     name: str
@@ -42,7 +48,7 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which trial to take. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions."""
+    """The recommendation. `tied` holds the ids of trials that are not shown to be worse, `held` counts holdout questions."""
 
     best: str
     recommended: str
@@ -51,13 +57,12 @@ class Verdict:
     holdout: bool
     looks: int = 0
     family: int = 0
-    rule: str = ""
     held: int = 0
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A choice against the reference of its axis; `other` names the choice that it works together with, empty for all."""
+    """A choice against the reference of its axis; `other` is the other choice of an interaction, or empty."""
 
     axis: str
     choice: str
@@ -89,32 +94,24 @@ class Blame:
 
 @dataclass(frozen=True)
 class Gain:
-    """What a perfect part would add to the recommended trial."""
+    """The gain of the recommended trial if one part were perfect."""
 
     part: str
     gain: Mean
 
 
 @dataclass(frozen=True)
-class Line:
-    """A row of a finding that is a table: what it is about, and what was found in words and figures."""
-
-    name: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Listing:
-    """A finding that is a table."""
+    """A finding that is a table. A line begins with its name, followed by one cell per column."""
 
     columns: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[tuple[str, ...], ...]
     sentence: str = ""
 
 
 @dataclass(frozen=True)
 class Reuse:
-    """How much of the work of single trials was shared, and what was spent on the rest."""
+    """Stages of single trials, distinct stages, and the seconds they took; `kinds` has both counts by kind of stage."""
 
     trials: int
     one_by_one: int
@@ -124,13 +121,13 @@ class Reuse:
 
     @property
     def share(self) -> float:
-        """The share of the stages of all trials that did not have to run for each of them."""
+        """The share of the stages of all trials that other trials had run."""
         return 1 - self.distinct / self.one_by_one if self.one_by_one else 0.0
 
 
 @dataclass(frozen=True)
 class Data:
-    """What was asked of what."""
+    """The golden set of a report."""
 
     name: str
     documents: int
@@ -159,10 +156,10 @@ Passage = tuple[str, int, int]  # document, start, end
 
 @dataclass(frozen=True)
 class Shown:
-    """What one trial did, question by question; rows are questions.
+    """The results of one trial, question by question; rows are questions.
 
     `outcomes` and `stages` are numbers (OUTCOMES; the stage that lost it counted from 1, 0 for none), `scores` by column.
-    `ranking` names the list of rankings that the trial reads: trials that share one are shown the same passages.
+    `ranking` names the rankings that the trial reads: trials with the same name show the same passages.
     """
 
     trial_id: str
@@ -184,7 +181,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Explorer:
-    """Questions, what trials did with them, and the texts of the documents that they were shown."""
+    """Questions, the results of trials, and the texts of the documents."""
 
     questions: tuple[Question, ...]
     trials: tuple[Shown, ...]
@@ -195,7 +192,7 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Material:
-    """Everything in a report. `missing` says by section why it is empty, `per_question` is what `measure` falls back on."""
+    """Everything in a report. `missing` has reasons for empty sections; `per_question` is a metric for `measure`, or empty."""
 
     experiment: str
     question: str
@@ -226,21 +223,21 @@ class Material:
 
     @property
     def measure(self) -> str:
-        """What questions are scored by: the objective, or a metric where a clock decides."""
+        """The score of questions: the objective, or a metric if the objective is measured by trial."""
         return self.per_question or self.column
 
     def quality(self, row: TrialRow) -> Mean:
-        """A trial's mean of that measure."""
+        """A trial's mean of `measure`."""
         return row.metrics.get(self.per_question, Mean(float("nan"))) if self.per_question else row.score
 
     @property
     def done(self) -> tuple[TrialRow, ...]:
-        """The trials that have scores and compete: those that failed, and controls, do not."""
+        """The trials with scores that compete: no failed ones and no controls."""
         done = tuple(row for row in self.trials if row.status == "done")
         return tuple(row for row in done if row.control == "none") or done
 
     def row(self, trial_id: str) -> TrialRow | None:
-        """The trial of an id."""
+        """The trial with an id."""
         return next((row for row in self.trials if row.trial_id == trial_id), None)
 
     @property

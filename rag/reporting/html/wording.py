@@ -1,16 +1,32 @@
-"""The sentences of a report: what to do, how sure that is, what it costs. One wording for the page and the text."""
+"""The sentences of a report: the recommendation, its uncertainty, its cost. Page and Markdown share them."""
 
-import shlex
 from dataclasses import dataclass
 
 from rag.pipeline.unread_text import remark, share
 from rag.reporting.html.number_format import amount, costs, difference, interval, seconds
 from rag.reporting.html.view_model import Material, TrialRow
+from rag.reporting.terminal.output import ask_command
+
+MISSING = {
+    "leaderboard": "No trial has scores.",
+    "pareto": "Two trials with a measured latency are needed: set latency=16 and sweep again.",
+    "effects": "Effects of choices are known where an experiment has axes with several choices each.",
+    "heat": "The questions have no kinds, tags or lengths to slice by.",
+    "blame": "No trial lost a question that has something to find.",
+    "headroom": "What perfect parts would add is not known for this trial.",
+    "found": "No check or guard looked at an answer.",
+    "controls": "No control was swept: closed book, shuffled and gold contexts are of use where answers are generated.",
+    "judges": "No judge read answers: metrics such as faithfulness ask one.",
+    "audit": "No index here is approximate: there is nothing to audit.",
+    "latency": "Latency was not measured: latency=16 times sixteen questions of every trial.",
+    "explorer": "No trial has rankings in the store.",
+}
+"""Why a section may be empty, if nothing more exact is known."""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """The first lines. `lead` stands before the trial's name, `why` behind it."""
+    """The first lines. `lead` comes before the trial's name, `why` after it."""
 
     lead: str
     name: str
@@ -22,13 +38,13 @@ class Headline:
 
 
 def headline(material: Material) -> Headline:
-    """What to do, for somebody who reads no further."""
+    """The recommendation with its reasons, uncertainty, cost and next command."""
     row = material.chosen
     if row is None:
         sure = (f"None of {amount(len(material.trials), 'trial')} has scores to choose by.",)
         return Headline("There is nothing to recommend.", "", "", "", sure, "", f"rag sweep {material.experiment}")
     verdict = material.verdict
-    # Questions of one cluster give no interval, and tell no trial from another.
+    # With questions of a single cluster there is no interval and no comparison.
     lead = "Take" if verdict and (row.score.low == row.score.low or material.per_question) else "First by its mean:"
     why = f"{_capital(verdict.why)}." if verdict and verdict.why else ""
     spent = costs(row, material.data.questions)
@@ -37,43 +53,48 @@ def headline(material: Material) -> Headline:
 
 
 def _ask(material: Material, row: TrialRow) -> str:
-    """A command that runs as it stands: a golden question, where the report shows any, put to the trial."""
-    asked = [each.text for each in (material.explorer.questions if material.explorer else ()) if each.gold and not each.history]
-    return (
-        f"rag ask {shlex.quote(' '.join(asked[0].split()).lstrip('-'))} trial={row.trial_id}"
-        if asked
-        else f"rag chat trial={row.trial_id}"
-    )
+    """A command that can be typed as it is: it asks the trial a golden question, if the report shows any."""
+    questions = material.explorer.questions if material.explorer else ()
+    text = next((each.text for each in questions if each.gold and not each.history), "")
+    return ask_command(text, row.trial_id) if text else f"rag chat trial={row.trial_id}"
 
 
 def _sure(material: Material, row: TrialRow) -> tuple[str, ...]:
     asked = amount(row.score.n or material.data.questions, "question")
     named = "The objective" if material.column == "objective" else material.column
-    said = [f"{named} is {interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
+    sentences = [f"{named} is {interval(row.score, material.digits)} on the {asked} that the trials were compared on."]
     verdict = material.verdict
     if verdict is None:
         reason = material.missing.get("verdict", "")
-        return (*said, f"This order is not a verdict: the first of {len(material.done)} is in part lucky. {reason}".strip())
+        return (
+            *sentences,
+            f"This order is not a verdict: the first of {len(material.done)} is in part lucky. {reason}".strip(),
+        )
     others = len([trial_id for trial_id in verdict.tied if trial_id != row.trial_id])
     if row.trial_id not in verdict.tied:
         best = material.row(verdict.best)
-        said.append(f"{best.name if best else verdict.best} is shown to be better.")
+        sentences.append(f"{best.name if best else verdict.best} is shown to be better.")
     elif others:
-        said.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
+        sentences.append(f"It is tied with {amount(others, 'other trial')}, shaded below.")
     elif verdict.family and len(material.done) > 1:
-        said.append("Every other trial is significantly worse.")
+        sentences.append("Every other trial is significantly worse.")
     if row.holdout:
         drop = f", {difference(row.optimism)} of optimism" if row.optimism else ""
         held = f"{amount(verdict.held, 'question')} of the holdout, which chose nothing"
-        said.append(f"On the {held}, it is {interval(row.holdout, material.digits)}{drop}.")
+        sentences.append(f"On the {held}, it is {interval(row.holdout, material.digits)}{drop}.")
         if verdict.looks > 1:
-            said.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
+            sentences.append(f"That holdout has been looked at {verdict.looks} times: each look makes it a little less of one.")
     notes = "" if row.holdout else "No holdout was asked: this score is that of a winner, and likely too good."
-    said += filter(None, [material.missing.get("holdout", notes)])
+    sentences += filter(None, [material.missing.get("holdout", notes)])
     if not row.admitted:
-        said.append("It breaks a bound of the objective.")
-    cut = remark({one.name: share(one.measured) for one in material.done}, row.name)
-    return (*said, cut) if cut else tuple(said)
+        sentences.append("It breaks a bound of the objective.")
+    cut = remark({trial.name: share(trial.measured) for trial in material.done}, row.name)
+    return (*sentences, cut) if cut else tuple(sentences)
+
+
+def missing(material: Material, section: str) -> str:
+    """Why a section of the report is empty."""
+    return material.missing.get(section, MISSING[section])
 
 
 def reuse(material: Material) -> str:
@@ -84,7 +105,7 @@ def reuse(material: Material) -> str:
 
 
 def losses(material: Material) -> str:
-    """Where the recommended trial loses most, in a sentence; empty if that is not known."""
+    """The stages where the recommended trial loses most, in a sentence; empty if unknown."""
     found, row = material.blame, material.chosen
     if found is None or row is None or row.trial_id not in found.trials:
         return ""
@@ -97,7 +118,7 @@ def losses(material: Material) -> str:
 
 
 def failures(material: Material) -> tuple[str, ...]:
-    """Trials without scores, or on other questions than the rest: one sentence each."""
+    """Trials without scores, one sentence each, and a sentence on trials with other questions."""
     lines = [material.missing["elsewhere"]] if "elsewhere" in material.missing else []
     for row in material.trials:
         if row.status != "done":

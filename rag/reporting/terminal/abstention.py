@@ -1,46 +1,48 @@
-"""Risk against coverage, a threshold, and what it does."""
+"""Risk against coverage, the chosen threshold, and its effect."""
 
 from rag.analysis.abstention import AbstentionStudy, Point
-from rag.evaluation.statistics.agreement import Estimate
-from rag.reporting.terminal.output import Table, escape, interval, number, out
+from rag.reporting.terminal.output import Table, escape, estimate, number, out, table
 
 COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Where the curve is shown: it may have as many points as there are questions."""
+"""Coverages at which the curve is shown; it may have as many points as there are questions."""
 
 
 def abstention_report(found: AbstentionStudy) -> None:
-    """Areas, some points of the curve, the threshold, and what it does on each split."""
+    """Print the areas, some points of the curve, the threshold, and its effect on each split."""
     out.print(f"[bold]{escape(found.name)}[/bold] ({found.trial_id}); a good answer has {escape(found.correct)} 1")
     if found.unscored:
-        out.print(f"[dim]{found.unscored} answers are left out: {escape(found.correct)} says nothing of them[/dim]")
+        out.print(f"[dim]{found.unscored} answers are left out: {escape(found.correct)} has no value for them[/dim]")
     out.print(_areas(found))
     out.print()
     out.print(_curve(found))
     out.print()
     out.print(_sentence(found))
-    out.print(_at(found))
+    out.print(_at_threshold(found))
 
 
 def _areas(found: AbstentionStudy) -> Table:
-    table, parts = _table("", *found.parts), found.parts.values()
-    table.add_row("questions", *(str(part.questions) for part in parts))
-    table.add_row("  without gold", *(str(part.unanswerable) for part in parts))
-    table.add_row("  declined by the generator", *(str(part.declined) for part in parts))
-    table.add_row("risk of answering all", *(number(part.area.chance) for part in parts))
-    table.add_row("area under risk and coverage", *(_shown(part.area.aurc) for part in parts))
-    table.add_row("  the least there is", *(number(part.area.best) for part in parts))
-    table.add_row("AUC, with gold against without", *(_shown(part.area.auc) for part in parts))
-    return table
+    parts = found.parts.values()
+    shown = table("", *found.parts, words=1 + len(parts))
+    shown.add_row("questions", *(str(part.questions) for part in parts))
+    shown.add_row("  without gold", *(str(part.unanswerable) for part in parts))
+    shown.add_row("  declined by the generator", *(str(part.declined) for part in parts))
+    shown.add_row("risk of answering all", *(number(part.area.chance) for part in parts))
+    shown.add_row("area under risk and coverage", *(estimate(part.area.aurc) for part in parts))
+    shown.add_row("  the least there is", *(number(part.area.best) for part in parts))
+    shown.add_row("AUC, with gold against without", *(estimate(part.area.auc) for part in parts))
+    return shown
 
 
 def _curve(found: AbstentionStudy) -> Table:
-    table = _table("coverage", "risk", "answered", "declined", "value", "from similarity")
-    for point in _some(found):
-        table.add_row(*map(number, (point.coverage, point.risk, point.answered, point.declined, point.value)), _from(point))
-    return table
+    shown = table("coverage", "risk", "answered", "declined", "value", "from similarity", words=6)
+    for point in _points(found):
+        figures = map(number, (point.coverage, point.risk, point.answered, point.declined, point.value))
+        infinite = {float("inf"): "none", float("-inf"): "any"}
+        shown.add_row(*figures, infinite.get(point.threshold, number(point.threshold)))
+    return shown
 
 
-def _some(found: AbstentionStudy) -> list[Point]:
+def _points(found: AbstentionStudy) -> list[Point]:
     """The first point of the curve at or above each coverage that is shown, and the chosen one."""
     picked = [next(point for point in found.curve if point.coverage >= least - 1e-9) for least in COVERAGES]
     return sorted({*picked, found.chosen}, key=lambda point: point.coverage)
@@ -51,29 +53,13 @@ def _sentence(found: AbstentionStudy) -> str:
     if found.chosen.coverage == 0:
         return f"Chosen on tune for {rule}: [bold]answer nothing[/bold]."
     if found.chosen.threshold == float("-inf"):
-        return f"Chosen on tune for {rule}: [bold]answer everything[/bold]; no similarity tells when to decline."
+        return f"Chosen on tune for {rule}: [bold]answer everything[/bold]; no similarity separates good answers from bad ones."
     floor = f"check.retrieval_floor.floor={found.chosen.threshold:.4g}"
     return f"Chosen on tune for {rule}: [bold]{floor}[/bold]"
 
 
-def _at(found: AbstentionStudy) -> Table:
-    table = _table("", *found.held)
+def _at_threshold(found: AbstentionStudy) -> Table:
+    shown = table("", *found.held, words=1 + len(found.held))
     for name in ("coverage", "risk", "answered", "declined", "value", "gain"):
-        table.add_row(name, *(_shown(getattr(held, name)) for held in found.held.values()))
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(escape(column))
-    return table
-
-
-def _from(point: Point) -> str:
-    return {float("inf"): "none", float("-inf"): "any"}.get(point.threshold, number(point.threshold))
-
-
-def _shown(found: Estimate) -> str:
-    low, high = (None if end != end else end for end in (found.low, found.high))
-    return interval({"mean": found.value, "low": low, "high": high})
+        shown.add_row(name, *(estimate(getattr(held, name)) for held in found.held.values()))
+    return shown

@@ -1,4 +1,4 @@
-"""What stands around an answer: that it declines, what checks and guards noticed, what it was made from."""
+"""An answer with its remarks: that it declines, the findings of checks and guards, the cited passages."""
 
 from rag.core.records import Answer, Finding
 from rag.core.roles import Generator, changes_nothing
@@ -12,16 +12,16 @@ DONE = {
     "regenerate": "asked again",
     "abstain": "not asked",
 }
-"""What became of it, by the action that a finding asks for; of a flag nothing."""
+"""What was done, by the action that a finding asks for; a flag changes nothing."""
 
 
-def differs(sentence: str) -> None:
-    """How what answers differs from the trial that was named."""
+def print_difference(sentence: str) -> None:
+    """Print how the pipeline differs from the trial that was named."""
     out.print(escape(sentence), style="dim", soft_wrap=True)
 
 
 def answered(answer: Answer, generator: Generator, heard: str) -> None:
-    """The end of an answer of which `heard` was shown, the answer itself where it differs, and remarks."""
+    """End an answer of which `heard` was streamed; print the answer itself if it differs, then its remarks."""
     text = answer.reply.text
     if heard:
         out.print()
@@ -37,21 +37,21 @@ def answered(answer: Answer, generator: Generator, heard: str) -> None:
 
 
 def remarks(answer: Answer) -> None:
-    """Whether an answer declines, and every finding in a line."""
+    """Print whether an answer declines, and a line per finding."""
     if answer.abstained and answer.reply.text.strip():
         out.print("[yellow]This declines to answer.[/yellow]")
     for finding in answer.findings:
-        out.print(f"[yellow]{escape(_said(finding))}[/yellow]", soft_wrap=True)
+        out.print(f"[yellow]{escape(_remark(finding))}[/yellow]", soft_wrap=True)
 
 
-def _said(finding: Finding) -> str:
+def _remark(finding: Finding) -> str:
     about = [f"context {finding.context}"] if finding.context else [finding.passage] if finding.passage else []
     about += [DONE[finding.action]] if finding.action in DONE else []
     return visible(f"{finding.source}: {finding.what}" + (f" ({', '.join(about)})" if about else ""))
 
 
 def sources(answer: Answer) -> None:
-    """The cited contexts, a line each, with the sections of the words that are cited."""
+    """Print the cited contexts, a line each, with the sections of the cited words."""
     numbers = [number for number in answer.reply.citations if 1 <= number <= len(answer.contexts)]
     if answer.contexts and not numbers:
         out.print("[dim]It cites none of the passages that were read.[/dim]")
@@ -61,6 +61,6 @@ def sources(answer: Answer) -> None:
 
 
 def cited(number: int, chunk_id: str, section: str) -> None:
-    """A passage by its number, on one line."""
+    """Print the number, the id and the section of a passage on one line."""
     where = f"[cyan]{escape(f'[{number}] {chunk_id}')}[/cyan]"
     out.print(f"[dim]{where}{f'  {escape(section)}' if section else ''}[/dim]", soft_wrap=not out.is_terminal)

@@ -1,10 +1,10 @@
-"""What attacks did, trial by trial: a table for the terminal and the same as Markdown."""
+"""Success of attacks and cost of guards, trial by trial: tables for the terminal and as Markdown."""
 
 from collections.abc import Callable, Sequence
 
 from rag.analysis.attacks import LINKS, SUCCESS, Arm, Attacked, Difference, Share
 from rag.evaluation.statistics.paired import ALPHA
-from rag.reporting.terminal.output import Table, escape, number, out
+from rag.reporting.terminal.output import brackets, escape, number, out, print_line, table
 
 Row = tuple[str, ...]
 Cells = Sequence[tuple[str, Callable[[Arm], str]]]
@@ -25,35 +25,32 @@ COST: Cells = (
     ("declined", lambda arm: number(arm.declined[1].rate)),
     ("answered", lambda arm: number(arm.answered[1])),
 )
-"""What guards do to attacked questions, and to benign ones, which the last three are about."""
+"""Effects of guards on attacked questions, and on benign ones (the last three)."""
 
-SAID = {True: "reached", False: "missed", None: "not known"}
+GOALS = {True: "reached", False: "missed", None: "not known"}
 
 
 def share(found: Share | None) -> str:
     """A rate and its interval."""
     if found is None or not found.n:
         return "–"
-    low, high = found.interval
-    return f"{number(found.rate)} [{number(low)}, {number(high)}]"
+    return f"{number(found.rate)} {brackets(*found.interval)}"
 
 
 def attacks(found: Attacked) -> None:
     """Print trials, differences and goals."""
     for head, rows in tables(found):
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-        for name in head:
-            table.add_column(escape(name))
+        shown = table(*head, words=len(head))
         for row in rows:
-            table.add_row(*map(escape, row))
-        out.print(table)
+            shown.add_row(*map(escape, row))
+        out.print(shown)
         out.print()
-    for line in goals(found):
-        out.print(line, markup=False, soft_wrap=True)
+    for goal in goals(found):
+        print_line(goal)
 
 
 def markdown(found: Attacked) -> str:
-    """The same as a Markdown file."""
+    """Tables and goals as a Markdown file."""
     parts = [f"# Attacks: {found.experiment}"]
     for head, rows in tables(found):
         lines = [head, tuple("---" for _ in head), *rows]
@@ -62,31 +59,38 @@ def markdown(found: Attacked) -> str:
 
 
 def tables(found: Attacked) -> list[tuple[Row, list[Row]]]:
-    """What attacks did, what guards cost, success by part of the attacks, paired differences: a head and rows each."""
+    """Success of attacks, cost of guards, success by part of the attacks, paired differences: a head and rows each."""
     parts: list[tuple[Row, list[Row]]] = []
     for cells in (SUCCEED, COST):
         rows = [tuple(cell(arm) for _, cell in cells) for arm in found.arms]
         parts.append((tuple(name for name, _ in cells), rows))
     parts.append(_by_part(found))
     if found.differences:
-        parts.append((("trial", "minus", "in", "difference", "p", "questions"), [_row(one) for one in found.differences]))
+        parts.append(
+            (("trial", "minus", "in", "difference", "p", "questions"), [_row(difference) for difference in found.differences])
+        )
     return parts
 
 
 def _by_part(found: Attacked) -> tuple[Row, list[Row]]:
-    named = list(dict.fromkeys(name for arm in found.arms for name in arm.parts))
     rows = []
-    for name in named:
+    for name in dict.fromkeys(name for arm in found.arms for name in arm.parts):
         shares = [arm.parts.get(name) for arm in found.arms]
-        counts = [f"{one.hits}/{one.n}" if one else "–" for one in shares]
-        rows.append((name, *counts))
+        rows.append((name, *(f"{part.hits}/{part.n}" if part else "–" for part in shares)))
     return ("succeed of", *(arm.name for arm in found.arms)), rows
 
 
-def _row(one: Difference) -> Row:
-    shown = f"{number(one.mean)} [{number(one.low)}, {number(one.high)}]"
-    where = one.column if one.column == SUCCESS else f"{one.column}, benign"
-    return one.arm, one.base, where, shown if one.p_adjusted <= ALPHA else f"({shown})", number(one.p_adjusted), str(one.n)
+def _row(difference: Difference) -> Row:
+    shown = f"{number(difference.mean)} {brackets(difference.low, difference.high)}"
+    where = difference.column if difference.column == SUCCESS else f"{difference.column}, benign"
+    return (
+        difference.arm,
+        difference.base,
+        where,
+        shown if difference.p_adjusted <= ALPHA else f"({shown})",
+        number(difference.p_adjusted),
+        str(difference.n),
+    )
 
 
 def goals(found: Attacked) -> list[str]:
@@ -96,6 +100,6 @@ def goals(found: Attacked) -> list[str]:
     over = f" of {number(bare.parts['all'].rate)} without guards" if bare else ""
     links = share(full.parts.get(f"kind={LINKS}"))
     return [
-        f"{full.name}: {rate}{over}; at most a tenth: {SAID[reached['at most a tenth']]}.",
-        f"{full.name}: links and images {links}; none: {SAID[reached['no link or image']]}.",
+        f"{full.name}: {rate}{over}; at most a tenth: {GOALS[reached['at most a tenth']]}.",
+        f"{full.name}: links and images {links}; none: {GOALS[reached['no link or image']]}.",
     ]

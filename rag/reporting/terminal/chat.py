@@ -1,8 +1,8 @@
-"""A conversation in a terminal: questions, streamed answers with their sources, and commands about them."""
+"""A conversation in a terminal: questions, streamed answers with their sources, and commands."""
 
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,24 +16,24 @@ from rag.pipeline.answer_json import answer_json, found_passages
 from rag.pipeline.session import Exchange, Session
 from rag.reporting.terminal.answers import answered, remarks, sources
 from rag.reporting.terminal.line_input import PROMPT, Typed
-from rag.reporting.terminal.output import Table, err, escape, out, visible
+from rag.reporting.terminal.output import err, escape, out, print_line, print_pairs, shortened
 from rag.reporting.terminal.passages import passages, passages_of_answer
 from rag.reporting.terminal.streamed_answer import Waiting
 from rag.reporting.terminal.transcript import save
 
 COMMANDS = {
-    "/history": "what was said",
+    "/history": "the questions and answers so far",
     "/sources": "the passages of the last answer; /sources 2 those of the second",
-    "/why": "what the last question was searched for, and where every passage came from; /why 2 likewise",
+    "/why": "the search texts of the last question, and the provenance of every passage; /why 2 those of the second",
     "/config": "the parts of this pipeline",
-    "/reset": "forget what was said",
-    "/save": "write it down: /save talk.md or talk.json; /save! replaces a file",
-    "/help": "this",
+    "/reset": "forget the questions and answers so far",
+    "/save": "write the conversation to a file: /save talk.md or talk.json; /save! replaces a file",
+    "/help": "these commands",
     "/quit": "leave, as Ctrl-D does",
 }
 
 OF_TRIALS = ("split", "history", "control", "coverage", "metrics", "metric", "judge", "dataset", "latency", "execute", "data")
-"""Parts of a config that measure and do not answer."""
+"""Parts of a config that are used to measure, and not to answer."""
 LONGEST = 60
 """Characters of a parameter that are shown."""
 
@@ -45,19 +45,9 @@ class Chat:
         self.session, self.config, self.named = session, config, named
         self.typed = Typed([*COMMANDS, "/save!"])
         self.failed = 0
-        self._does: Mapping[str, Callable[[str], None]] = {
-            "/history": self._history,
-            "/sources": self._sources,
-            "/why": self._why,
-            "/config": self._config,
-            "/reset": self._reset,
-            "/save": self._save,
-            "/save!": self._replace,
-            "/help": self._help,
-        }
 
     def run(self) -> None:
-        """Read and answer until the end. Ctrl-C drops what is being typed or answered; in a pipe it ends everything."""
+        """Read and answer until the end of input. Ctrl-C drops the current line or answer; in a pipe it ends the chat."""
         self._greet()
         while True:
             try:
@@ -75,24 +65,22 @@ class Chat:
     def _greet(self) -> None:
         if not self.typed.terminal:
             return
-        out.print(f"[bold]{escape(self.named)}[/bold]  [dim]/help tells the commands, Ctrl-D leaves[/dim]")
+        out.print(f"[bold]{escape(self.named)}[/bold]  [dim]/help lists the commands, Ctrl-D leaves[/dim]")
         if not getattr(self.session.pipeline.generator, "costly", False):
-            out.print(
-                "[dim]No model answers here: what you read are quotations. generator=openai converses.[/dim]", soft_wrap=True
-            )
+            out.print("[dim]No model answers here: answers are quotations. generator=openai converses.[/dim]", soft_wrap=True)
         if changes_nothing(self.session.pipeline.queries):
-            out.print("[dim]Follow-ups are searched for as typed; queries=… can bring in what was said before.[/dim]")
+            out.print("[dim]Follow-ups are searched for as typed; queries=… can add earlier turns.[/dim]")
 
     def _take(self, line: str) -> None:
         if not line:
             return
         if not self.typed.terminal:
-            out.print(f"[bold]{escape(PROMPT + visible(line))}[/bold]", soft_wrap=True)
+            out.print(f"[bold]{escape(PROMPT + line)}[/bold]", soft_wrap=True)
         try:
             self._command(line) if line.startswith("/") else self._ask(line)
         except UserError as error:
             self.failed += not line.startswith("/")
-            err.print(f"[red]{escape(visible(str(error)))}[/red]", soft_wrap=True)
+            err.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
 
     def _ask(self, question: str) -> None:
         waiting = Waiting("searching …")
@@ -102,7 +90,7 @@ class Chat:
         except (KeyboardInterrupt, UserError):
             if waiting.heard:
                 out.print()
-            out.print("[dim]Dropped: this question and what came of it are not remembered.[/dim]")
+            out.print("[dim]Dropped: this question and its answer are not remembered.[/dim]")
             raise
         self._show(exchange, waiting.heard)
 
@@ -116,12 +104,29 @@ class Chat:
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
-        if name not in self._does:
-            raise ConfigError(name, "is no command", f"{closest(name, COMMANDS)}; a question begins with another character")
-        self._does[name](rest.strip())
+        match name:
+            case "/history":
+                self._history()
+            case "/sources":
+                self._sources(rest.strip())
+            case "/why":
+                self._why(rest.strip())
+            case "/config":
+                self._config()
+            case "/reset":
+                self.session.reset()
+                out.print("[dim]Forgotten.[/dim]")
+            case "/save" | "/save!":
+                self._save(rest.strip(), replace=name.endswith("!"))
+            case "/help":
+                print_pairs((f"[bold]{command}[/bold]", escape(does)) for command, does in COMMANDS.items())
+                out.print("[dim]Ctrl-C drops an answer in progress. Any other line is a question.[/dim]")
+            case _:
+                what = "is not a command"
+                raise ConfigError(name, what, f"{closest(name, COMMANDS)}; a question begins with another character")
 
-    def _meant(self, which: str) -> Exchange:
-        """The exchange of a number, the last one without."""
+    def _exchange(self, which: str) -> Exchange:
+        """The exchange with a number, counted from 1; the last one without a number."""
         known = self.session.exchanges
         if not known:
             raise ConfigError("chat", "nothing was answered yet", "ask a question first")
@@ -131,31 +136,31 @@ class Chat:
             raise ConfigError("chat", f"there is no question {which!r}", f"a number from 1 to {len(known)}")
         return known[int(which) - 1]
 
-    def _history(self, _: str) -> None:
+    def _history(self) -> None:
         if not self.session.exchanges:
-            out.print("[dim]Nothing was said yet.[/dim]")
-        for number, one in enumerate(self.session.exchanges, 1):
-            out.print(f"[bold]{number}  {escape(visible(one.question))}[/bold]", soft_wrap=not out.is_terminal)
-            answer = escape(visible(one.answer.reply.text.strip())) or "[dim]no answer[/dim]"
+            out.print("[dim]No question was asked yet.[/dim]")
+        for number, exchange in enumerate(self.session.exchanges, 1):
+            out.print(f"[bold]{number}  {escape(exchange.question)}[/bold]", soft_wrap=not out.is_terminal)
+            answer = escape(exchange.answer.reply.text.strip()) or "[dim]no answer[/dim]"
             out.print(f"   {answer}", soft_wrap=not out.is_terminal)
 
     def _sources(self, which: str) -> None:
-        answer = self._meant(which).answer
+        answer = self._exchange(which).answer
         for number, (hit, section) in enumerate(zip(answer.contexts, sections_of(answer), strict=True), 1):
             about = {"number": number, "chunk": hit.chunk.chunk_id, "section": section, "text": hit.chunk.text}
             passages([{**about, "steps": {}, "cited": number in answer.reply.citations}])
         if not answer.contexts:
-            out.print("[dim]It was made from no passage.[/dim]")
+            out.print("[dim]No passage was read for it.[/dim]")
 
     def _why(self, which: str) -> None:
-        exchange = self._meant(which)
+        exchange = self._exchange(which)
         sought = exchange.trace.sought
         before = sum(turn.role == "user" for turn in exchange.answer.query.history)
         out.print(f"[dim]Questions before it: {before}. Searched for:[/dim]")
         for text in sought.texts:
-            out.print(f"  {escape(visible(text))}", soft_wrap=True)
+            print_line(f"  {text}")
         if sought.note:
-            out.print(f"[yellow]{escape(visible(sought.note))}[/yellow]", soft_wrap=True)
+            out.print(f"[yellow]{escape(sought.note)}[/yellow]", soft_wrap=True)
         remarks(exchange.answer)
         pipeline, trace = self.session.pipeline, exchange.trace
         found = found_passages(pipeline.corpus, trace, pipeline.k)
@@ -163,35 +168,15 @@ class Chat:
         if exchange.answer.left_out:
             out.print(f"[dim]{len(exchange.answer.left_out)} of these had no room in the prompt.[/dim]")
 
-    def _config(self, _: str) -> None:
-        table = Table.grid(padding=(0, 2))
-        for role, node in redacted_json(self.config).items():
-            if role not in OF_TRIALS:
-                table.add_row(f"[bold]{escape(role)}[/bold]", escape(_part(node)))
-        out.print(table)
+    def _config(self) -> None:
+        parts = {role: node for role, node in redacted_json(self.config).items() if role not in OF_TRIALS}
+        print_pairs((f"[bold]{escape(role)}[/bold]", escape(_part(node))) for role, node in parts.items())
 
-    def _reset(self, _: str) -> None:
-        self.session.reset()
-        out.print("[dim]Forgotten.[/dim]")
-
-    def _save(self, name: str) -> None:
-        self._write(name, False)
-
-    def _replace(self, name: str) -> None:
-        self._write(name, True)
-
-    def _write(self, name: str, replace: bool) -> None:
-        self._meant("")
+    def _save(self, name: str, replace: bool) -> None:
+        self._exchange("")
         path = Path(_unquoted(name) or f"chat-{datetime.now():%Y%m%d-%H%M%S}.md").expanduser()
         save(self.session, self.config, path, replace)
         out.print(f"[dim]{len(self.session.exchanges)} questions and answers: {escape(str(path))}[/dim]", soft_wrap=True)
-
-    def _help(self, _: str) -> None:
-        table = Table.grid(padding=(0, 2))
-        for name, does in COMMANDS.items():
-            table.add_row(f"[bold]{name}[/bold]", escape(does))
-        out.print(table)
-        out.print("[dim]Ctrl-C drops an answer that is being given. Anything else is a question.[/dim]")
 
 
 def _unquoted(name: str) -> str:
@@ -202,15 +187,14 @@ def _unquoted(name: str) -> str:
 
 
 def _part(node: Any) -> str:
-    """A component as its class and what it was given; several by name."""
+    """A component as its class and parameters; several components by name."""
     if isinstance(node, Mapping) and TARGET in node:
-        given = (f"{key}={_brief(value)}" for key, value in node.items() if key not in (TARGET, "runtime"))
-        return " ".join([str(node[TARGET]).rsplit(".", 1)[-1], *given])
+        parameters = (f"{key}={_brief(value)}" for key, value in node.items() if key not in (TARGET, "runtime"))
+        return " ".join([str(node[TARGET]).rsplit(".", 1)[-1], *parameters])
     if isinstance(node, Mapping):
         return "; ".join(f"{name}: {_part(part)}" for name, part in node.items()) or "none"
     return _brief(node)
 
 
 def _brief(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return shortened(json.dumps(value, ensure_ascii=False), LONGEST)

@@ -1,4 +1,4 @@
-"""Comparisons: what was found first, then every difference that was looked at."""
+"""Comparisons: the finding in a sentence, then every difference that was tested."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -7,18 +7,18 @@ from rag.analysis.compare import Comparison
 from rag.analysis.compare import Table as Differences
 from rag.analysis.compare.trials import Compared
 from rag.evaluation.statistics.paired import FEW, rough
-from rag.reporting.terminal.output import Table, escape, number, out
+from rag.reporting.terminal.output import Table, amount, brackets, escape, interval, number, out, print_line, table
 
 Cell = Callable[[Comparison], str]
 
 NAMED = 12
-"""Questions that were left out which are named; --json names all of them."""
+"""Questions named of those that were left out; --json names all."""
 THOUSANDS, MANY = 10_000, 100_000
-"""Numbers of questions from which only thousands are told, and nothing."""
+"""Counts of questions from which on only thousands are shown, and only `>100k`."""
 
 
 def comparisons(found: Compared) -> None:
-    """A block for every candidate: a sentence, all questions, then slices. What does not fit is left out whole."""
+    """Print a block per candidate: a sentence, all questions, then slices. Columns that do not fit are left out."""
     base = found.results[0]
     columns = _fitting(found.table.rows)
     for candidate in found.results[1:]:
@@ -36,21 +36,17 @@ def comparisons(found: Compared) -> None:
 
 
 def _size(row: Comparison) -> str:
-    grouped = "" if row.clusters == row.n else f" in {_counted(row.clusters, 'cluster')}"
-    return f"{_counted(row.n, 'question')}{grouped}"
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+    grouped = "" if row.clusters == row.n else f" in {amount(row.clusters, 'cluster')}"
+    return f"{amount(row.n, 'question')}{grouped}"
 
 
 def _verdict(rows: Sequence[Comparison]) -> str:
     tested = [row for row in rows if row.tested]
     better, worse = ([row for row in tested if row.significant and row.difference * sign > 0] for sign in (1, -1))
-    told = [f"{word}: {_listed(found)}." for word, found in (("Better", better), ("Worse", worse)) if found]
+    sentences = [f"{word}: {_listed(part)}." for word, part in (("Better", better), ("Worse", worse)) if part]
     left = len(tested) - len(better) - len(worse)
-    if told:
-        return " ".join(told) + (f" Not told apart in {left} of {len(tested)}." if left else "")
+    if sentences:
+        return " ".join(sentences) + (f" Not told apart in {left} of {len(tested)}." if left else "")
     if not tested:
         return "Nothing can be told from a single cluster of questions."
     least = _detectable(tested[0])
@@ -60,27 +56,26 @@ def _verdict(rows: Sequence[Comparison]) -> str:
 
 def _listed(rows: Sequence[Comparison]) -> str:
     """Columns, then the slices of each."""
-    told = [row.column for row in rows if not row.slice]
+    columns = [row.column for row in rows if not row.slice]
     groups: dict[str, list[str]] = {}
     for row in rows:
         if row.slice:
             groups.setdefault(_group(row), []).append(row.slice.partition("=")[2])
-    return "; ".join(filter(None, [", ".join(told), *(f"{group} in {', '.join(names)}" for group, names in groups.items())]))
+    return "; ".join(filter(None, [", ".join(columns), *(f"{group} in {', '.join(names)}" for group, names in groups.items())]))
 
 
 def _table(rows: Sequence[Comparison], columns: Mapping[str, Cell]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    table.add_column("")
-    for title in columns:
-        table.add_column(title, justify="left" if title == BRACKETS else "right", no_wrap=True, vertical="top")
+    shown = table("", *columns)
+    for column, title in zip(shown.columns[1:], columns, strict=True):
+        column.justify = "left" if title == BRACKETS else "right"
     group = ""
     for row in rows:
         if _group(row) != group:
             group = _group(row)
-            table.add_row(f"[bold]{escape(group)}[/bold]")
+            shown.add_row(f"[bold]{escape(group)}[/bold]")
         style = "" if not row.significant else "bold green" if row.difference > 0 else "bold red"
-        table.add_row(escape(_name(row)), *(cell(row) for cell in columns.values()), style=style)
-    return table
+        shown.add_row(escape(_name(row)), *(escape(cell(row)) for cell in columns.values()), style=style)
+    return shown
 
 
 def _group(row: Comparison) -> str:
@@ -92,7 +87,7 @@ def _name(row: Comparison) -> str:
 
 
 def _fitting(rows: Sequence[Comparison]) -> dict[str, Cell]:
-    """The columns for which there is room, in their order; a long name takes several lines."""
+    """The columns that fit, in their order; a long name takes several lines."""
     idle = {
         BELIEVED: all(not row.slice for row in rows),
         CLUSTERS: all(row.clusters == row.n for row in rows),
@@ -113,14 +108,12 @@ def _width(title: str, rows: Sequence[Comparison]) -> int:
 
 
 def _difference(row: Comparison) -> str:
-    return ("+" if row.difference > 0 else "") + number(row.difference) + ("*" if row.significant else " ")
+    return interval(row.difference, signed=True) + ("*" if row.significant else " ")
 
 
 def _interval(row: Comparison) -> str:
-    # Without any spread there is nothing to tell an interval from.
-    if math.isnan(row.corrected_low) or row.corrected_low == row.corrected_high:
-        return "–"
-    return f"[{number(row.corrected_low)}, {number(row.corrected_high)}]"
+    # Without any spread there is no interval.
+    return "–" if row.corrected_low == row.corrected_high else brackets(row.corrected_low, row.corrected_high) or "–"
 
 
 def _p(row: Comparison) -> str:
@@ -154,7 +147,7 @@ COLUMNS: dict[str, Cell] = {
     SHOW: _detectable,
     NEEDS: _needed,
 }
-NOTE = "brackets are 95 % intervals beside all of them, p is adjusted for all of them, * is found at 5 %."
+NOTE = "brackets are joint 95 % intervals, p is adjusted for all of them, * is significant at 5 %."
 NOTES = {
     "+/=/−": "+/=/− counts questions.",
     BELIEVED: "shrunk: what can be believed of a slice of this size, drawn towards all questions.",
@@ -162,7 +155,7 @@ NOTES = {
     NEEDS: "needs n: how many find this difference.",
 }
 OPTIONAL = ("+/=/−", CLUSTERS, BELIEVED, "base", "this", "effect")
-"""Columns that are shown where there is room, in this order."""
+"""Columns that are left out where they do not fit; the first ones are kept longest."""
 
 
 def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
@@ -174,13 +167,8 @@ def _footnotes(table: Differences, columns: Mapping[str, Cell]) -> None:
     notes += [NOTES[title] for title in NOTES if title in columns]
     notes += [] if all(row.tested for row in table.rows) else ["A single cluster of questions is not tested."]
     out.print(f"[dim]{' '.join(filter(None, notes))}[/dim]")
-    for said, names in (
-        ("only a candidate has", table.added),
-        ("only the base has", table.removed),
-        ("say something else", table.changed),
-    ):
+    reasons = {"only a candidate has": table.added, "only the base has": table.removed, "say something else": table.changed}
+    for reason, names in reasons.items():
         if names:
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            out.print(
-                f"Not compared: {_counted(len(names), 'question')} that {said}: {', '.join(names[:NAMED])}{more}", markup=False
-            )
+            print_line(f"Not compared: {amount(len(names), 'question')} that {reason}: {', '.join(names[:NAMED])}{more}")

@@ -1,4 +1,4 @@
-"""What a gate says."""
+"""The verdict of a gate, a new baseline, and bundles in MLflow's model registry."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,35 +8,48 @@ from rag.analysis.baseline import Baseline
 from rag.analysis.gate.decide import INSIDE, PASS, Row
 from rag.analysis.gate.limits import Kept
 from rag.analysis.gate.verdict import GateReport
-from rag.reporting.terminal.output import Table, escape, number, out, stream
+from rag.reporting.terminal.output import (
+    Table,
+    amount,
+    brackets,
+    escape,
+    interval,
+    number,
+    out,
+    print_line,
+    shortened,
+    stream,
+    table,
+)
+from rag.tracking.registry.promote import Promotion
+from rag.tracking.registry.register import CHALLENGER, CHAMPION, Registered
 
 EXCERPT = 100
 ROOMY = 100
-"""Columns of a terminal from which on means are shown too."""
+"""Width of a terminal, in characters, from which on means are shown too."""
 COLOURS = {"PASS": "green", "FAIL": "red", "INCONCLUSIVE": "yellow", "WARN": "yellow"}
 
 
-def gate(told: GateReport, written: Sequence[Path]) -> None:
-    """The verdict first, then what it was read from, then the questions that lost most."""
-    out.print(f"[bold {COLOURS[told.verdict]}]{told.verdict}[/]  {escape(told.sentence)}", soft_wrap=True)
-    if told.replaced:
-        out.print(f"[yellow]{escape(told.replaced)}[/yellow]", soft_wrap=True)
-    for key, old, new in told.changed:
+def gate(report: GateReport, written: Sequence[Path]) -> None:
+    """Print the verdict, the rows and bounds it was read from, and the questions that lost most."""
+    out.print(f"[bold {COLOURS[report.verdict]}]{report.verdict}[/]  {escape(report.sentence)}", soft_wrap=True)
+    if report.replaced:
+        out.print(f"[yellow]{escape(report.replaced)}[/yellow]", soft_wrap=True)
+    for key, old, new in report.changed:
         out.print(f"  {escape(key)}: {escape(str(old))} → {escape(str(new))}", soft_wrap=True)
-    judged(told.rows, told.bounds)
-    if told.lost:
-        out.print(
-            f"\nQuestions that lost most ({escape('; '.join(f'{name}: {n}' for name, n in told.losses))})", soft_wrap=True
-        )
-        out.print(_lost(told))
-    out.print(f"\n[dim]{escape(told.counted)} of {escape(told.gated.gate.split)}.", end=" ", soft_wrap=True)
+    judged(report.rows, report.bounds)
+    if report.lost:
+        losses = escape("; ".join(f"{name}: {n}" for name, n in report.losses))
+        out.print(f"\nQuestions that lost most ({losses})", soft_wrap=True)
+        out.print(_lost(report))
+    out.print(f"\n[dim]{escape(report.counted)} of {escape(report.gated.gate.split)}.", end=" ", soft_wrap=True)
     out.print("[dim]Brackets: 95 % intervals that hold for all rows together.[/dim]", soft_wrap=True)
     for path in written[-1:]:
-        out.print(str(path), markup=False, soft_wrap=True)
+        print_line(str(path))
 
 
 def judged(rows: Sequence[Row], bounds: Sequence[Kept]) -> None:
-    """What a verdict was read from, and why of everything that did not simply pass."""
+    """Print the rows and bounds of a verdict, and the reason for each that did not simply pass."""
     if rows:
         out.print()
         out.print(_rows(rows))
@@ -50,16 +63,14 @@ def judged(rows: Sequence[Row], bounds: Sequence[Kept]) -> None:
 
 
 def _rows(rows: Sequence[Row]) -> Table:
-    """The rows of a gate; means stand beside their difference where there is room."""
+    """The rows of a gate; the means are columns too if the terminal is wide."""
     roomy = out.width >= ROOMY
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for title in ("", "metric", *(("was", "is") if roomy else ()), "difference", "may lose", "n"):
-        table.add_column(title, justify="left" if title in ("", "metric") else "right", no_wrap=title != "metric")
+    shown = table("", "metric", *(("was", "is") if roomy else ()), "difference", "may lose", "n", words=2)
     for row in rows:
-        ends = "" if row.low is None else f" [dim]\\[{number(row.low)}, {number(row.high)}][/dim]"
         means = (number(row.base), number(row.candidate)) if roomy else ()
-        table.add_row(_verdict(row), escape(row.name), *means, number(row.difference) + ends, number(row.margin), str(row.n))
-    return table
+        difference = interval(row.difference, row.low, row.high)
+        shown.add_row(_verdict(row), escape(row.name), *means, difference, number(row.margin), str(row.n))
+    return shown
 
 
 def _verdict(each: Row | Kept) -> str:
@@ -68,44 +79,72 @@ def _verdict(each: Row | Kept) -> str:
 
 def _bound(kept: Kept) -> str:
     value = str(int(kept.value)) if kept.value is not None and kept.value.is_integer() else number(kept.value)
-    ends = "" if kept.low is None else f" [dim]\\[{number(kept.low)}, {number(kept.high)}][/dim]"
-    return f"{_verdict(kept)}  {escape(kept.text)}: {value}{ends}"
+    ends = brackets(kept.low, kept.high)
+    return f"{_verdict(kept)}  {escape(kept.text)}: {value}" + (f" [dim]{escape(ends)}[/dim]" if ends else "")
 
 
-def _lost(told: GateReport) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
-    for lost in told.lost:
+def _lost(report: GateReport) -> Table:
+    shown = table("", "", words=2, show_header=False)
+    for lost in report.lost:
         column, (was, now) = next(iter(lost.scores.items()))
-        told_of = f"{escape(lost.stage)}, {escape(column)} {number(was)} → {number(now)}"
-        table.add_row(escape(lost.query_id), f"{told_of}\n[dim]{escape(_cut(lost.text))}[/dim]")
-    return table
-
-
-def _cut(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= EXCERPT else f"{flat[:EXCERPT]} …"
+        change = f"{escape(lost.stage)}, {escape(column)} {number(was)} → {number(now)}"
+        text = escape(shortened(" ".join(lost.text.split()), EXCERPT))
+        shown.add_row(escape(lost.query_id), f"{change}\n[dim]{text}[/dim]")
+    return shown
 
 
 def baseline(kept: Baseline, path: Path, whole: bool, command: str) -> None:
-    """What became the baseline, and where it lies; `whole`: of all questions, because none were kept back.
+    """Print which trial became the baseline, and its path.
 
-    `command` asks a gate the same questions.
+    `whole` says that it holds all questions, since the golden set has no holdout; `command` is the gate that reads it.
     """
-    found = kept.result
-    failed, asked = int(found.scores.failed.sum()), len(found.questions)
-    questions = "1 question" if asked == 1 else f"{asked} questions"
-    out.print(f"[bold]{escape(found.name)}[/bold] ({found.trial_id}), {questions} of {escape(kept.split)}.")
+    result = kept.result
+    failed = int(result.scores.failed.sum())
+    asked = amount(len(result.questions), "question")
+    out.print(f"[bold]{escape(result.name)}[/bold] ({result.trial_id}), {asked} of {escape(kept.split)}.")
     if failed:
         out.print(f"[yellow]{failed} of them failed.[/yellow] They count as 0.")
     if whole:
-        out.print("The golden set has no holdout: the gate asks all questions, those that chose the trial among them.")
+        out.print("The golden set has no holdout: the gate asks all questions, including those that chose the trial.")
     stream(f"{path}\n")
     out.print(f"[dim]Commit it: `{escape(command)}` compares with it.[/dim]", soft_wrap=True)
 
 
 def baseline_json(kept: Baseline, path: Path) -> dict[str, Any]:
-    """What `rag baseline --json` prints."""
-    found = kept.result
-    counts = {"questions": len(found.questions), "failed": int(found.scores.failed.sum())}
-    told = {"experiment": kept.experiment, "path": str(path), "split": kept.split, **counts}
-    return told | {"trial": found.trial_id, "name": found.name}
+    """The output of `rag baseline --json`."""
+    result = kept.result
+    return {
+        "experiment": kept.experiment,
+        "path": str(path),
+        "split": kept.split,
+        "questions": len(result.questions),
+        "failed": int(result.scores.failed.sum()),
+        "trial": result.trial_id,
+        "name": result.name,
+    }
+
+
+def registered(found: Registered) -> None:
+    """Print the version of a registered bundle, and the commands that serve and promote it."""
+    name = f"[bold]{escape(found.model)}[/bold] version {found.version}"
+    out.print(f"{name} is {'' if found.new else 'still '}bundle {found.digest[:12]}.", soft_wrap=True)
+    if found.aliases:
+        out.print(f"It is the {escape(' and '.join(found.aliases))}.", soft_wrap=True)
+    serve = f"MLFLOW_TRACKING_URI={found.tracking} mlflow models serve -m {found.uri} --env-manager local"
+    out.print(f"[dim]{escape(serve)}[/dim]", soft_wrap=True)
+    if CHALLENGER in found.aliases:
+        out.print(f"[dim]rag promote {escape(found.model)} makes it the champion, if the gate lets it.[/dim]", soft_wrap=True)
+
+
+def promoted(found: Promotion) -> None:
+    """Print the verdict, the rows it was read from, and the champion."""
+    out.print(f"[bold {COLOURS[found.verdict]}]{found.verdict}[/]  {escape(found.sentence)}", soft_wrap=True)
+    judged(found.rows, found.bounds)
+    champion = found.challenger if found.promoted else found.champion
+    alias = f"{escape(found.challenger.model)}@{CHAMPION}"
+    if champion is None:
+        out.print(f"\n{alias} points at nothing.")
+        return
+    stays = "is" if found.promoted else "stays"
+    bundle = f"{escape(champion.scores.result.name)}, bundle {champion.digest[:12]}"
+    out.print(f"\n[bold]{alias}[/bold] {stays} version {champion.number} ({bundle}).", soft_wrap=True)

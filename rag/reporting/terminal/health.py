@@ -1,24 +1,24 @@
-"""Questions that deserve a look."""
+"""Questions of a golden set that need a review, and the loss of approximate search."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from rich.padding import Padding
 
+from rag.analysis.ann_audit import AT, Audit, Loss
 from rag.analysis.dataset_health import Finding, Health
-from rag.analysis.dataset_health.findings import counted
-from rag.reporting.terminal.ann_audits import audits
-from rag.reporting.terminal.output import escape, out
+from rag.reporting.terminal.output import amount, escape, interval, number, out, table
 
 SHOWN = 8
 """Questions of a list that a terminal shows; all of them are in the JSON."""
 
 
 def health(found: Health) -> None:
-    """Every list with its length and first questions, what approximate indexes lose, and what could not be looked at."""
-    trials = f"{found.finished} of {counted(found.trials, 'trial')} finished"
-    out.print(f"[bold]{escape(found.dataset)}[/bold]: {counted(found.questions, 'question')}, {trials}", soft_wrap=True)
-    for said in found.told:
-        out.print(f"[yellow]{escape(said)}[/yellow]")
+    """Print every list with its length and first questions, the loss of approximate indexes, and what was not checked."""
+    trials = f"{found.finished} of {amount(found.trials, 'trial')} finished"
+    out.print(f"[bold]{escape(found.dataset)}[/bold]: {amount(found.questions, 'question')}, {trials}", soft_wrap=True)
+    for remark in found.told:
+        out.print(f"[yellow]{escape(remark)}[/yellow]")
     _listed("Worded nearly alike in two splits", found.near_duplicates)
     _listed("Gives itself away by its words", found.give_aways)
     if found.finished:
@@ -39,3 +39,31 @@ def _listed(title: str, findings: Sequence[Finding], shown: int = SHOWN) -> None
         out.print(Padding(escape(", ".join(finding.query_id for finding in findings)), (0, 2), expand=False))
     elif len(findings) > shown:
         out.print(Padding(f"… and {len(findings) - shown} more: --json has all", (0, 2), expand=False))
+
+
+def audits(found: Sequence[Audit], names: Sequence[str] = ()) -> None:
+    """Print a few rows per vector index: gold and neighbours of exact and of approximate search.
+
+    `names` are the trials of the audits, shown below the names of the indexes.
+    """
+    shown = table("index", "measure", "exact", "found", "lost to index", "to embedder", words=2)
+    for place, audit in enumerate(found):
+        titles = [escape(audit.index), f"[dim]{escape(names[place])}[/dim]" if names else ""]
+        for title, cells in zip_longest(titles, _audit_rows(audit), fillvalue=""):
+            shown.add_row(title, *cells)
+    out.print(shown)
+    out.print("[dim]Lost to the index: exact search minus this one; brackets: joint 95 % intervals.[/dim]")
+    out.print("[dim]Lost to the embedder: gold that exact search does not find among the candidates either.[/dim]")
+
+
+def _audit_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
+    recall = f"gold in {audit.depth}"
+    yield recall, number(audit.recall.exact), number(audit.recall.approximate), _lost(audit.recall), number(audit.embedder_lost)
+    if audit.column:
+        yield escape(audit.column), number(audit.metric.exact), number(audit.metric.approximate), _lost(audit.metric), ""
+    for cut, share in {audit.k: audit.overlap_at_k, AT: audit.overlap_at_10}.items():
+        yield f"nearest {cut}", number(1.0), number(share), number(1 - share) if share < 1 else "none", ""
+
+
+def _lost(loss: Loss) -> str:
+    return "none" if loss.lost == loss.low == loss.high == 0 else interval(loss.lost, loss.low, loss.high)

@@ -1,33 +1,65 @@
-"""What a reader must know of the judges of a sweep."""
+"""The judges of a sweep, and the calibration card of a judge."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from rag.evaluation.statistics.agreement import Estimate
+from rag.evaluation.statistics.agreement import Difference
+from rag.execution.judges.calibration import Card
 from rag.execution.judges.judge_agreement import Concordance
 from rag.execution.judges.judge_report import SHOWN, Assessor
-from rag.reporting.terminal.output import escape, interval, out
+from rag.reporting.terminal.output import amount, escape, estimate, interval, number, out, table
 
 
-def judges(found: Sequence[Assessor], agreements: Sequence[Concordance] = (), asking: Sequence[Assessor] = ()) -> None:
-    """One line per remark, and per two judges that judged the same answers; `asking` are metrics with a model of their own."""
-    for judge in (*found, *asking):
+def judges(assessors: Sequence[Assessor], agreements: Sequence[Concordance] = (), asking: Sequence[Assessor] = ()) -> None:
+    """Print a line per remark on a judge, and per pair of judges that judged the same answers.
+
+    `asking` are metrics that ask a model of their own.
+    """
+    for judge in (*assessors, *asking):
         for remark in judge.remarks:
             out.print(f"[yellow]{escape(remark)}.[/yellow]")
         for mean in judge.corrected[:SHOWN]:
             out.print(f"{escape(mean.sentence)}.")
-    if any(not judge.cards for judge in found):
-        out.print("rag judge calibrate judge=<choice> measures one; rag track then tells MLflow.")
-    for one in agreements:
-        concordance(one)
+    if any(not judge.cards for judge in assessors):
+        out.print("rag judge calibrate judge=<choice> measures one; rag track then sends the card to MLflow.")
+    for agreement in agreements:
+        concordance(agreement)
 
 
-def concordance(found: Concordance) -> None:
-    """How far two judges agree, on one line."""
-    figures = (("Spearman", found.spearman), ("Kendall", found.kendall), ("kappa", found.kappa))
-    told = ", ".join(f"{name} {_shown(value)}" for name, value in figures)
-    answers = f"{found.answers:,} {'answer' if found.answers == 1 else 'answers'}"
-    out.print(f"{escape(found.first)} and {escape(found.second)} on faithfulness of {answers}: {told}.")
+def concordance(agreement: Concordance) -> None:
+    """Print how far two judges agree, on one line."""
+    figures = {"Spearman": agreement.spearman, "Kendall": agreement.kendall, "kappa": agreement.kappa}
+    values = ", ".join(f"{name} {estimate(value)}" for name, value in figures.items())
+    pair = f"{escape(agreement.first)} and {escape(agreement.second)}"
+    out.print(f"{pair} on faithfulness of {amount(agreement.answers, 'answer')}: {values}.")
 
 
-def _shown(found: Estimate) -> str:
-    return interval({"mean": found.value, "low": found.low, "high": found.high})
+def card(name: str, found: Card) -> None:
+    """Print how a judge agrees with human labels, and the same of its baselines: word overlap and length."""
+    how = "weights of the other sets that it was fitted on" if found.held_out else "fitted on nothing in this set"
+    kind = escape(", ".join(found.kinds) or "texts of unknown kind")
+    texts = f"{found.texts} texts, {found.clusters} clusters"
+    out.print(f"[bold]{escape(name)}[/bold] on {escape(found.data)} ({kind}): {texts} ({how})")
+    out.print(f"{found.supported} supported, {found.abstained} abstentions, {found.failed} not judged")
+    shown = table("", "value", "against the judge", words=3)
+    shown.add_row("AUC", estimate(found.auc), "")
+    shown.add_row("  word overlap", estimate(found.overlap_auc), _difference(found.over_overlap))
+    shown.add_row("  length", estimate(found.length_auc), _difference(found.over_length))
+    for title in ("kappa", "sensitivity", "specificity", "accuracy"):
+        shown.add_row(title, estimate(getattr(found, title)), f"support ≥ {found.threshold:g}")
+    shown.add_row("calibration error", number(found.error), "")
+    out.print(shown)
+    for remark in found.remarks:
+        out.print(f"[bold]This judge {escape(remark)}.[/bold]" if remark.startswith("does") else escape(remark))
+
+
+def _difference(over: Difference) -> str:
+    return f"{interval(over.value, over.low, over.high, signed=True)}, p {over.p:.2g}"
+
+
+def weights(found: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print weights as YAML for a file in conf/judge/."""
+    lines = ["weights:", *(f"  {name}: {value}" for name, value in found["weights"].items()), "fitted_on:"]
+    for digest, own in found["fitted_on"].items():
+        lines.append(f"  {digest}: {{{', '.join(f'{name}: {weight}' for name, weight in own.items())}}}")
+    out.print("\n".join(lines), highlight=False, soft_wrap=True)

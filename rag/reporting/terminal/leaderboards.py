@@ -1,12 +1,13 @@
-"""Leaderboards, and what ran for them."""
+"""Leaderboards, the stages that ran for them, and the findings of checks and guards per trial."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from rag.analysis.finding_counts import Tally, in_words
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.sweep import Sweep
 from rag.pipeline import unread_text
-from rag.reporting.terminal.output import Table, err, escape, interval, number, out, tokens
+from rag.reporting.terminal.output import Table, amount, err, escape, interval, number, out, table, tokens
 
 MEASURED = {
     "unread": ("unread", "{:.1%}", 9),
@@ -14,11 +15,11 @@ MEASURED = {
     "tokens": ("tokens", "{:,.0f}", 9),
     "cost_usd": ("US$", "{:.4f}", 8),
 }
-"""What a clock and a scale said, where there is anything to say: heading, form and room."""
+"""Columns that were measured by trial and not by question, shown if any trial has a value: heading, format, width."""
 
 
 def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | None = None) -> Table:
-    """The best trials; what sorts them stands first, with its intervals. What does not fit is left out whole.
+    """The best trials; the column that sorts them comes first, with intervals. Columns that do not fit are left out.
 
     `marks` are shown next to the ranks, by trial id, with P(best). The last column names a broken bound.
     """
@@ -34,22 +35,22 @@ def leaderboard(board: Leaderboard, limit: int = 30, marks: Mapping[str, str] | 
         if room >= 0:
             fitting.append(column)
     clocks, shown = ([column for column in part if column in fitting] for part in (clocks, others))
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for title in ("#", *(["P(best)"] if marks else []), "trial", "id"):
-        table.add_column(title, justify="right" if title == "#" else "left", no_wrap=title != "trial")
-    for title in (first, *shown, *(MEASURED[clock][0] for clock in clocks)):
-        table.add_column(escape(title), justify="right", no_wrap=True)
+    left = ("#", *(["P(best)"] if marks else []), "trial", "id")
+    shown_rows = table(*left, first, *shown, *(MEASURED[clock][0] for clock in clocks), words=len(left))
+    for shown_column, heading in zip(shown_rows.columns, left, strict=False):
+        shown_column.justify, shown_column.no_wrap = "right" if heading == "#" else "left", heading != "trial"
     for rank, row in enumerate(board.rows[:limit], 1):
         mark = [marks.get(row.trial_id, "")] if marks else []
-        table.add_row(str(rank), *mark, escape(row.name), row.trial_id, *_cells(row, board, shown, clocks))
-    return table
+        shown_rows.add_row(str(rank), *mark, escape(row.name), row.trial_id, *_cells(row, board, shown, clocks))
+    return shown_rows
 
 
 def _cells(row: Row, board: Leaderboard, others: Sequence[str], clocks: Sequence[str]) -> list[str]:
     if row.status != "done":
         return [f"[red]{row.status}{': budget spent' if row.status == 'not run' and row.error else ''}[/red]"]
     reached = row.reached(board.objective)
-    first = interval(reached) if reached.get("mean") is not None and "low" in reached else number(reached.get("mean"), 1)
+    mean = reached.get("mean")
+    first = interval(mean, reached["low"], reached["high"]) if mean is not None and "low" in reached else number(mean, 1)
     broken = {bound.column for bound in board.objective.bounds if bound.text in row.broken}
     cells = [(column, _cell(row, column)) for column in (*others, *clocks)]
     return [first, *(f"[red]{cell}[/red]" if column in broken else cell for column, cell in cells)]
@@ -65,37 +66,51 @@ def _cell(row: Row, column: str) -> str:
 
 
 def _measured(row: Row, column: str) -> float | None:
-    """What was measured of a trial; of its models the one that leaves most unread."""
+    """A measured value of a trial; for `unread`, that of the model that leaves most unread."""
     return unread_text.share(row.measured) if column == "unread" else row.measured.get(column)
 
 
 def counted(done: Sweep) -> None:
-    """What ran, what was reused, what failed."""
+    """Print how many stages ran, were reused and failed, with the errors."""
     counts = done.counts()
-    trials = f"{len(done.board.rows)} {'trial' if len(done.board.rows) == 1 else 'trials'}"
     out.print(
-        f"{trials}, {counts['distinct']} distinct stages: {counts['ran']} ran, {counts['reused']} reused"
+        f"{amount(len(done.board.rows), 'trial')}, {counts['distinct']} distinct stages: "
+        f"{counts['ran']} ran, {counts['reused']} reused"
         + (f", {counts['failed']} failed, {counts['blocked']} not run because of them" if counts["failed"] else "")
     )
     for row in done.board.rows:
         for why, times in Counter(row.failures).items():
             lost = "1 question was not answered and scores" if times == 1 else f"{times} questions were not answered and score"
             err.print(f"[red]{escape(row.name)}: {lost} 0[/red]\n{escape(why)}", soft_wrap=True)
-    failed = [(done.plan.stages[found.key].label, found.error) for found in done.outcomes.values() if found.status == "failed"]
+    outcomes = done.outcomes.values()
+    failed = [(done.plan.stages[outcome.key].label, outcome.error) for outcome in outcomes if outcome.status == "failed"]
     for label, error in dict.fromkeys(failed):
         err.print(f"[red]{escape(label)}[/red]\n{escape(error.rstrip())}", soft_wrap=True)
     if left := 2 * counts["distinct"] - sum(counts.values()):
         out.print(f"{left} still to run.")
-    _money(done)
+    _print_spending(done)
     if done.exhausted:
-        out.print(f"{escape(done.exhausted)}\nWhat needs no model ran all the same, and all of it is kept.", soft_wrap=True)
+        out.print(f"{escape(done.exhausted)}\nStages that need no model ran, and all results are kept.", soft_wrap=True)
     if done.interrupted:
-        out.print("Stopped on the way: the same command goes on where it was.")
+        out.print("Interrupted: the same command continues where it stopped.")
 
 
-def _money(done: Sweep) -> None:
-    """What was asked of models in this run, beside what its plan took it for."""
+def _print_spending(done: Sweep) -> None:
+    """Print the tokens and cost of this run, and what its plan expected."""
     expected = done.plan.estimate.spending
-    if done.spent.tokens or (expected.most.tokens and any(found.status == "ran" for found in done.outcomes.values())):
+    if done.spent.tokens or (expected.most.tokens and any(outcome.status == "ran" for outcome in done.outcomes.values())):
         planned = f"{tokens(expected.likely)}, {tokens(expected.most)} with the longest replies"
         out.print(f"Models took {tokens(done.spent)}; the plan said about {planned}.", soft_wrap=True)
+
+
+def tallies(found: Sequence[Tally]) -> None:
+    """Print the findings of checks and guards: one row per trial, one column per check or guard; nothing if there is none."""
+    sources = list(dict.fromkeys(source for tally in found for source in tally.fired))
+    if not sources:
+        return
+    shown = table("trial", "declined", *sources, breaks=True)
+    for tally in found:
+        cells = (in_words(tally.fired[source]) if source in tally.fired else "" for source in sources)
+        shown.add_row(escape(tally.name), f"{tally.declined} of {tally.questions}", *cells)
+    out.print("What checks and guards found, as findings in questions:")
+    out.print(shown)

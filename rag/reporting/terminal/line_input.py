@@ -1,4 +1,4 @@
-"""Lines that a person types, or that come through a pipe."""
+"""Lines from a terminal or a pipe."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,10 @@ PROMPT = "> "
 
 
 class Typed:
-    """Reads questions from standard input; None at its end. On a terminal they can be edited and are remembered meanwhile."""
+    """Reads lines from standard input. On a terminal they can be edited, and earlier ones recalled.
+
+    `words` are completed by the tab key.
+    """
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         self.terminal = sys.stdin.isatty()
@@ -21,15 +24,15 @@ class Typed:
             _editing(words)
 
     def read(self) -> str | None:
-        """The next line without its end, whatever bytes it is made of."""
+        """The next line without its end, or None at the end of input; invalid bytes become replacement characters."""
         try:
-            return _sound(self._line())
+            return _encodable(self._line())
         except EOFError:
             return None
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
-        """What is typed meanwhile does not show among what is printed; it is read as the next line all the same."""
+        """Do not echo typed characters meanwhile; they are read as the next line."""
         if not self.terminal or termios is None:
             yield
             return
@@ -53,24 +56,24 @@ class Typed:
             return bytes(error.object).decode("utf-8", "replace")
 
 
-def _sound(line: str) -> str:
-    """Half a surrogate pair, which no request and no file can hold, becomes a question mark."""
+def _encodable(line: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot encode, by question marks."""
     return line.encode("utf-8", "replace").decode("utf-8")
 
 
 def _editing(words: Sequence[str]) -> None:
-    """Editing, history and completion of commands, where the system offers them."""
+    """Turn on line editing, history and completion of commands, if the system has readline."""
     try:
         import readline
     except ImportError:
         return
-    # A pasted text stays one question, however many lines it has.
+    # A pasted text of several lines stays one question.
     readline.parse_and_bind("set enable-bracketed-paste on")
     readline.parse_and_bind("tab: complete")
     readline.set_completer_delims(" ")
 
     def complete(text: str, place: int) -> str | None:
-        found = [word for word in words if text.startswith("/") and word.startswith(text)]
-        return found[place] if place < len(found) else None
+        fitting = [word for word in words if text.startswith("/") and word.startswith(text)]
+        return fitting[place] if place < len(fitting) else None
 
     readline.set_completer(complete)

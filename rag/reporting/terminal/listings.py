@@ -1,82 +1,84 @@
-"""What there is: experiments, groups, choices, parameters."""
+"""Experiments, groups, choices and parameters, as `rag list` prints them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rag.reporting.terminal.next_commands import following
-from rag.reporting.terminal.output import Table, escape, out, visible
+from rag.reporting.terminal.output import escape, next_commands, out, print_line, print_pairs, shortened
 
 LONGEST = 40
 """Characters of a value that are shown."""
 Listing = Mapping[str, Any]
 
 
-def listed(told: Listing) -> None:
-    """What `rag.config.listing.listing_json` found."""
-    if "groups" in told:
-        _everything(told)
-    elif "experiments" in told:
-        _experiments(told)
-    elif "parameters" in told:
-        _choice(told)
-    elif "choices" in told:
-        _group(told)
-    elif "values" in told:
-        _parameters(told["values"])
+def listed(listing: Listing) -> None:
+    """Print what `rag.config.listing.listing_json` returns."""
+    if "groups" in listing:
+        _everything(listing)
+    elif "experiments" in listing:
+        _experiments(listing)
+    elif "parameters" in listing:
+        _choice(listing)
+    elif "choices" in listing:
+        _group(listing)
+    elif "values" in listing:
+        _parameters(listing["values"])
         out.print("[dim]To set one: k=10[/dim]")
     else:
-        _experiment(told)
+        _experiment(listing)
 
 
-def _everything(told: Listing) -> None:
-    _experiments(told)
+def _everything(listing: Listing) -> None:
+    _experiments(listing)
     out.print("\n[bold]Choices[/bold]  GROUP=CHOICE in any verb; * is the default")
-    _rows((each["name"], f"{each['meaning']}\n[dim]{', '.join(map(_named, each['choices']))}[/dim]") for each in told["groups"])
+    _rows(
+        (each["name"], f"{each['meaning']}\n[dim]{', '.join(map(_choice_name, each['choices']))}[/dim]")
+        for each in listing["groups"]
+    )
     lacking: dict[str, list[str]] = {}
-    for one in (one for each in told["groups"] for one in each["choices"]):
-        for line in one["install"]:
-            lacking.setdefault(line, []).append(f"{one['group']}={one['name']}")
+    for choice in (choice for group in listing["groups"] for choice in group["choices"]):
+        for line in choice["install"]:
+            lacking.setdefault(line, []).append(f"{choice['group']}={choice['name']}")
     for line, names in lacking.items():
-        out.print(f"Not installed, a package of {', '.join(names)}: {line}", markup=False, soft_wrap=True)
-    following(["rag list chunker", "rag list chunker recursive", "rag list values"])
+        print_line(f"Not installed, a package of {', '.join(names)}: {line}")
+    next_commands(["rag list chunker", "rag list chunker recursive", "rag list values"])
 
 
-def _experiments(told: Listing) -> None:
+def _experiments(listing: Listing) -> None:
     out.print("[bold]Experiments[/bold]  rag sweep NAME")
-    _rows((each["name"], escape(visible(each["question"]))) for each in told["experiments"])
+    _rows((each["name"], escape(each["question"])) for each in listing["experiments"])
 
 
-def _group(told: Listing) -> None:
-    out.print(f"[bold]{escape(told['group'])}[/bold]  {escape(told['meaning'])}")
-    _rows((_starred(each), escape(visible("\n".join([each["meaning"], *_absent(each)])))) for each in told["choices"])
-    following(f"rag list {told['group']} {each['name']}" for each in told["choices"][:1])
+def _group(listing: Listing) -> None:
+    out.print(f"[bold]{escape(listing['group'])}[/bold]  {escape(listing['meaning'])}")
+    _rows((_starred(each), escape("\n".join([each["meaning"], *_absent(each)]))) for each in listing["choices"])
+    next_commands(f"rag list {listing['group']} {each['name']}" for each in listing["choices"][:1])
 
 
-def _choice(told: Listing) -> None:
-    name = f"{told['group']}={told['name']}"
-    out.print(f"[bold]{escape(name)}[/bold]{'  the default' if told['is_default'] else ''}", soft_wrap=True)
-    out.print(visible(told["about"]), markup=False)
-    for line in _absent(told):
-        out.print(line, markup=False, soft_wrap=True)
-    _parameters(told["parameters"])
-    out.print(f"[dim]{escape(told['path'])}[/dim]", soft_wrap=True)
+def _choice(listing: Listing) -> None:
+    name = f"{listing['group']}={listing['name']}"
+    out.print(f"[bold]{escape(name)}[/bold]{'  the default' if listing['is_default'] else ''}", soft_wrap=True)
+    out.print(listing["about"], markup=False)
+    for line in _absent(listing):
+        print_line(line)
+    _parameters(listing["parameters"])
+    out.print(f"[dim]{escape(listing['path'])}[/dim]", soft_wrap=True)
 
 
 def _parameters(found: Sequence[Listing]) -> None:
-    _rows((each["key"], _brief(each["value"]), escape(visible(each["meaning"]))) for each in found)
+    _rows((each["key"], _brief(each["value"]), escape(each["meaning"])) for each in found)
 
 
-def _experiment(told: Listing) -> None:
-    out.print(f"[bold]{escape(told['name'])}[/bold]  {escape(str(told['question']))}")
-    axes = told["axes"] if isinstance(told["axes"], dict) else {}
-    _rows((name, escape(visible(_lines(held)))) for name, held in [("fixed", told["fixed"]), *axes.items()] if held)
-    out.print(f"[dim]{escape(told['path'])}[/dim]", soft_wrap=True)
-    following([f"rag plan {told['name']}", f"rag sweep {told['name']}"])
+def _experiment(listing: Listing) -> None:
+    out.print(f"[bold]{escape(listing['name'])}[/bold]  {escape(str(listing['question']))}")
+    axes = listing["axes"] if isinstance(listing["axes"], dict) else {}
+    _rows((name, escape(_lines(held))) for name, held in [("fixed", listing["fixed"]), *axes.items()] if held)
+    out.print(f"[dim]{escape(listing['path'])}[/dim]", soft_wrap=True)
+    next_commands([f"rag plan {listing['name']}", f"rag sweep {listing['name']}"])
 
 
 def _lines(held: Any) -> str:
-    """Overrides as an experiment has them: text, a list, or a mapping of labels to either."""
+    """Overrides of an experiment as text; they may be text, a list, or a mapping of labels to either."""
     if isinstance(held, dict):
         return "\n".join(f"{label}: {_words(each)}" for label, each in held.items())
     return "\n".join(map(_words, held)) if isinstance(held, list) else str(held)
@@ -87,27 +89,23 @@ def _words(held: Any) -> str:
 
 
 def _rows(rows: Iterable[Sequence[str]]) -> None:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    for name, *cells in rows:
-        table.add_row(f"  {escape(visible(str(name)))}", *cells)
-    out.print(table)
+    print_pairs((f"  {escape(str(name))}", *cells) for name, *cells in rows)
 
 
-def _absent(told: Listing) -> list[str]:
-    return [f"a package of it is not installed: {line}" for line in told["install"]]
+def _absent(listing: Listing) -> list[str]:
+    return [f"a package of it is not installed: {line}" for line in listing["install"]]
 
 
-def _named(told: Listing) -> str:
-    return escape(f"{_starred(told)}{' (lacks a package)' if told['install'] else ''}")
+def _choice_name(listing: Listing) -> str:
+    return escape(f"{_starred(listing)}{' (lacks a package)' if listing['install'] else ''}")
 
 
-def _starred(told: Listing) -> str:
-    return f"{told['name']}{'*' if told['is_default'] else ''}"
+def _starred(listing: Listing) -> str:
+    return f"{listing['name']}{'*' if listing['is_default'] else ''}"
 
 
 def _brief(value: Any) -> str:
     if value == "???":
         return "[yellow]to be given[/yellow]"
     text = " ".join(value.split()) if isinstance(value, str) and value.strip() else json.dumps(value, ensure_ascii=False)
-    return escape(visible(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"))
+    return escape(shortened(text, LONGEST))

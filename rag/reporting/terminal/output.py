@@ -1,67 +1,86 @@
-"""Standard output and standard error, and how figures are written."""
+"""Standard output and standard error, tables, and how figures are written."""
 
 import json
 import os
 import re
+import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
-from rich.table import Table as Columns
+from rich.table import Table as Table
 
 from rag.core.assessments import Spent
+from rag.evaluation.statistics.agreement import Estimate
 
 CODES = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x202D, 0x202E])
-"""Characters that steer a terminal instead of being seen: control characters but for tab and newline, and the two overrides of
-the direction of writing. They are left out. A tab is shown as the blanks that it stands for, but streamed as it is."""
+"""Characters that control a terminal: control characters except tab and newline, and the two overrides of writing direction.
+
+They are left out. A tab is shown as spaces in markup, and printed unchanged by `stream`.
+"""
 
 
-class LiteralHighlighter(Console):
-    """Shows texts of documents and models character by character, but for CODES: no emoji for `:100:`, no colours for figures.
+class LiteralConsole(Console):
+    """Prints texts of documents and models character by character, without CODES, emoji codes and highlighting.
 
-    Rich's markup is read in strings; a text from elsewhere stands in one through `escape`.
+    Strings may contain Rich markup; `escape` a text from a document, a model or a user before putting it into one.
     """
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings | {"emoji": False, "highlight": False})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """What is shown; Rich's own codes are no text, and stay."""
+        """Render without CODES; segments with Rich's own control codes stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
-class Output(LiteralHighlighter):
-    """Standard output; when its reader goes, as `head` does, the work goes on and what is still to be said is not."""
+class Output(LiteralConsole):
+    """Standard output. When its reader closes the pipe, as `head` does, the work continues and further output is dropped."""
 
     def on_broken_pipe(self) -> None:
-        """Write the rest to nobody."""
+        """Send further output to the null device."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 out = Output()
-err = LiteralHighlighter(stderr=True)
+err = LiteralConsole(stderr=True)
 
 
-class Table(Columns):
-    """A table that breaks a long word where its column has no room, instead of cutting it; `no_wrap` is for figures."""
+def table(*columns: str, words: int = 1, breaks: bool = False, **settings: Any) -> Table:
+    """A table without lines. The first `words` columns hold text, which breaks where a column has no room.
 
-    def add_row(self, *cells: RenderableType | None, **settings: Any) -> None:
-        """Add a row."""
-        super().add_row(*cells, **settings)
-        for column in self.columns:
-            column.overflow = "ellipsis" if column.no_wrap else "fold"
+    The others hold figures: right-justified, and kept on one line unless `breaks`. `settings` go to Rich's Table.
+    """
+    columned = Table(box=None, pad_edge=False, header_style="bold", **settings)
+    for place, column in enumerate(columns):
+        if place < words:
+            columned.add_column(escape(column), overflow="fold")
+        else:
+            columned.add_column(escape(column), justify="right", no_wrap=not breaks, overflow="fold" if breaks else "ellipsis")
+    return columned
+
+
+def print_pairs(rows: Iterable[tuple[str, ...]]) -> None:
+    """Print rows of names and what belongs to them; the cells are markup, and the names stay on one line."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    for row in rows:
+        grid.add_row(*row)
+    for column in grid.columns[1:]:
+        column.overflow = "fold"
+    out.print(grid)
 
 
 def visible(text: str) -> str:
-    """A text from elsewhere without CODES."""
+    """A text without CODES."""
     return text.translate(CODES)
 
 
 def escape(text: str) -> str:
-    r"""A text from elsewhere within Rich's markup: all of its brackets and backslashes are shown.
+    r"""Escape a text for Rich markup: all of its brackets and backslashes are shown, CODES are left out.
 
     Rich's own `escape` leaves `\[1]` and a backslash at the end wrong, and two escaped texts can make a tag between them.
     """
@@ -69,13 +88,18 @@ def escape(text: str) -> str:
     return re.sub(r"(?<!\\)(\\*)(\[|\Z)", _escaped, visible(text).expandtabs())
 
 
-def _escaped(found: re.Match[str]) -> str:
-    slashes, bracket = found.groups()
+def _escaped(match: re.Match[str]) -> str:
+    slashes, bracket = match.groups()
     return (f"{2 * slashes}[none][/none]" if slashes else "") + ("\\[" if bracket else "")
 
 
+def shortened(text: str, longest: int) -> str:
+    """A text of at most `longest` characters, with an ellipsis where it was cut."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def print_json(content: Mapping[str, Any]) -> None:
-    """One object on standard output, nothing else there."""
+    """Print one JSON object on standard output."""
     ascii_only = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
     text = json.dumps(content, indent=1, ensure_ascii=ascii_only, allow_nan=False)
     try:
@@ -85,28 +109,62 @@ def print_json(content: Mapping[str, Any]) -> None:
         out.on_broken_pipe()
 
 
+def print_line(text: str, to: Console = out) -> None:
+    """Print a text, markup shown as it is, on one line however long."""
+    to.print(visible(text), markup=False, soft_wrap=True)
+
+
+def stream(piece: str) -> None:
+    """Print a piece of an answer at once and unchanged, but for CODES."""
+    out.print(Segments([Segment(piece)]), soft_wrap=True)
+
+
+def next_commands(commands: Iterable[str]) -> None:
+    """Print commands that can follow, one a line, the first behind `Next:`; nothing if there are none."""
+    for place, command in enumerate(commands):
+        print_line(f"{'' if place else 'Next:':<7}{command}")
+
+
+def ask_command(question: str, trial_id: str) -> str:
+    """The shell command that asks a trial a question; dashes at its beginning are left out, since they begin an option."""
+    return f"rag ask {shlex.quote(' '.join(question.split()).lstrip('-'))} trial={trial_id}"
+
+
 def number(value: float | None, digits: int = 3) -> str:
-    """A figure without its leading zero, as leaderboards write them; a dash for none."""
+    """A figure without its leading zero, such as `.712`; a dash for None and NaN."""
     if value is None or value != value:
         return "–"
     text = f"{value:.{digits}f}"
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
+def amount(count: int, noun: str, plural: str = "") -> str:
+    """A count with its noun: `1 trial`, `1,200 trials`."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
 def tokens(spent: Spent) -> str:
-    """What models take: `12,300 tokens, 0.0042 US dollars`."""
+    """Tokens with their price: `12,300 tokens, 0.0042 US dollars`."""
     cost = spent.cost
     price = "at an unknown price" if cost != cost else "for nothing" if not cost else f"{cost:.4f} US dollars"
     return f"{spent.tokens:,.0f} tokens{' ' if price[0] in 'af' else ', '}{price}"
 
 
-def interval(found: Mapping[str, Any]) -> str:
-    """A mean with its 95 % interval."""
-    low, high = found.get("low"), found.get("high")
-    shown = "" if low is None or high is None or low != low else f" [dim]\\[{number(low)}, {number(high)}][/dim]"
-    return number(found["mean"]) + shown
+def brackets(low: float | None, high: float | None, digits: int = 3) -> str:
+    """An interval as plain text, `[.680, .744]`; empty where an end is None or NaN. An end is never written as `-.000`."""
+    if low is None or high is None or low != low or high != high:
+        return ""
+    return f"[{number(round(low, digits) + 0.0, digits)}, {number(round(high, digits) + 0.0, digits)}]"
 
 
-def stream(piece: str) -> None:
-    """A piece of an answer, as soon as it is there and as it is."""
-    out.print(Segments([Segment(piece)]), soft_wrap=True)
+def interval(mean: float | None, low: float | None = None, high: float | None = None, signed: bool = False) -> str:
+    """A mean with its 95 % interval as markup: `.712 [.680, .744]`; `signed` writes a plus before a positive mean."""
+    value = mean if mean is None or mean != mean else round(mean, 3) + 0.0
+    ends = brackets(low, high)
+    sign = "+" if signed and value is not None and value > 0 else ""
+    return f"{sign}{number(value)}" + (f" [dim]{escape(ends)}[/dim]" if ends else "")
+
+
+def estimate(value: Estimate) -> str:
+    """An estimate with its interval, as markup."""
+    return interval(value.value, value.low, value.high)

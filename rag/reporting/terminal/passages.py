@@ -1,7 +1,7 @@
-"""Passages that were found, each with where it came from; gold is marked where it is known."""
+"""Retrieved passages with their provenance; known gold is marked."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.padding import Padding
@@ -11,7 +11,7 @@ from rag.reporting.terminal.output import escape, out, visible
 
 EXCERPT = 400
 BEFORE = 80
-"""Characters that are shown before a mark which stands further behind."""
+"""Characters that are shown before the first mark if an excerpt does not begin at the text's start."""
 
 
 def passages(found: Sequence[Mapping[str, Any]]) -> None:
@@ -65,31 +65,32 @@ def _rank(passage: Mapping[str, Any]) -> int:
 
 
 def excerpt(passage: Mapping[str, Any], most: int = EXCERPT) -> str:
-    """The text on one line, at most about `most` characters of it: from its beginning, or from shortly before its first mark.
+    """About `most` characters of the text on one line: from its beginning, or from shortly before its first mark.
 
-    Gold, and words that an answer cites, stand between » and «, so that they are seen without colours too.
+    Gold, and words that an answer cites, are put between » and «, which shows without colours too.
     """
-    text, marks = passage["text"], _merged([*passage.get("gold", ()), *passage.get("quoted", ())])
+    marked = (*passage.get("gold", ()), *passage.get("quoted", ()))
+    text, marks = passage["text"], joined_ranges((mark["start"], mark["end"]) for mark in marked)
     first = min((start for start, _ in marks), default=0)
     begin = 0 if first <= most // 2 else first - BEFORE
     end = min(len(text), begin + most)
     shown, at = "… " if begin else "", begin
     for start, stop in marks:
         if start < end:
-            marked = _flat(text[start : min(stop, end)])
-            shown += f"{escape(_flat(text[at:start]))}[bold green]»{escape(marked)}«[/bold green]"
+            quote = _flat(text[start : min(stop, end)])
+            shown += f"{escape(_flat(text[at:start]))}[bold green]»{escape(quote)}«[/bold green]"
             at = min(stop, end)
     shown += escape(_flat(text[at:end]))
     return shown.strip() + (" …" if end < len(text) else "")
 
 
-def _merged(marks: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
-    """Where something is marked, stretches that meet joined, in reading order."""
+def joined_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges in order, with those that touch or overlap joined and empty ones left out."""
     joined: list[tuple[int, int]] = []
-    for start, end in sorted((mark["start"], mark["end"]) for mark in marks):
+    for start, end in sorted(ranges):
         if joined and start <= joined[-1][1]:
             joined[-1] = joined[-1][0], max(joined[-1][1], end)
-        else:
+        elif end > start:
             joined.append((start, end))
     return joined
 

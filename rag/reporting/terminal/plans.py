@@ -1,4 +1,4 @@
-"""What a sweep would run and reuse."""
+"""The plan of a sweep: stages to run and to reuse, expected seconds and spending."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,30 +6,33 @@ from rag.config.experiment import Experiment
 from rag.execution.graph.plan import Plan
 from rag.execution.sweep.leaderboard import objective_of
 from rag.pipeline import unread_text
-from rag.reporting.terminal.output import Table, escape, out, tokens
+from rag.reporting.terminal.output import Table, escape, out, table, tokens
 
 
 def planned(made: Plan, shares: Mapping[str, float | None]) -> None:
-    """What a sweep would run and reuse, and what it would take; `shares` of chunks are not read, by id of the trial."""
-    told = made.to_json()
-    stages = told["stages"]
-    out.print(told["question"], markup=False)
+    """Print what a sweep would run, reuse and take.
+
+    `shares` of the chunks exceed an embedder's window, by trial id; None where that is not known.
+    """
+    counts = made.to_json()
+    stages = counts["stages"]
+    out.print(counts["question"], markup=False)
     out.print(plan(made, shares))
-    out.print(f"{told['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
-    for said in filter(None, (_again(made), _dealing(made))):
-        out.print(escape(said))
+    out.print(f"{counts['trials']} trials; {stages['total']} stages one by one, {stages['distinct']} distinct.")
+    for remark in filter(None, (_holdout(made), _dealing(made))):
+        out.print(escape(remark))
     if cut := unread_text.remark({trial.trial.name: shares.get(trial.trial_id) for trial in made.trials}):
         out.print(escape(cut), soft_wrap=True)
     if any(trial.ends.generate for trial in made.trials):
         _answers(made.experiment)
-    if told["unmeasured"]:
-        out.print(f"{told['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
+    if counts["unmeasured"]:
+        out.print(f"{counts['unmeasured']} stages are of a kind that never ran on this store: the seconds leave them out.")
     if made.estimate.spending.most.tokens:
         out.print(_spending(made), soft_wrap=True)
 
 
 def _answers(experiment: Experiment) -> None:
-    """What is measured of the answers of the recommended trial alone."""
+    """Print what is measured only for the answers of the recommended trial."""
     if experiment.controls:
         out.print("The recommended trial then answers three times more: without contexts, with those of others, with the gold.")
     if experiment.answers:
@@ -37,26 +40,21 @@ def _answers(experiment: Experiment) -> None:
 
 
 def _spending(made: Plan) -> str:
-    """What models are likely to take, and the most."""
-    found = made.estimate.spending
-    most = f"{tokens(found.most)} if every reply is as long as it may be and none is there already"
-    return f"About {tokens(found.likely)}; {most}{_limits(made)}."
-
-
-def _limits(made: Plan) -> str:
-    """What one run may spend."""
+    """Likely and greatest spending on models, and the limits of one run."""
+    expected = made.estimate.spending
     limits = [(made.ledger.terms.tokens, "{:,.0f} tokens"), (made.ledger.terms.usd, "{:.2f} US dollars")]
-    told = " and ".join(text.format(limit) for limit, text in limits if limit is not None)
-    return f"; one run stops after {told}" if told else ""
+    limited = " and ".join(text.format(limit) for limit, text in limits if limit is not None)
+    most = f"{tokens(expected.most)} if every reply is as long as it may be and none is there already"
+    return f"About {tokens(expected.likely)}; {most}{f'; one run stops after {limited}' if limited else ''}."
 
 
 def _dealing(made: Plan) -> str:
-    """Where the splits come from, if the golden set names none and not all questions are asked."""
+    """How questions were dealt to splits, if the golden set names no splits and only a part is asked."""
     return next((trial.golden.dealing for trial in made.trials if trial.trial.config["split"] != "all"), "")
 
 
-def _again(made: Plan) -> str:
-    """What follows on the holdout."""
+def _holdout(made: Plan) -> str:
+    """A sentence on the measurement on the holdout that follows; empty if none does."""
     best = min(made.experiment.holdout, len(made.trials))
     tuned = {str(trial.trial.config["split"]) for trial in made.trials} == {"tune"}
     whole = any(len(trial.golden.dealt) == 1 for trial in made.trials)
@@ -66,34 +64,25 @@ def _again(made: Plan) -> str:
 
 
 def plan(made: Plan, shares: Mapping[str, float | None]) -> Table:
-    """What would run, by kind of stage; `?` stands for kinds that never ran on this store, and for shares not known."""
-    told = made.to_json()["stages"]
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    """Counts and seconds by kind of stage; `?` stands for kinds that never ran on this store, and for unknown shares."""
     cut = _unread(shares)
-    for name in ("stage", "distinct", "cached", "to run", "est. s", *(["unread"] if cut else [])):
-        table.add_column(name, justify="left" if name == "stage" else "right")
+    shown = table("stage", "distinct", "cached", "to run", "est. s", *(["unread"] if cut else []))
     waiting = set(made.to_run)
     for kind in dict.fromkeys(stage.name for stage in made.stages.values()):
         keys = [key for key, stage in made.stages.items() if stage.name == kind]
         runs = [key for key in keys if key in waiting]
-        table.add_row(
-            kind,
-            str(len(keys)),
-            str(len(keys) - len(runs)),
-            str(len(runs)),
-            _seconds(made, runs),
-            cut if kind == "embed" else "",
-        )
-    counts = (str(told[name]) for name in ("distinct", "cached", "to_run"))
-    table.add_row("[bold]all[/bold]", *counts, _seconds(made, made.to_run))
-    return table
+        counts = map(str, (len(keys), len(keys) - len(runs), len(runs)))
+        shown.add_row(kind, *counts, _seconds(made, runs), *([cut if kind == "embed" else ""] if cut else []))
+    counts = map(str, (len(made.stages), len(made.stages) - len(waiting), len(waiting)))
+    shown.add_row("[bold]all[/bold]", *counts, _seconds(made, made.to_run))
+    return shown
 
 
 def _unread(shares: Mapping[str, float | None]) -> str:
-    """The least and the greatest share of chunks that embedders do not read; empty where all of them read all."""
+    """The smallest and greatest share of chunks that embedders do not read; empty if all read everything."""
     known = sorted(share for share in shares.values() if share is not None)
-    told = " – ".join(map(unread_text.percent, dict.fromkeys((known[0], known[-1])))) if known and known[-1] else ""
-    return told + (" + ?" if told else "?") * (len(known) < len(shares))
+    ends = " – ".join(map(unread_text.percent, dict.fromkeys((known[0], known[-1])))) if known and known[-1] else ""
+    return ends + (" + ?" if ends else "?") * (len(known) < len(shares))
 
 
 def _seconds(made: Plan, runs: Sequence[str]) -> str:

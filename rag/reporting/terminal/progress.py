@@ -1,4 +1,4 @@
-"""A sweep on its way, as a bar on standard error."""
+"""The progress of a sweep, as a bar on standard error."""
 
 import time
 
@@ -10,7 +10,7 @@ from rag.reporting.terminal.output import err, escape
 
 
 class SweepProgress:
-    """A bar on standard error: how far, how long still, what is reused, what failed, what runs now."""
+    """A bar on standard error: stages done, seconds left, stages reused and failed, the stage that runs."""
 
     def __init__(self, made: Plan) -> None:
         self.plan, self.began, self.failed, self.done = made, time.monotonic(), 0, set[str]()
@@ -35,23 +35,23 @@ class SweepProgress:
         self.bar.stop()
 
     def __call__(self, key: str, outcome: Outcome | None) -> None:
-        """Hear of a stage that starts, or is over."""
+        """Note that a stage starts (None) or is over."""
         if outcome is None:
             self.bar.update(self.task, description=self.plan.stages[key].label)
             return
         self.done.add(key)
         self.failed += outcome.status == "failed"
         if outcome.status == "failed":
-            # The last line of a traceback says what happened; of our own errors the first does.
+            # The cause is on the last line of a traceback, and on the first line of our own errors.
             lines = outcome.error.strip().splitlines()
-            said = lines[-1 if lines[0].startswith("Traceback") else 0]
-            err.print(f"[red]failed[/red] {escape(self.plan.stages[key].label)}: {escape(said)}", soft_wrap=True)
-        self.bar.update(self.task, advance=1, left=self._told())
+            cause = lines[-1 if lines[0].startswith("Traceback") else 0]
+            err.print(f"[red]failed[/red] {escape(self.plan.stages[key].label)}: {escape(cause)}", soft_wrap=True)
+        self.bar.update(self.task, advance=1, left=self._left())
 
-    def _told(self) -> str:
+    def _left(self) -> str:
         known = self.plan.estimate.by_stage
         rest = [known[key] for key in self.plan.to_run if key not in self.done and key in known]
         unknown = sum(1 for key in self.plan.to_run if key not in self.done and key not in known)
         per_stage = (time.monotonic() - self.began) / max(len(self.done), 1)
-        told = f"{sum(rest) + unknown * per_stage:.0f} s left, {len(self.plan.stages) - len(self.plan.to_run)} reused"
-        return told + (f", {self.failed} failed" if self.failed else "")
+        left = f"{sum(rest) + unknown * per_stage:.0f} s left, {len(self.plan.stages) - len(self.plan.to_run)} reused"
+        return left + (f", {self.failed} failed" if self.failed else "")

@@ -1,4 +1,4 @@
-"""The exact messages of a question, and what did not get into them."""
+"""The exact messages of a question, and the passages in them and left out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,26 +6,27 @@ from typing import Any
 from rag.reporting.terminal.output import escape, out, stream
 
 
-def prompt(told: Mapping[str, Any]) -> None:
-    """Every message under a line with its role and tokens, then the passages in it, and those left out with the reason."""
-    for message in told["messages"]:
+def prompt(preview: Mapping[str, Any]) -> None:
+    """Print every message with its role and tokens, then the passages in them, and those left out with the reason."""
+    for message in preview["messages"]:
         out.rule(f"[bold]{message['role']}[/bold] [dim]{message['tokens']} tokens[/dim]", align="left", style="dim")
         stream(f"{message['content']}\n")
     out.rule(style="dim")
-    _asked(told)
-    _passages("Passages in it", told["contexts"])
-    _passages("Found and left out", told["left_out"])
+    _print_size(preview)
+    _passages("Passages in it", preview["contexts"])
+    _passages("Found and left out", preview["left_out"])
 
 
-def _asked(told: Mapping[str, Any]) -> None:
-    if not told["messages"]:
-        said = "; ".join(f"{one['source']}: {one['what']}" for one in told["findings"] if one["action"] == "abstain")
-        out.print(f"[yellow]The model is not asked.[/yellow] {escape(said)}")
+def _print_size(preview: Mapping[str, Any]) -> None:
+    """Print the tokens of the messages, or why no message is sent."""
+    if not preview["messages"]:
+        reasons = [f"{each['source']}: {each['what']}" for each in preview["findings"] if each["action"] == "abstain"]
+        out.print(f"[yellow]The model is not asked.[/yellow] {escape('; '.join(reasons))}")
         return
-    budget = told["context_tokens"]
-    passages = sum(context["tokens"] for context in told["contexts"])
+    budget = preview["context_tokens"]
+    passages = sum(context["tokens"] for context in preview["contexts"])
     limit = "no limit" if budget is None else f"at most {budget}"
-    out.print(f"{told['tokens']} tokens, {passages} of them passages ({limit}).", soft_wrap=True)
+    out.print(f"{preview['tokens']} tokens, {passages} of them passages ({limit}).", soft_wrap=True)
     out.print("[dim]Counted in word pieces; the model's own count differs, often by a tenth.[/dim]", soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Ratings one after the other, and what a reviewer makes of each."""
+"""The review of ratings: each becomes a golden question, is edited, or is dropped."""
 
 import json
 import os
@@ -14,28 +14,28 @@ from rag.core.errors import ConfigError, UserError
 from rag.evaluation.data.review.drafts import Draft, Row
 from rag.evaluation.data.review.review_loop import Review
 from rag.reporting.terminal.line_input import Typed
-from rag.reporting.terminal.output import err, escape, out, visible
+from rag.reporting.terminal.output import err, escape, out
 
 CHOICES = "[bold]a[/bold] accept, [bold]e[/bold] edit, [bold]d[/bold] drop, [bold]s[/bold] skip, [bold]q[/bold] quit"
 
-FORM = 'evidence, all groups needed, any place of one: [{"any": [{"doc": "leave.md", "quote": "words as they stand there"}]}]'
+FORM = 'evidence, all groups needed, any place of one: [{"any": [{"doc": "leave.md", "quote": "its exact words"}]}]'
 
 
 def reviewed(review: Review, name: str, asking: bool = True) -> None:
-    """Ask a person what becomes of every rating that waits; what is skipped, or behind `q` or the end of input, waits on."""
+    """Ask a reviewer to decide on every waiting rating; skipped ones, and those after `q` or the end of input, keep waiting."""
     typed, answers = Typed(), list(review.waiting) if asking else []
     for number, answer in enumerate(answers, 1):
         draft = review.waiting[answer]
         out.print(f"\n[bold]{number} of {len(answers)}[/bold]  {_about(draft)}")
-        _shown(draft)
+        _print_draft(draft)
         if not _decided(review, draft, typed):
             break
-    told = f"{len(review.accepted)} written to {name}, {len(review.dropped)} dropped, {len(review.waiting)} waiting."
-    out.print(("\n" if answers else "") + escape(told), soft_wrap=True)
+    counts = f"{len(review.accepted)} written to {name}, {len(review.dropped)} dropped, {len(review.waiting)} waiting."
+    out.print(("\n" if answers else "") + escape(counts), soft_wrap=True)
 
 
 def _decided(review: Review, draft: Draft, typed: Typed) -> bool:
-    """Whether to go on with the next one."""
+    """Decide on one rating; False to stop the review."""
     answer, row = draft.opinion.answer, None
     while True:
         out.print(CHOICES)
@@ -51,17 +51,17 @@ def _decided(review: Review, draft: Draft, typed: Typed) -> bool:
                 out.print(f"[dim]{escape(FORM)}[/dim]", soft_wrap=True)
                 row = edited(row or draft.row)
                 _line("text", row.get("text", "–"), "bold")
-                _row(row)
+                _print_question(row)
                 if wrong := review.refusal(row):
-                    err.print(f"[red]{escape(visible(wrong))}[/red]", soft_wrap=True)
+                    err.print(f"[red]{escape(wrong)}[/red]", soft_wrap=True)
             elif choice in ("s", "q"):
                 return choice == "s"
         except UserError as error:
-            err.print(f"[red]{escape(visible(str(error)))}[/red]", soft_wrap=True)
+            err.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
 
 
 def edited(row: Row) -> Row:
-    """A question as somebody left it in the editor that VISUAL or EDITOR name; UserError for what is no JSON object."""
+    """Edit a question in the editor that VISUAL or EDITOR name; UserError if the result is not a JSON object."""
     command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "question.json")
@@ -78,10 +78,10 @@ def _about(draft: Draft) -> str:
     opinion = draft.opinion
     rated = "[green]rated good[/green]" if opinion.rating > 0 else "[red]rated bad[/red]"
     when = datetime.fromtimestamp(opinion.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{rated} by {escape(visible(opinion.owner))}, {when}  [dim]{opinion.answer}[/dim]"
+    return f"{rated} by {escape(opinion.owner)}, {when}  [dim]{opinion.answer}[/dim]"
 
 
-def _shown(draft: Draft) -> None:
+def _print_draft(draft: Draft) -> None:
     opinion = draft.opinion
     for turn in opinion.history:
         _line("before" if turn.role == "user" else "", turn.text, "dim")
@@ -92,27 +92,24 @@ def _shown(draft: Draft) -> None:
     for context in opinion.told["contexts"]:
         _line(f"[{context['number']}]", f"{context['doc_id']}:{context['start']}-{context['end']}", "dim")
         if draft.open:
-            # Something has to be quoted yet.
-            out.print(f"[dim]{escape(visible(context['text'].strip()))}[/dim]", soft_wrap=True)
-    _row(draft.row)
-    for said in (*draft.open, *draft.notes):
-        out.print(f"[yellow]{escape(visible(said))}[/yellow]", soft_wrap=True)
+            # The reviewer still has to quote something from it.
+            out.print(f"[dim]{escape(context['text'].strip())}[/dim]", soft_wrap=True)
+    _print_question(draft.row)
+    for remark in (*draft.open, *draft.notes):
+        out.print(f"[yellow]{escape(remark)}[/yellow]", soft_wrap=True)
 
 
-def _row(row: Row) -> None:
-    """A question as it would be written, without what was shown already."""
+def _print_question(row: Row) -> None:
+    """Print a question as it would be written, without the parts printed before."""
     for name in ("id", "kind", "split", "cluster", "answers"):
         if row.get(name):
             _line(name, row[name] if isinstance(row[name], str) else " | ".join(map(str, row[name])))
-    for place in _places(row):
-        _line("evidence", place)
-
-
-def _places(row: Row) -> list[str]:
-    """Groups of evidence, a line each; what an editor left may have any form."""
+    # An edited row may hold anything as evidence.
     groups: Any = row.get("evidence") or []
-    return [json.dumps(group, ensure_ascii=False) for group in groups] if isinstance(groups, list) else [repr(groups)]
+    listed = isinstance(groups, list)
+    for group in groups if listed else [groups]:
+        _line("evidence", json.dumps(group, ensure_ascii=False) if listed else repr(group))
 
 
 def _line(name: str, text: Any, style: str = "default") -> None:
-    out.print(f"[cyan]{escape(name):>9}[/cyan]  [{style}]{escape(visible(str(text)))}[/{style}]", soft_wrap=True)
+    out.print(f"[cyan]{escape(name):>9}[/cyan]  [{style}]{escape(str(text))}[/{style}]", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""An answer as it comes: what is being done until its first piece is there, then the pieces, broken between words."""
+"""A streamed answer: the current step until the first piece arrives, then the pieces, with line breaks between words."""
 
 import re
 from types import TracebackType
@@ -8,16 +8,16 @@ from rich.text import Text
 
 from rag.core.records import Ranking
 from rag.reporting.terminal.answers import cited
-from rag.reporting.terminal.output import err, out, stream, visible
+from rag.reporting.terminal.output import amount, err, out, stream, visible
 
 LONGEST = 24
-"""Characters after which a word is not waited for to end; some languages put no blanks between words."""
+"""Characters of a word that are printed before its end arrives; some languages put no blanks between words."""
 
 
 class Waiting:
-    """Shows what is being done, on standard error and on terminals only, until there is something to read.
+    """Shows the current step on standard error, on terminals only, until the first piece of an answer.
 
-    Pieces of an answer are shown on terminals only: a pipe gets the whole answer, as it was checked. `heard` is what was shown.
+    Pieces of an answer are shown on terminals only: a pipe gets the whole answer after its checks. `heard` is the text shown.
     """
 
     def __init__(self, what: str = "…") -> None:
@@ -36,26 +36,26 @@ class Waiting:
         self._word = ""
 
     def now(self, what: str) -> None:
-        """Say what is being done."""
+        """Show another step."""
         self._status.update(Text(what, "dim"))
 
     def reading(self, passages: Ranking, listed: bool = False) -> None:
-        """Say that passages are read; `listed` shows which, on a terminal."""
+        """Show that the model reads passages; `listed` prints them, on a terminal."""
         if listed and out.is_terminal:
             self._status.stop()
             for number, hit in enumerate(passages, 1):
                 cited(number, hit.chunk.chunk_id, hit.chunk.section)
             self._status.start()
-        self.now(f"reading {len(passages)} {'passage' if len(passages) == 1 else 'passages'} …")
+        self.now(f"reading {amount(len(passages), 'passage')} …")
 
     def __call__(self, piece: str) -> None:
-        """Print a piece of an answer on a terminal; an empty one tells that a model writes what is not shown."""
+        """Print a piece of an answer on a terminal; an empty piece means that a model writes text that is not shown."""
         if not piece or not out.is_terminal:
             self.now("writing …")
             return
         self._status.stop()
         self.heard += piece
-        # A word may come in several pieces: whether it fits into its line is known at its end.
+        # A word may arrive in several pieces; only at its end is its width known.
         *whole, self._word = re.split(r"(?<=\s)", self._word + visible(piece))
         if len(self._word) > LONGEST:
             whole, self._word = [*whole, self._word], ""
@@ -63,7 +63,7 @@ class Waiting:
             self._put(part)
 
     def _put(self, part: str) -> None:
-        """A word with the blank behind it, on a line of its own if this one has no room."""
+        """Print a word with the blank behind it, on a new line if it does not fit."""
         if self._column and self._column + cell_len(part.rstrip()) > out.width:
             stream("\n")
             self._column = 0

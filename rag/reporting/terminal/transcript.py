@@ -1,4 +1,4 @@
-"""A conversation as a file that people keep."""
+"""A conversation as a file."""
 
 import json
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from rag.pipeline.session import Session
 
 
 def save(session: Session, config: Mapping[str, Any], path: Path, replace: bool = False) -> None:
-    """Write a conversation: as JSON where the name ends so, else as Markdown.
+    """Write a conversation as JSON if the name ends in .json, else as Markdown.
 
-    DataError for a file that is there already, unless it is to be replaced, and where nothing can be written.
+    Raises DataError if the file exists and `replace` is false, or if it cannot be written.
     """
     if path.exists() and not replace:
         raise DataError(str(path), "is there already", f"give another name, or: /save! {path}")
@@ -29,18 +29,18 @@ def save(session: Session, config: Mapping[str, Any], path: Path, replace: bool 
 
 
 def _json(session: Session, config: Mapping[str, Any]) -> str:
-    turns = [traced_answer(session.pipeline, one.trace, one.answer) for one in session.exchanges]
+    turns = [traced_answer(session.pipeline, exchange.trace, exchange.answer) for exchange in session.exchanges]
     return json.dumps({"config": redacted_json(config), "turns": turns}, indent=1, ensure_ascii=False) + "\n"
 
 
 def _markdown(session: Session) -> str:
     lines: list[str] = []
-    for one in session.exchanges:
-        # A question may have several lines, and each of them is quoted.
-        lines += [*(f"> {line}" for line in one.question.splitlines()), "", one.answer.reply.text.strip() or "…", ""]
-        lines += [f"- {finding.source}: {finding.what}" for finding in one.answer.findings]
-        cited = set(one.answer.reply.citations)
-        for number, (hit, section) in enumerate(zip(one.answer.contexts, sections_of(one.answer), strict=True), 1):
+    for exchange in session.exchanges:
+        # Each line of a question is quoted.
+        lines += [*(f"> {line}" for line in exchange.question.splitlines()), "", exchange.answer.reply.text.strip() or "…", ""]
+        lines += [f"- {finding.source}: {finding.what}" for finding in exchange.answer.findings]
+        cited = set(exchange.answer.reply.citations)
+        for number, (hit, section) in enumerate(zip(exchange.answer.contexts, sections_of(exchange.answer), strict=True), 1):
             place = f" ({section})" if section else ""
             lines.append(f"- [{number}]{' cited' if number in cited else ''} `{hit.chunk.chunk_id}`{place}")
         lines.append("")

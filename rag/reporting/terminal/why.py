@@ -1,4 +1,4 @@
-"""What became of one question, of all that were lost, and of what a better part would add."""
+"""The path of one question through one trial or two: verdict, evidence, ranks after every step, passages, answer."""
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -8,21 +8,24 @@ from rich.console import Group
 from rich.padding import Padding
 
 from rag.analysis.why import Account, Why
-from rag.reporting.terminal.output import Table, escape, number, out
+from rag.reporting.terminal.output import Table, escape, number, out, table
 from rag.reporting.terminal.passages import excerpt, heading
 from rag.reporting.terminal.passages import passages as print_passages
 
-BESIDE = 100
-"""Columns of a terminal from which on two trials stand beside each other."""
+WIDE = 100
+"""Width of a terminal, in characters, from which on two trials are shown side by side."""
 QUOTE, SHORT = 300, 160
+"""Characters shown of a quote of gold, and of a passage in a table of two trials."""
+NOTHING = "No passage was found."
 LATER = ("fused", "reranked", "selected")
 
 
 def why(found: Why) -> None:
-    """A question, the verdict on it, its gold, where that stood after every step, what was read and what was answered."""
+    """Print a question, its verdict, its gold with the ranks after every step, the passages read, and the answer."""
     _question(found.question)
     for account in found.trials:
-        _verdict(account)
+        colour = "red" if account.stage else "green"
+        out.print(f"{escape(_called(account))}: [{colour}]{escape(account.said)}[/{colour}]")
     _evidence(found.question)
     if found.question["evidence"]:
         out.print(_places(found.trials))
@@ -38,11 +41,6 @@ def _question(question: Mapping[str, Any]) -> None:
     out.print(f"[dim]{escape(question['id'])}{f' ({escape(about)})' if about else ''}[/dim]\n")
 
 
-def _verdict(account: Account) -> None:
-    colour = "red" if account.stage else "green"
-    out.print(f"{escape(_called(account))}: [{colour}]{escape(account.said)}[/{colour}]")
-
-
 def _called(account: Account) -> str:
     return f"{account.name} ({account.trial_id})"
 
@@ -51,10 +49,10 @@ def _evidence(question: Mapping[str, Any]) -> None:
     out.print()
     for row, group in enumerate(question["evidence"], 1):
         for place, gold in enumerate(group["any"]):
-            said = f"Evidence {row}" if not place else "        or"
+            title = f"Evidence {row}" if not place else "        or"
             grade = f", grade {group['grade']}" if group["grade"] != 1 and not place else ""
             span = f" {gold['start']}–{gold['end']}" if "start" in gold else ", the whole document"
-            out.print(f"{said}{grade}: {escape(gold['document'])}{span}", soft_wrap=True)
+            out.print(f"{title}{grade}: {escape(gold['document'])}{span}", soft_wrap=True)
             if "quote" in gold:
                 quote = {"text": gold["quote"], "gold": [{"start": 0, "end": len(gold["quote"])}]}
                 out.print(Padding(excerpt(quote, QUOTE), (0, 4), expand=False))
@@ -62,35 +60,29 @@ def _evidence(question: Mapping[str, Any]) -> None:
 
 
 def _places(accounts: Sequence[Account]) -> Table:
-    """The rank of every group after every step, trials beside each other."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("rank")
+    """The rank of every group after every step, with the trials side by side."""
     groups = len(accounts[0].stages)
-    for letter, _ in zip("AB", accounts, strict=False):
-        for group in range(1, groups + 1):
-            name = f"evidence {group}" if groups > 1 else "evidence"
-            table.add_column(f"{letter}: {name}" if len(accounts) > 1 else name, justify="right")
+    names = [f"evidence {group}" if groups > 1 else "evidence" for group in range(1, groups + 1)]
+    heads = names if len(accounts) == 1 else [f"{letter}: {name}" for letter in "AB" for name in names]
+    shown = table("rank", *heads, breaks=True)
     for step in sorted(dict.fromkeys(step for account in accounts for step in account.ranks), key=_place):
-        table.add_row(escape(step), *(cell for account in accounts for cell in _ranks(account, step, groups)))
+        shown.add_row(escape(step), *(cell for account in accounts for cell in _ranks(account, step, groups)))
     if any(account.read is not None for account in accounts):
-        table.add_row("in the contexts", *(cell for account in accounts for cell in _contexts(account, groups)))
-    table.add_row("lost", *(f"[red]{escape(stage)}[/red]" if stage else "–" for each in accounts for stage in each.stages))
-    return table
+        shown.add_row("in the contexts", *(cell for account in accounts for cell in _contexts(account, groups)))
+    shown.add_row("lost", *(f"[red]{escape(stage)}[/red]" if stage else "–" for each in accounts for stage in each.stages))
+    return shown
 
 
 def _place(step: str) -> int:
-    """Indexes stand before the steps behind them, in the order in which they were met."""
+    """Sort key of a step: indexes first, then the steps after them."""
     return LATER.index(step) + 1 if step in LATER else 0
 
 
 def _ranks(account: Account, step: str, groups: int) -> list[str]:
     if step not in account.ranks:
         return [""] * groups
-    shown = []
-    for rank in account.ranks[step]:
-        soon = 0 < rank <= account.k
-        shown.append(f"[green]{rank}[/green]" if soon else str(rank) if rank else "[red]not found[/red]")
-    return shown
+    near = [f"[green]{rank}[/green]" if rank <= account.k else str(rank) for rank in account.ranks[step]]
+    return [text if rank else "[red]not found[/red]" for text, rank in zip(near, account.ranks[step], strict=True)]
 
 
 def _contexts(account: Account, groups: int) -> list[str]:
@@ -107,45 +99,40 @@ def _legend(accounts: Sequence[Account]) -> str:
 
 
 def _read(accounts: Sequence[Account]) -> None:
-    if len(accounts) > 1 and out.width >= BESIDE:
+    if len(accounts) > 1 and out.width >= WIDE:
         out.print()
-        out.print(_beside(accounts))
+        out.print(_side_by_side(accounts))
         return
     for account in accounts:
         out.print(f"\n[bold]{escape(_called(account))}[/bold]" if len(accounts) > 1 else "")
         print_passages(account.passages)
-        _none(account)
-        _answer(account)
+        if not account.passages:
+            out.print(NOTHING)
+        if account.answer:
+            out.print(_answer(account))
 
 
-def _beside(accounts: Sequence[Account]) -> Table:
-    """What two trials read and answered, rank by rank."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), expand=True)
-    for letter, account in zip("AB", accounts, strict=False):
-        table.add_column(f"{letter}: {escape(_called(account))}", ratio=1)
+def _side_by_side(accounts: Sequence[Account]) -> Table:
+    """The passages that two trials read, rank by rank, and their answers."""
+    heads = [f"{letter}: {_called(account)}" for letter, account in zip("AB", accounts, strict=False)]
+    shown = table(*heads, words=len(heads), expand=True)
+    for column in shown.columns:
+        column.ratio = 1
     for row in zip_longest(*(account.passages for account in accounts)):
-        table.add_row(*(_cell(passage) if passage else "" for passage in row))
-    table.add_row(*("" if account.passages else "No passage was found." for account in accounts))
-    table.add_row(*("\n".join(_lines(account)) if account.answer else "" for account in accounts))
-    return table
+        shown.add_row(*(_cell(passage) if passage else "" for passage in row))
+    shown.add_row(*("" if account.passages else NOTHING for account in accounts))
+    shown.add_row(*map(_answer, accounts))
+    return shown
 
 
 def _cell(passage: Mapping[str, Any]) -> Group:
     return Group(heading(passage), Padding(excerpt(passage, SHORT), (0, 0, 1, 4)))
 
 
-def _none(account: Account) -> None:
-    if not account.passages:
-        out.print("No passage was found.")
-
-
-def _answer(account: Account) -> None:
-    for line in _lines(account) if account.answer else ():
-        out.print(line)
-
-
-def _lines(account: Account) -> list[str]:
-    answer = account.answer or {}
+def _answer(account: Account) -> str:
+    answer = account.answer
+    if not answer:
+        return ""
     scores = ", ".join(f"{name} {number(value)}" for name, value in answer["scores"].items())
     reply = " ".join(answer["answer"].split())
-    return [f"Answer{f' ({escape(scores)})' if scores else ''}: {escape(reply) if reply else '[dim]none[/dim]'}"]
+    return f"Answer{f' ({escape(scores)})' if scores else ''}: {escape(reply) if reply else '[dim]none[/dim]'}"

@@ -11,7 +11,7 @@ from rag.components.loaders.quote_anchors import WORD
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data.golden import Golden
 from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins, check_dataset, smallest_difference
-from rag.reporting import terminal
+from rag.reporting.terminal import store_contents
 
 A = Document("a.md", "Leave is 25 days. Crew: 28 days.")
 B = Document("b.md", "Notice is 25 days.")
@@ -96,7 +96,7 @@ def test_too_few_clusters_give_a_warning(capsys: pytest.CaptureFixture[str]) -> 
     size = SplitSize(questions=40, scored=40, clusters=5, smallest_difference=0.07)
     splits = {"tune": size, "holdout": replace(size, clusters=6)}
     check = DatasetCheck(1, 0, 9, 80, 0, 80, 11, False, {}, splits, (), (), ())
-    terminal.dataset("small", check)
+    store_contents.dataset("small", check)
     text = capsys.readouterr().out
     assert "tune: with fewer than 6 clusters" in text
     assert "holdout: with fewer" not in text

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from rich.console import Console
 
 from rag.evaluation.statistics import effects
 from rag.evaluation.statistics.effects import Effects
-from rag.reporting import terminal
 
 Floats = NDArray[np.float64]
 Trials = list[tuple[Mapping[str, str], Floats]]
@@ -211,12 +209,3 @@ def test_three_hundred_trials_of_five_hundred_questions() -> None:
     result = effects.choice_effects(made, np.arange(500) // 4, axes)
     assert result.family == 12 + 15 + 5 + 5 + 25 + 3 + 3 + 15 + 1 + 5 + 5
     assert len(result.interactions) == effects.STRONGEST
-
-
-def test_the_table_lists_significant_results() -> None:
-    result = effects.choice_effects(trials(only_with_dense), ALONE, AXES)
-    console = Console(width=100, record=True)
-    console.print(terminal.effects(result))
-    text = console.export_text()
-    assert all(part in text for part in ("reranker=maxsim", "dense with reranker=maxsim", "their sum", "["))
-    assert len(text.splitlines()) <= 1 + len(result.effects) + 3

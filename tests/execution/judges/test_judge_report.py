@@ -146,12 +146,12 @@ def test_a_report_has_a_section_on_judges_and_all_columns(here: Path, labels: st
     sweep.write(done)
     listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
-    assert [line.cells[1] for line in listing.lines] == ["none"]
+    assert [line[2] for line in listing.lines] == ["none"]
     assert "its agreement with people is unknown" in listing.sentence
     assert rag("judge", "calibrate", *WORDS, labels).code == 0
     found = html.gather(done.plan, store)
     assert found.judges is not None
-    ((name, cells),) = [(line.name, line.cells) for line in found.judges.lines]
+    ((name, cells),) = [(line[0], line[1:]) for line in found.judges.lines]
     assert (name, cells[1]) == ("LocalJudge", f"people (answer), {len(SUPPORTED) + len(UNSUPPORTED)} texts")
     assert board(found).heads[-8:] == tuple(others.split(","))
     assert all(float(cell.rpartition("p ")[2]) > 0 for cell in cells[3:5])
@@ -205,7 +205,7 @@ def test_what_could_not_be_judged_is_shown_everywhere(here: Path, rag: Verb) -> 
     listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert judge.lost in listing.sentence
-    assert listing.lines[0].cells[0] == f"{judge.failed} of {judge.asked}"
+    assert listing.lines[0][1] == f"{judge.failed} of {judge.asked}"
 
 
 def test_what_a_metric_could_not_ask_its_own_model_is_shown_everywhere(here: Path, rag: Verb) -> None:
@@ -229,7 +229,7 @@ def test_what_a_metric_could_not_ask_its_own_model_is_shown_everywhere(here: Pat
     listing = judges(done.plan, store, done.plan.trials[0])
     assert listing is not None
     assert lost in listing.sentence
-    assert [(line.name, line.cells[0]) for line in listing.lines] == [("ragas_context_recall", "8 of 8")]
+    assert [line[:2] for line in listing.lines] == [("ragas_context_recall", "8 of 8")]
     assert rag("baseline", study).code == 0
     assert lost in rag("gate", study, "chunker.overlap=1", "--json").json["sentence"]
 

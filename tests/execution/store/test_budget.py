@@ -19,7 +19,8 @@ from rag.execution.store import maintenance
 from rag.execution.store.budget import Ledger, Terms
 from rag.execution.store.store import Store
 from rag.execution.sweep import sweep
-from rag.reporting import terminal
+from rag.reporting.terminal.leaderboards import counted, leaderboard
+from rag.reporting.terminal.output import out
 from rag.tracking import sweep_runs
 
 PRICE = ", 'generator.runtime.price={prompt: 1000, completion: 1000}'"
@@ -259,10 +260,10 @@ def test_tokens_and_money_go_to_mlflow_and_stand_on_the_board(here: Path, store:
     (trial,) = outcome.trials
     assert (trial.metrics["tokens"], trial.metrics["cost_usd"]) == (100.0 * QUESTIONS, pytest.approx(0.1 * QUESTIONS))
     assert not [name for name in trial.params if name.startswith(("budget", "replay"))], "another budget is the same trial"
-    with terminal.out.capture() as output:
-        terminal.out.print(terminal.leaderboard(done.board))
-        terminal.counted(done)
-    shown = output.get()
+    with out.capture() as said:
+        out.print(leaderboard(done.board))
+        counted(done)
+    shown = said.get()
     assert "tokens" in shown
     assert "0.6000" in shown
     plan = "3,660 tokens, 3.6600 US dollars"

@@ -26,7 +26,7 @@ from rag.config import identity
 from rag.execution.graph import plan
 from rag.tracking import sweep_runs as runs, mlflow_client as tracking
 from rag.execution.sweep import sweep
-from rag.reporting import terminal
+from rag.reporting.terminal import progress, recommendation
 from rag.config.compose import compose, hydra_ready
 from rag.components.embedders import hashing
 from rag.components.indexes import bm25s, faiss_flat

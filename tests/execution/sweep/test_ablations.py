@@ -28,7 +28,7 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import ablations, sweep, trial_scores
 from rag.execution.sweep.ablations import RETRIEVED, Controlled, ControlResult
 from rag.execution.sweep.holdout import Conclusion
-from rag.reporting import terminal
+from rag.reporting.terminal.recommendation import controls
 
 FIXED = ("dataset=native", "embedder=hashing", "embedder.dimensions=64", "latency=0", "chunker=fixed", "chunker.size=60")
 
@@ -138,7 +138,7 @@ def test_a_control_that_fails_says_so(extractive: Any, monkeypatch: pytest.Monke
     assert {row.name for row in failed} == {"gold_contexts"}
     assert failed[0].error == "ZeroDivisionError: division by zero"
     assert failed[0].mean != failed[0].mean
-    terminal.controls(found)
+    controls(found)
     output = capsys.readouterr()
     assert "failed" in output.out
     assert "gold: ZeroDivisionError" in output.err
@@ -178,7 +178,7 @@ def test_a_trial_that_could_not_be_judged_says_why() -> None:
 
 def test_what_people_see(capsys: Any) -> None:
     rows = (ControlResult(RETRIEVED, "f", 0.5, n=9), ControlResult("closed_book", "f", 0.25, -0.25, -0.5, -0.125, 0.01, 9))
-    terminal.controls(rows)
+    controls(rows)
     output = capsys.readouterr().out
     assert "none" in output
     assert "-.250 [-.500, -.125]" in output
@@ -233,7 +233,7 @@ def test_a_sweep_shows_the_controls_of_its_recommendation(
     recommended = next(row for row in output["trials"] if row["trial"] == output["winner"]["recommended"])
     assert found[RETRIEVED, "token_f1"]["mean"] == pytest.approx(recommended["metrics"]["token_f1"]["mean"])
     shown = rag("sweep", path, "--no-track").out
-    assert "what they owe to the contexts" in shown
+    assert "how much they depend on the contexts" in shown
     assert "another question's" in shown
     verdict = json.loads(Path("reports/told/verdict.json").read_text("utf-8"))
     assert verdict["controls"] == output["controls"]
@@ -247,7 +247,7 @@ def test_a_sweep_without_controls(
     path = study("silent", more, generator)
     assert "three times" not in rag("plan", path).out
     assert rag("sweep", path, "--no-track", "--json").json["controls"] == []
-    assert "owe to the contexts" not in rag("sweep", path, "--no-track").out
+    assert "depend on the contexts" not in rag("sweep", path, "--no-track").out
 
 
 def test_one_run_by_itself_has_no_controls(

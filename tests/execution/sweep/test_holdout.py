@@ -21,9 +21,9 @@ from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, selection, sweep
 from rag.execution.sweep.holdout import Conclusion
 from rag.execution.sweep.sweep import Sweep
-from rag.reporting import terminal
 from rag.reporting.html import page
 from rag.reporting.html.gather import gather
+from rag.reporting.terminal.recommendation import swept
 from rag.tracking import sweep_runs
 
 SEARCHES = '  search: ["index=[bm25s] fusion=single", "index=[dense] fusion=single", "index=[bm25s,dense]"]'
@@ -357,7 +357,7 @@ def test_standings_is_reported_everywhere(tmp_path: Path, capsys: pytest.Capture
     likely = [one.p_best or 0.0 for one in found.standings]
     assert sum(likely) == pytest.approx(1)
     assert [one["p_best"] for one in concluded.to_json()["winner"]["standings"]] == likely
-    terminal.swept(done, concluded, tmp_path)
+    swept(done, concluded, tmp_path)
     shown = capsys.readouterr().out
     assert "P(best)" in shown
     assert f">* {likely[0]:.2f}".replace("0.", ".") in shown

@@ -1,4 +1,4 @@
-"""A browser without a screen, and pages to open in it."""
+"""A headless browser, and pages to open in it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from rag.reporting.html.view_model import Material
 
 @dataclass
 class Opened:
-    """A page that was opened, and what it said and asked for on the way."""
+    """An open page, with its errors and its requests."""
 
     page: Page
     errors: list[str] = field(default_factory=list)
@@ -36,7 +36,7 @@ def written(material: Material, folder: Path) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[Callable[..., Opened]]:
-    """Open a file in a browser of its own that writes down errors and requests."""
+    """Open a file in a new browser context that records errors and requests."""
     contexts = []
 
     def open_page(path: Path, wait: bool = True, **options: object) -> Opened:

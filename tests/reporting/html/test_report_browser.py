@@ -7,20 +7,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from reporting.html.conftest import Opened
 from support import synthetic_reports
 from support.chromium import CONTRAST
 
 from rag.reporting.html import page
 from rag.reporting.html.view_model import Data, Material, Mean, Reuse, TrialRow
 
-Open = Callable[..., "object"]
+Open = Callable[..., Opened]
+MATERIAL = synthetic_reports.material(3, 20)
+EXPLORER = MATERIAL.explorer
+assert EXPLORER is not None
 
 
-def asks(found: "object") -> list[str]:
-    return [url for url in found.requests if not url.startswith(("file:", "data:"))]  # type: ignore[attr-defined]
+def requests(found: Opened) -> list[str]:
+    return [url for url in found.requests if not url.startswith(("file:", "data:"))]
 
 
-def test_a_report_opens_from_disk_without_errors_and_asks_for_nothing(three: Path, opened: Open) -> None:
+def test_a_report_opens_from_disk_without_errors_and_requests(three: Path, opened: Open) -> None:
     found = opened(three)
     assert found.errors == []
     assert [url for url in found.requests if not url.startswith("data:")] == [three.as_uri()]
@@ -42,7 +46,7 @@ def test_the_policy_lets_nothing_out(three: Path, opened: Open) -> None:
         )
         until = time.monotonic() + 60
         while len(found.errors) < 4 and time.monotonic() < until:
-            found.page.wait_for_timeout(100)  # Refusals are told when the browser gets to it.
+            found.page.wait_for_timeout(100)  # The browser reports refusals after a while.
     assert heard == []
     assert found.page.evaluate("window.pwned") is None
     assert len(found.errors) >= 4
@@ -69,15 +73,13 @@ def listening() -> Iterator[tuple[str, list[str]]]:
 
 def test_the_first_lines_say_what_to_do(three: Path, opened: Open) -> None:
     text = opened(three).page.inner_text(".verdict")
-    material = synthetic_reports.material(3, 20)
-    assert material.chosen is not None
     assert text.splitlines()[0] == "What to do"
-    assert f"Take {material.chosen.name}." in text
+    assert f"Take {getattr(MATERIAL.chosen, 'name', None)}." in text
     assert text.index("How sure") < text.index("What it costs")
 
 
 def test_what_comes_from_data_stays_text(tmp_path: Path, opened: Open) -> None:
-    material = synthetic_reports.material(3, 20)
+    material = MATERIAL
     rows = tuple(
         replace(row, name=synthetic_reports.HOSTILE + "$x$ " + row.name, error=synthetic_reports.HOSTILE)
         for row in material.trials
@@ -89,7 +91,7 @@ def test_what_comes_from_data_stays_text(tmp_path: Path, opened: Open) -> None:
     path.write_text(page.render(hostile), "utf-8")
     found = opened(path)
     assert found.errors == []
-    assert asks(found) == []
+    assert requests(found) == []
     assert found.page.evaluate("window.pwned") is None
     assert found.page.locator("script").count() == synthetic_scripts(path)
     assert found.page.locator("img").count() == 0
@@ -107,16 +109,14 @@ def synthetic_scripts(path: Path) -> int:
 
 def test_questions_are_filtered_by_kind_outcome_stage_and_words(three: Path, opened: Open) -> None:
     found = opened(three).page
-    explorer = synthetic_reports.material(3, 20).explorer
-    assert explorer is not None
-    first = explorer.trials[0]
+    first = EXPLORER.trials[0]
 
     def count() -> int:
         return int(found.inner_text("#count").split()[0])
 
     assert count() == 20
     found.select_option("#kind", label="table")
-    assert count() == sum(question.kind == "table" for question in explorer.questions) == found.locator("#list li").count()
+    assert count() == sum(question.kind == "table" for question in EXPLORER.questions) == found.locator("#list li").count()
     found.select_option("#kind", "")
     found.select_option("#outcome", label="A: solved")
     assert count() == sum(outcome == 0 for outcome in first.outcomes)
@@ -133,17 +133,15 @@ def test_questions_are_filtered_by_kind_outcome_stage_and_words(three: Path, ope
     assert found.locator("#list li").count() == 0
 
 
-def test_two_trials_stand_side_by_side(three: Path, opened: Open) -> None:
+def test_two_trials_are_side_by_side(three: Path, opened: Open) -> None:
     found = opened(three).page
-    explorer = synthetic_reports.material(3, 20).explorer
-    assert explorer is not None
     names = found.locator("#first option").all_inner_texts()
     found.select_option("#first", "2")
     found.select_option("#second", "0")
     found.locator("#list button").nth(5).click()
     sides = found.locator(".sides > section")
     assert [sides.nth(place).locator("h4").inner_text() for place in (0, 1)] == [f"A {names[2]}", f"B {names[0]}"]
-    wanted = explorer.rankings[explorer.trials[2].ranking].passages[5]
+    wanted = EXPLORER.rankings[EXPLORER.trials[2].ranking].passages[5]
     where = sides.nth(0).locator("li:not(.cut) .where").all_inner_texts()
     assert [text.split(" · ")[0] for text in where] == [
         f"{rank} {doc} {start}–{end}" for rank, (doc, start, end) in enumerate(wanted, 1)
@@ -151,26 +149,23 @@ def test_two_trials_stand_side_by_side(three: Path, opened: Open) -> None:
     assert sides.nth(0).locator(".cut").inner_text() == "Below the cut: k = 5"
 
 
-def test_passages_show_what_stands_in_the_document_with_the_gold_marked(three: Path, opened: Open) -> None:
+def test_passages_show_the_text_of_the_document_with_the_gold_marked(three: Path, opened: Open) -> None:
     found = opened(three).page
-    explorer = synthetic_reports.material(3, 20).explorer
-    assert explorer is not None
-    (doc, start, end), *_ = explorer.questions[1].gold[0]
+    (doc, start, end), *_ = EXPLORER.questions[1].gold[0]
     found.locator("#list button").nth(1).click()
-    assert found.locator(".gold mark").first.text_content() == explorer.documents[doc][start:end]
-    text = explorer.rankings[explorer.trials[0].ranking].passages[1][0]
+    assert found.locator(".gold mark").first.text_content() == EXPLORER.documents[doc][start:end]
+    text = EXPLORER.rankings[EXPLORER.trials[0].ranking].passages[1][0]
     shown = found.locator(".sides section").first.locator("li .text").first.text_content()
-    assert shown == explorer.documents[text[0]][text[1] : text[2]]
+    assert shown == EXPLORER.documents[text[0]][text[1] : text[2]]
 
 
 def test_offsets_count_characters_beyond_the_basic_plane(tmp_path: Path, opened: Open) -> None:
-    material = synthetic_reports.material(3, 20)
-    assert material.explorer is not None
-    documents = {name: "𝔘🜚" * 10 + text for name, text in material.explorer.documents.items()}
+    material = MATERIAL
+    documents = {name: "𝔘🜚" * 10 + text for name, text in EXPLORER.documents.items()}
     path = tmp_path / "index.html"
-    path.write_text(page.render(replace(material, explorer=replace(material.explorer, documents=documents))), "utf-8")
+    path.write_text(page.render(replace(material, explorer=replace(EXPLORER, documents=documents))), "utf-8")
     found = opened(path).page
-    (doc, start, end), *_ = material.explorer.questions[1].gold[0]
+    (doc, start, end), *_ = EXPLORER.questions[1].gold[0]
     found.locator("#list button").nth(1).click()
     assert found.locator(".gold mark").first.text_content() == documents[doc][start:end]
 
@@ -199,7 +194,7 @@ def test_everything_can_be_reached_with_keys_and_the_focus_shows(three: Path, op
     assert found.evaluate("document.activeElement.id") == "detail"
 
 
-def test_everything_has_a_name_for_those_who_listen(three: Path, opened: Open) -> None:
+def test_everything_has_a_name_for_screen_readers(three: Path, opened: Open) -> None:
     found = opened(three).page
     unnamed = found.evaluate("""() => [
       ...[...document.querySelectorAll("svg")].filter(svg => svg.getAttribute("role") !== "img"),
@@ -220,7 +215,7 @@ def test_everything_has_a_name_for_those_who_listen(three: Path, opened: Open) -
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_by_day_and_by_night(three: Path, opened: Open, scheme: str) -> None:
+def test_text_has_contrast_in_light_and_dark(three: Path, opened: Open, scheme: str) -> None:
     found = opened(three, color_scheme=scheme).page
     ground = found.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert (sum(int(part) for part in ground[4:-1].split(",")) < 150) == (scheme == "dark")

@@ -18,6 +18,7 @@ from rag.execution.store import maintenance
 from rag.execution.store.store import Store
 from rag.execution.sweep import holdout, sweep
 from rag.reporting import html
+from rag.reporting.html import page
 from rag.reporting.html.explorer_data import outcomes
 from rag.reporting.html.view_model import FAILED, LOST, NO_GOLD, PARTLY, SOLVED, Material
 
@@ -45,12 +46,14 @@ def _swept(folder: Path, place: Path, axes: str = AXES) -> tuple[Plan, Store, Pa
     return ready.plan, ready.store, folder / "reports"
 
 
-def material(ran: tuple[Plan, Store, Path]) -> Material:
+@pytest.fixture(scope="module")
+def found(ran: tuple[Plan, Store, Path]) -> Material:
+    """The content of the report of that sweep."""
     return html.gather(*ran)
 
 
-def test_a_report_holds_what_the_sweep_showed(ran: tuple[Plan, Store, Path]) -> None:
-    found, written = material(ran), json.loads((ran[2] / "toy" / "verdict.json").read_text("utf-8"))
+def test_a_report_has_the_results_of_the_sweep(ran: tuple[Plan, Store, Path], found: Material) -> None:
+    written = json.loads((ran[2] / "toy" / "verdict.json").read_text("utf-8"))
     board = json.loads((ran[2] / "toy" / "leaderboard.json").read_text("utf-8"))
     assert [row.trial_id for row in found.trials] == [trial["trial"] for trial in board["trials"]]
     assert [row.score.mean for row in found.trials] == [trial["metrics"]["ndcg@10"]["mean"] for trial in board["trials"]]
@@ -65,9 +68,9 @@ def test_a_report_holds_what_the_sweep_showed(ran: tuple[Plan, Store, Path]) -> 
     assert sum(every for _, _, every in found.reuse.kinds) == found.reuse.one_by_one
 
 
-def test_passages_are_those_of_the_stored_rankings(ran: tuple[Plan, Store, Path]) -> None:
+def test_passages_are_those_of_the_stored_rankings(ran: tuple[Plan, Store, Path], found: Material) -> None:
     plan, store, _ = ran
-    explorer = material(ran).explorer
+    explorer = found.explorer
     assert explorer is not None
     trial = plan.trials[-1]
     shown = next(shown for shown in explorer.trials if shown.trial_id == trial.trial_id)
@@ -80,16 +83,14 @@ def test_passages_are_those_of_the_stored_rankings(ran: tuple[Plan, Store, Path]
         assert passages == [(span.doc_id, span.start, span.end) for span in chunks]
 
 
-def test_the_recommended_trial_is_shown_first(ran: tuple[Plan, Store, Path]) -> None:
-    found = material(ran)
+def test_the_recommended_trial_is_shown_first(found: Material) -> None:
     assert found.explorer is not None
     assert found.verdict is not None
     assert found.explorer.trials[0].trial_id == found.verdict.recommended
     assert {trial.trial_id for trial in found.explorer.trials} == {row.trial_id for row in found.trials}
 
 
-def test_blame_and_outcomes_agree(ran: tuple[Plan, Store, Path]) -> None:
-    found = material(ran)
+def test_blame_and_outcomes_agree(found: Material) -> None:
     assert found.explorer is not None
     assert found.blame is not None
     for trial in found.explorer.trials:
@@ -99,30 +100,27 @@ def test_blame_and_outcomes_agree(ran: tuple[Plan, Store, Path]) -> None:
         assert list(counts) == [list(trial.stages).count(stage) for stage in range(1, 10)]
 
 
-def test_without_a_verdict_on_file_the_store_gives_one(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
-    found = html.gather(ran[0], ran[1], tmp_path)
-    assert found.verdict is not None
-    assert found.verdict.recommended == getattr(material(ran).verdict, "recommended", "")
-
-
-@pytest.mark.parametrize("wrong", ["not json", "[]", '{"winner": null}', "other trials", "other scores"])
-def test_a_verdict_that_is_not_about_this_is_not_believed(ran: tuple[Plan, Store, Path], tmp_path: Path, wrong: str) -> None:
+@pytest.mark.parametrize("wrong", ["", "not json", "[]", '{"winner": null}', "other trials", "other scores"])
+def test_without_a_verdict_on_file_about_these_trials_the_store_gives_one(
+    ran: tuple[Plan, Store, Path], found: Material, tmp_path: Path, wrong: str
+) -> None:
     path = tmp_path / "toy" / "verdict.json"
     path.parent.mkdir()
-    told = json.loads((ran[2] / "toy" / "verdict.json").read_text("utf-8"))
-    told["winner"]["why"] = "believed"
+    concluded = json.loads((ran[2] / "toy" / "verdict.json").read_text("utf-8"))
+    concluded["winner"]["why"] = "believed"
     if wrong == "other trials":
-        told["winner"]["standings"].pop()
+        concluded["winner"]["standings"].pop()
     elif wrong == "other scores":
-        told["winner"]["standings"][0]["tune"]["mean"] = 0.123
-    path.write_text(json.dumps(told) if wrong.startswith("other") else wrong, "utf-8")
-    found = html.gather(ran[0], ran[1], tmp_path)
-    assert found.verdict is not None
-    assert found.verdict.why != "believed"
+        concluded["winner"]["standings"][0]["tune"]["mean"] = 0.123
+    if wrong:
+        path.write_text(json.dumps(concluded) if wrong.startswith("other") else wrong, "utf-8")
+    again = html.gather(ran[0], ran[1], tmp_path).verdict
+    assert again is not None
+    assert again.why != "believed"
+    assert again.recommended == getattr(found.verdict, "recommended", "")
 
 
-def test_what_is_not_there_is_named_with_the_reason(ran: tuple[Plan, Store, Path]) -> None:
-    found = material(ran)
+def test_missing_sections_have_reasons(found: Material) -> None:
     assert set(found.missing) >= {"controls", "audit", "holdout"}
     assert all(sentence.endswith(".") for sentence in found.missing.values())
     assert found.latency == {}
@@ -135,7 +133,7 @@ def test_an_experiment_that_never_ran_says_what_to_do(ran: tuple[Plan, Store, Pa
     assert not list((tmp_path / "toy").glob("*.html"))
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_the_work(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error_before_the_work(ran: tuple[Plan, Store, Path], tmp_path: Path) -> None:
     (tmp_path / "toy").write_text("a file where the folder should be", "utf-8")
     with pytest.raises(StoreError, match="cannot be written"):
         html.write(ran[0], ran[1], tmp_path)
@@ -177,17 +175,21 @@ def test_the_verb_writes_both_files_and_says_what_to_do(
     assert Path(said.json["page"]).is_file()
     assert Path(said.json["text"]).is_file()
     assert said.json["sure"]
+    monkeypatch.setattr(page, "CHARTS", dict.fromkeys(page.CHARTS, lambda material: None))
     spoken = rag("report", "toy.yaml", override)
     assert spoken.out.startswith(f"Take {said.json['name']} ({said.json['recommended']}).")
     assert spoken.out.splitlines()[-2:] == [said.json["page"], said.json["text"]]
 
 
-def test_the_verb_puts_the_report_beside_its_sweep_in_mlflow(
-    ran: tuple[Plan, Store, Path], rag: Verb, monkeypatch: pytest.MonkeyPatch
+def test_the_verb_attaches_the_report_to_its_sweep_in_mlflow(
+    rag: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(ran[2].parent)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    override = f"store={ran[2].parent / 'store'}"
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    monkeypatch.setattr(page, "CHARTS", dict.fromkeys(page.CHARTS, lambda material: None))
+    _swept(tmp_path, tmp_path, "  k: k=1,3")
+    override = f"store={tmp_path / 'store'}"
     assert rag("report", "toy.yaml", override).code == 0
     assert not Path(".rag/mlflow.db").exists()
     assert rag("track", "toy.yaml", override).code == 0

@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -66,7 +67,7 @@ def test_without_scores_there_is_nothing_to_recommend() -> None:
     assert head.command == "rag sweep synthetic"
 
 
-def test_a_broken_bound_is_told() -> None:
+def test_a_broken_bound_is_named() -> None:
     material = synthetic_reports.material(1, 20)
     broken = replace(material, trials=tuple(replace(row, admitted=False) for row in material.trials))
     assert wording.headline(broken).sure[-1] == "It breaks a bound of the objective."
@@ -97,24 +98,23 @@ def test_reuse_reads_as_people_say_it() -> None:
     assert wording.reuse(material) == "288 trials, 41 stages, 92 % reused"
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.0412, "+.041"), (-0.03, "−.030"), (0.0, ".000"), (1.25, "+1.250"), (NAN, "–")])
-def test_differences_have_a_sign(value: float, text: str) -> None:
-    assert number_format.signed(value) == text
-
-
-@pytest.mark.parametrize(("count", "text"), [(0, "0 bytes"), (1500, "1.5 kB"), (18_440_000, "18.4 MB"), (2.5e9, "2.5 GB")])
-def test_sizes(count: float, text: str) -> None:
-    assert number_format.size(count) == text
-
-
-@pytest.mark.parametrize(("value", "text"), [(4.04, "4.0 s"), (41, "41 s"), (720, "12 min"), (12_240, "3.4 h")])
-def test_durations(value: float, text: str) -> None:
-    assert number_format.seconds(value) == text
-
-
-@pytest.mark.parametrize(("dollars", "text"), [(0, "$0.00"), (0.0123, "$0.012"), (1234.5, "$1,234.50")])
-def test_money(dollars: float, text: str) -> None:
-    assert number_format.money(dollars) == text
+@pytest.mark.parametrize(
+    ("form", "value", "text"),
+    [
+        *(
+            (number_format.signed, *case)
+            for case in ((0.0412, "+.041"), (-0.03, "−.030"), (0.0, ".000"), (1.25, "+1.250"), (NAN, "–"))
+        ),
+        *(
+            (number_format.size, *case)
+            for case in ((0, "0 bytes"), (1500, "1.5 kB"), (18_440_000, "18.4 MB"), (2.5e9, "2.5 GB"))
+        ),
+        *((number_format.seconds, *case) for case in ((4.04, "4.0 s"), (41, "41 s"), (720, "12 min"), (12_240, "3.4 h"))),
+        *((number_format.money, *case) for case in ((0, "$0.00"), (0.0123, "$0.012"), (1234.5, "$1,234.50"))),
+    ],
+)
+def test_figures(form: Callable[[float], str], value: float, text: str) -> None:
+    assert form(value) == text
 
 
 def test_a_long_name_keeps_both_ends() -> None:
@@ -126,7 +126,7 @@ def test_a_long_name_keeps_both_ends() -> None:
     assert name("short") == "short"
 
 
-def test_where_a_clock_decides_nobody_is_called_significantly_worse() -> None:
+def test_without_comparisons_no_trial_is_called_significantly_worse() -> None:
     material = synthetic_reports.material(3, 20)
     assert material.verdict is not None
     alone = replace(material.verdict, best="0" * 10, recommended="0" * 10, tied=("0" * 10,))
@@ -136,7 +136,7 @@ def test_where_a_clock_decides_nobody_is_called_significantly_worse() -> None:
 
 
 def test_a_recommended_trial_that_is_shown_to_be_worse_is_not_called_tied() -> None:
-    """A margin or an exchange rate may take a trial that is behind the best for sure, by little."""
+    """A margin or an exchange rate may choose a trial that is significantly, but little, worse than the best."""
     material = synthetic_reports.material(6, 40)
     verdict, other = material.verdict, material.trials[-1]
     assert verdict is not None

@@ -1,24 +1,23 @@
-"""People see the characters of the data: no emoji for `:100:`, no markup, no cut; one module holds all consoles."""
+"""The terminal shows texts character by character: no emoji for `:100:`, no markup, no cut; one module makes all consoles."""
 
 import ast
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from reporting.terminal.test_comparisons_shown import PLAIN
+from reporting.terminal.comparison_rows import PLAIN, compared
 from rich.console import Console
+from rich.text import Text
 from support.command_line import verb
 
 import rag
 from rag import cli
-from rag.analysis.compare import Table as Differences
-from rag.analysis.compare.trials import Compared
 from rag.analysis.dataset_health import Finding as Look
 from rag.analysis.why import Account, Why
 from rag.components.generators.extractive import ExtractiveGenerator
@@ -26,35 +25,36 @@ from rag.components.loaders.file_tree import Skipped
 from rag.core.errors import DataError
 from rag.core.records import Answer, Chunk, Finding, Hit, Query, Reply, Span
 from rag.evaluation.data.validation import DatasetCheck, SplitSize, Stray, Twins
-from rag.evaluation.scoring import Scores
 from rag.execution.sweep.leaderboard import Leaderboard, Row
 from rag.execution.sweep.objective import Objective
-from rag.execution.sweep.trial_scores import Result
 from rag.reporting import terminal
-from rag.reporting.terminal import output, store_contents
+from rag.reporting.terminal import output, passages, store_contents, why
 from rag.reporting.terminal.answers import answered, sources
+from rag.reporting.terminal.comparisons import comparisons
 from rag.reporting.terminal.health import _listed
 from rag.reporting.terminal.leaderboards import leaderboard
-from rag.reporting.terminal.output import LiteralHighlighter, Table, escape, out, visible
+from rag.reporting.terminal.output import LiteralConsole, escape, out, table, visible
+from rag.reporting.terminal.streamed_answer import Waiting
 
 PIECES = (
     *("10:100:1", ":smile:", "[bold]", "[/bold]", "[/]", "[link=file:///etc/passwd]x[/link]", "[@click=f()]", "[ ]", "[1, 2]"),
     *("\\", "\\[", "\\\\[1]", "[b", "c]", "[", "]", "[2](x)", "http://x.y/[z]", "true 3.14 None 'a'", "{}", "%s", "…", "–"),
     *("\x1b[2J", "\u202e", "\x9b", "\x07", "\r", "\t", "\n", "\u3000", "日本", "👩‍🚀", "שלום", "é", "ﬁ", "٣", "\u200b", "🇩🇪"),
 )
-"""What Rich would show as something else, what a terminal would obey, and what takes more or less room than one cell."""
+"""Texts that Rich would change, that a terminal would obey, or that are wider or narrower than one cell per character."""
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), min_size=1, max_size=6).map("".join)
-WIDE = 100_000
+WIDE = 2_000
+few = settings(max_examples=25)
 
 
 def bare(text: str) -> str:
-    """A text as it is shown, without white space: lines may break anywhere."""
+    """A text as shown, without white space, since lines may break anywhere."""
     return "".join(visible(text).split())
 
 
 @contextmanager
 def showing(width: int = WIDE) -> Iterator[list[str]]:
-    """What is printed meanwhile, white space left out."""
+    """What is printed meanwhile, without white space."""
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patched, out.capture() as captured:
         patched.setattr(out, "_width", width)
@@ -81,29 +81,29 @@ def test_no_width_loses_a_character(text: str, width: int) -> None:
     with showing(width) as said:
         out.print(escape(text))
     assert said == [bare(text)]
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_row(escape(text))
+    cells = table("", show_header=False)
+    cells.add_row(escape(text))
     with showing(width) as said:
-        out.print(table)
+        out.print(cells)
     assert said == [bare(text)]
 
 
 def test_a_column_of_names_is_broken_and_not_cut() -> None:
     name = "chunker=recursive,embedder=minilm,reranker=none,fusion=rrf"
-    table = Table("trial", "id", box=None, pad_edge=False)
-    table.add_row(name, "0123456789")
+    rows = table("trial", "id")
+    rows.add_row(name, "0123456789")
     with showing(40) as said:
-        out.print(table)
-    lines = said[0].removeprefix("trialid").replace("0123456789", "")
-    assert lines == name
+        out.print(rows)
+    assert said[0].removeprefix("trialid").replace("0123456789", "") == name
 
 
+@few
 @given(st.lists(TEXTS, max_size=5), st.booleans())
 def test_pieces_of_an_answer(pieces: list[str], on_a_terminal: bool) -> None:
     text = "".join(pieces)
     with pytest.MonkeyPatch.context() as patched, showing() as said:
         patched.setattr(Console, "is_terminal", property(lambda console: on_a_terminal and console is out))
-        with terminal.Waiting() as hear:
+        with Waiting() as hear:
             for piece in pieces:
                 hear(piece)
         answered(answer(text), ExtractiveGenerator(), hear.heard)
@@ -117,16 +117,18 @@ def answer(text: str, where: str = "d", section: str = "", found: str = "") -> A
     return Answer(Query("q", "?"), (Hit(chunk, 1.0),), Reply(text, (1,)), findings)
 
 
+@few
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_ask(text: str, name: str, section: str, found: str) -> None:
     about = {"number": 1, "chunk": name, "section": section, "text": text, "steps": {found: {"rank": 1, "score": 0.5}}}
     with showing() as said:
-        terminal.passages([about])
+        passages.passages([about])
         sources(answer("x", name))
         answered(answer(text, name, section, found), ExtractiveGenerator(), "")
     assert_shown(said, text, name, section, found, f"{name}:0-1")
 
 
+@few
 @given(TEXTS, TEXTS, TEXTS, TEXTS, st.booleans())
 def test_why(text: str, name: str, reply: str, stage: str, two: bool) -> None:
     gold = {"any": [{"document": name, "start": 0, "end": 3, "quote": text}], "grade": 1}
@@ -135,10 +137,11 @@ def test_why(text: str, name: str, reply: str, stage: str, two: bool) -> None:
     told = {"answer": reply, "scores": {stage: 0.5}}
     account = Account("t1", name, 5, stage, text, (stage,), (text,), "passage", {stage: (1,)}, (True,), (passage,), told)
     with showing() as said:
-        terminal.why(Why(question | {"evidence": [gold]}, (account,) * (1 + two)))
+        why.why(Why(question | {"evidence": [gold]}, (account,) * (1 + two)))
     assert_shown(said, text, name, reply, stage)
 
 
+@few
 @given(TEXTS, TEXTS)
 def test_leaderboard_names(name: str, column: str) -> None:
     mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 3}
@@ -149,16 +152,16 @@ def test_leaderboard_names(name: str, column: str) -> None:
     assert_shown(said, name, column)
 
 
+@few
 @given(TEXTS, TEXTS, TEXTS)
 def test_compare(name: str, column: str, part: str) -> None:
-    empty = Scores((), (), np.zeros((0, 0)), np.zeros(0, np.bool_))
-    results = tuple(Result(mark * 10, named, {}, {}, empty, {}, {}) for mark, named in (("b", name), ("c", f"{name}2")))
     rows = (replace(PLAIN, column=column), replace(PLAIN, column=column, slice=f"kind={part}"))
     with showing() as said:
-        terminal.comparisons(Compared(results, Differences(rows, 2, (part,), (), ())))
+        comparisons(compared(rows, names=(name, f"{name}2"), added=(part,)))
     assert_shown(said, name, column, part)
 
 
+@few
 @given(TEXTS, TEXTS, TEXTS)
 def test_dataset(name: str, kind: str, file: str) -> None:
     found = DatasetCheck(
@@ -179,12 +182,13 @@ def test_dataset(name: str, kind: str, file: str) -> None:
         without_evidence=(name,),
     )
     with showing() as said:
-        terminal.dataset(name, found)
-        terminal.skipped([Skipped(file, kind)])
+        store_contents.dataset(name, found)
+        store_contents.skipped([Skipped(file, kind)])
         _listed("Suspects", [Look(name, kind, file)])
     assert_shown(said, name, kind, file, f"not read: {kind}: {file}", f"{name} ~ {file}")
 
 
+@few
 @given(TEXTS)
 def test_dataset_fix(line: str) -> None:
     class No:
@@ -193,16 +197,16 @@ def test_dataset_fix(line: str) -> None:
 
     with pytest.MonkeyPatch.context() as patched, showing() as said:
         patched.setattr(store_contents, "Typed", No)
-        assert not terminal.accepted(f"-{line}\n+{line}.\n", 1)
+        assert not store_contents.accepts(f"-{line}\n+{line}.\n", 1)
     assert_shown(said, f"-{line}\n+{line}.\n")
 
 
-@settings(max_examples=20)
+@few
 @given(TEXTS)
 def test_the_terminal_shows_what_json_holds(text: str) -> None:
     written = json.loads(json.dumps({"answer": text}))["answer"]
     with showing() as said:
-        terminal.stream(text)
+        output.stream(text)
     assert said == [bare(written)]
 
 
@@ -211,46 +215,49 @@ def test_a_pipe_gets_tabs_and_long_lines_as_they_are(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "all:\n\tmake [bold]x[/bold]\t# " + "x" * 500
 
 
+def test_control_characters_reach_no_terminal_and_styles_do() -> None:
+    hostile = "a\x1b]52;c;cm0=\x07b\x1b[2Jc\x9b31md\u202ee\r\x00\x7f"
+    console = LiteralConsole(file=StringIO(), force_terminal=True, color_system="standard", width=100)
+    rows = table("said")
+    rows.add_row(Text(hostile))
+    for thing in (hostile, Text(hostile), rows):
+        console.print(thing, markup=False)
+    console.print(hostile, soft_wrap=True, end="")
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert [code for code in ("\x1b]", "\x1b[2J", "\x9b", "\u202e", "\x07", "\x00", "\x7f", "\r") if code in shown] == []
+    assert shown.count("b[2Jc31mde") == 4
+    console.print("[bold]né[/bold] שלום 日本 👩‍🚀\nx")
+    assert console.file.getvalue().endswith("\x1b[1mné\x1b[0m שלום 日本 👩‍🚀\nx\n")
+
+
 BARS = ("BarColumn", "MofNCompleteColumn", "Progress", "SpinnerColumn", "TextColumn", "TimeElapsedColumn")
 ALLOWED = {
     *("rich.padding.Padding", "rich.console.Group", "rich.cells.cell_len", "rich.text.Text"),
     *(f"rich.progress.{name}" for name in BARS),
 }
-"""What of Rich needs no console: it is printed by `out` and `err`."""
+"""Names of Rich that need no console: `out` and `err` print them."""
 
 
-def imported(path: Path) -> Iterator[str]:
-    """The full names of what a module imports."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{one.name}" for one in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (one.name for one in node.names)
-
-
-def calls(path: Path) -> Iterator[str]:
-    """The names of what a module calls."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func)
+def names_used(path: Path) -> tuple[list[str], list[str]]:
+    """The full names that a module imports, and the names that it calls."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    imported = [f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
+    imported += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    return imported, [ast.unparse(call) for call in calls if isinstance(call, ast.Name | ast.Attribute)]
 
 
 def test_one_module_makes_consoles_and_all_others_print_through_it() -> None:
     modules = sorted(Path(rag.__file__).parent.rglob("*.py"))
     others = [path for path in modules if path.name != "output.py" or path.parent.name != "terminal"]
     assert len(others) == len(modules) - 1
-    found = {
-        (path.name, name) for path in others for name in imported(path) if name.split(".")[0] == "rich" and name not in ALLOWED
-    }
-    assert found == set()
-    raw = ("print", "Text.from_markup", "typer.echo")
-    printing = {(path.name, name) for path in others for name in calls(path) if name in raw}
-    assert printing == set()
-    assert all(
-        type(console) in (LiteralHighlighter, output.Output)
-        for console in vars(output).values()
-        if isinstance(console, Console)
-    )
+    for path in others:
+        imported, called = names_used(path)
+        assert [name for name in imported if name.split(".")[0] == "rich" and name not in ALLOWED] == [], path
+        assert {"print", "Text.from_markup", "typer.echo"}.isdisjoint(called), path
+    consoles = [console for console in vars(output).values() if isinstance(console, Console)]
+    assert {type(console) for console in consoles} == {LiteralConsole, output.Output}
 
 
 def test_every_bar_is_drawn_by_the_shared_console() -> None:
@@ -260,10 +267,12 @@ def test_every_bar_is_drawn_by_the_shared_console() -> None:
     assert {one.arg: ast.unparse(one.value) for one in bar.keywords}["console"] == "err"
 
 
-def test_an_error_does_not_play_what_it_quotes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_shows_quotes_without_control_characters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(**_: object) -> None:
-        raise DataError("[/]\x1b[2J\u202e:100:", "is\x07 wrong", "mend\x9b it")
+        raise DataError("[/]\x1b[2J\u202e:100:", "is\x07 wrong", "fix\x9b it")
 
     monkeypatch.setattr(cli, "app", fail)
     said = verb(capsys, monkeypatch)("list")
-    assert (said.code, said.err) == (2, "[/][2J:100:: is wrong\n  → mend it\n")
+    assert (said.code, said.err) == (2, "[/][2J:100:: is wrong\n  → fix it\n")

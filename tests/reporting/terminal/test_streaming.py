@@ -1,4 +1,4 @@
-"""With every shipped prompt an answer is heard while the model writes it; what may still change is not shown as the answer."""
+"""With every shipped prompt an answer is streamed while the model writes it; text that may still change is not."""
 
 import json
 import threading
@@ -26,14 +26,14 @@ SECONDS = 30
 
 
 class Waiting:
-    """A model that writes the beginning of a reply and goes on when that was heard."""
+    """A model that writes the beginning of a reply, and the rest after a client received that."""
 
     def __init__(self, begins: str, ends: str) -> None:
         self.begins, self.ends = begins, ends
         self.heard, self.in_time = threading.Event(), False
 
     def __call__(self, exchange: Exchange) -> None:
-        """Play it."""
+        """Answer a request."""
         stream(self.begins, ending=b"")(exchange)
         exchange.wfile.flush()
         self.in_time = self.heard.wait(SECONDS)
@@ -52,7 +52,7 @@ def opened(url: str, *overrides: str) -> Pipeline:
 
 
 @pytest.mark.parametrize(("prompt", "strategy"), WAYS)
-def test_an_answer_is_heard_while_it_is_written(here: Path, prompt: str, strategy: str) -> None:
+def test_an_answer_is_streamed_while_it_is_written(here: Path, prompt: str, strategy: str) -> None:
     write_golden(here / "golden")
     pieces: list[str] = []
     read: list[Ranking] = []
@@ -83,7 +83,7 @@ class Cutting:
 
 
 @pytest.mark.parametrize("prompt", ["plain", "grounded_study"])
-def test_what_a_check_may_change_is_not_heard_before_it_has_looked(here: Path, prompt: str) -> None:
+def test_an_answer_that_a_check_may_change_is_streamed_after_the_check(here: Path, prompt: str) -> None:
     write_golden(here / "golden")
     with serving(stream("Final answer: ", "It leaves", " at seven [1].")) as server:
         pipeline = opened(server.url, f"prompt={prompt}")
@@ -98,7 +98,7 @@ def test_what_a_check_may_change_is_not_heard_before_it_has_looked(here: Path, p
         assert len([piece for piece in heard if piece]) == 1
 
 
-def test_who_cannot_take_back_hears_an_announced_answer_at_the_end(here: Path) -> None:
+def test_a_client_that_cannot_take_back_gets_an_announced_answer_at_the_end(here: Path) -> None:
     write_golden(here / "golden")
     with serving(stream("Final answer: six\n", "No.\nFinal answer: ", "seven")) as server:
         pipeline = opened(server.url, "prompt=grounded_study")

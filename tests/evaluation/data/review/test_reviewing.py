@@ -308,7 +308,7 @@ def test_an_editor_that_does_not_run_is_an_error(
         (["native", "dataset.path=GOLDEN", "--edited", "none.jsonl"], "no such file"),
         (["native", "dataset.path=GOLDEN", "--sessions", "sqlite:///elsewhere.db"], "rate an answer on the page"),
         (["native", "dataset.path=GOLDEN", "--sessions", "mysql://x"], "is a database of 'mysql'"),
-        (["squad", "dataset.path=GOLDEN/none.json"], "nothing is written to"),
+        (["squad", "dataset.path=GOLDEN/none.json"], "cannot be written"),
         (["native", "dataset.path=GOLDEN/documents"], "no such folder"),
     ],
 )

@@ -1,0 +1,112 @@
+"""Verbs that study one aspect of trials: when to decline, what attacks did, and dialogues turn by turn."""
+
+from typing import Annotated
+
+import typer
+
+from rag.cli.app import app
+from rag.cli.options import Json, Overrides, prepared
+
+
+@app.command()
+def abstention(
+    overrides: Overrides = None,
+    correct: Annotated[str, typer.Option(help="The column that says how good an answer is.")] = "evidence_cited",
+    risk: Annotated[
+        float | None, typer.Option(help="Answer as many questions as this mean loss allows, instead of the best value.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Choose on tune the similarity of passages from which on to answer at all, and check it on holdout.
+
+    Takes any config, or trial=<id> of a sweep, without its floor, if it has one; stored results are reused.
+    Answering costs 1 - CORRECT, and 1 where a question has no gold; the area is under the risk-coverage curve.
+
+    With --json, one object, null for unknown values:
+
+    trial, name, correct; unscored: answers for which CORRECT has no value.
+    chosen, and each entry of curve (over tune): threshold, coverage, risk
+    - answered: share of the questions with gold; declined: of those without
+    - value: mean of CORRECT where answered, 1 where rightly declined, else 0
+    splits: by name, questions, unanswerable, declined_by_generator
+    - aurc and auc (answerable against not) with value, low, high
+    - best, chance: the least area there is, and that of no confidence
+    - at_threshold: as above with intervals; gain over answering all
+    """
+    from rag.analysis import abstention as declining
+    from rag.core.errors import ConfigError
+    from rag.reporting.terminal.abstention import abstention_report
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.progress import SweepProgress
+
+    if risk is not None and not 0 <= risk <= 1:
+        raise ConfigError("--risk", f"is {risk}", "a mean loss, from 0 to 1")
+    study = declining.prepare(overrides or (), correct)
+    with SweepProgress(study.made) as bar:
+        study.run(bar)
+    report = declining.tell(study, risk)
+    print_json(report.to_json()) if as_json else abstention_report(report)
+
+
+@app.command()
+def attacks(experiment: str = typer.Argument("injection"), overrides: Overrides = None, as_json: Json = False) -> None:
+    """Show how often the model followed orders in documents in a finished sweep, guard by guard, and the cost of guards.
+
+    Nothing runs: rag sweep EXPERIMENT measures it. Writes reports/EXPERIMENT/attacks.md.
+
+    With --json, one object, null for unknown values:
+
+    experiment; goals: at most a tenth of the undefended success, no link
+    arms: name, trial, guards and
+    - success: by part (all, split=…, kind=…, wording=…): hits, n, rate, and low and high of Wilson's 95 % interval
+    - quarantined, declined: the same of attacked and of benign questions
+    - token_recall: the mean of attacked and of benign questions
+    differences: arm minus base in column over n questions: mean, low, high and p_adjusted for all of the column
+    """
+    from rag.analysis.attacks import measure_attacks
+    from rag.core.files import replace_text
+    from rag.execution.sweep import sweep
+    from rag.reporting.terminal import attacks as report
+    from rag.reporting.terminal.output import print_json
+
+    ready = prepared(experiment, overrides)
+    measured = measure_attacks(ready.plan, ready.store)
+    path = sweep.REPORTS / measured.experiment / "attacks.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_text(path, report.markdown(measured))
+    print_json(measured.to_json()) if as_json else report.attacks(measured)
+
+
+@app.command()
+def dialogues(overrides: Overrides = None, as_json: Json = False) -> None:
+    """Show scores turn by turn, of any config over dialogues, of trial=<id> of a sweep, or of two of them.
+
+    A carry-over error is a follow-up whose evidence a search for a person's rewrite finds within the first k, and the search
+    of the trial does not. Stages that are not in the store are run.
+
+    With --json, trials: for each, null for unknown values,
+
+    trial, name, history (gold or live), k
+    turns: by turn, and 0 for all of them
+    - turn, questions; scores: mean, low, high and n by column
+    - found: share of questions with evidence that have all of it within k
+    - followups with evidence and a rewrite; lost: carry-over errors
+    - declined: share of answers that decline
+    - prompt_tokens counted in a request, tokens that models reported
+    lost: question (id), text, rewrite, and sought: the search texts of the trial
+    """
+    from rag.analysis.dialogues import study_dialogues
+    from rag.analysis.why import prepare
+    from rag.cli.questions import run_missing
+    from rag.reporting.terminal import dialogues as report
+    from rag.reporting.terminal.output import print_json
+    from rag.reporting.terminal.progress import SweepProgress
+
+    trials = prepare(overrides or ())
+    run_missing(trials)
+    studies = [study_dialogues(trial, SweepProgress) for trial in trials]
+    if as_json:
+        print_json({"trials": [study.to_json() for study in studies]})
+        return
+    for study in studies:
+        report.dialogues(study)
