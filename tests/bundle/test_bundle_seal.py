@@ -194,7 +194,7 @@ def test_a_secret_keeps_the_export_from_writing(there: Path, tmp_path: Path, mon
 
     def planted(*arguments: Any) -> Any:
         source = measured(*arguments)
-        plant(source.config, "prompt.role")  # type: ignore[arg-type]
+        monkeypatch.setitem(source.config["prompt"], "role", PLANTED["prompt.role"])
         return source
 
     monkeypatch.setattr(seal, "measured", planted)

@@ -283,7 +283,7 @@ def without_documents(golden: Path) -> None:
     [
         (without_documents, "documents", ["no file matches **/*.md, **/*.txt", "loader.patterns"]),
         (lambda golden: (golden / "documents").rename(golden / "docs"), "documents", ["no such folder"]),
-        (emptied, "", ["documents: none of 4 documents holds text"]),
+        (emptied, "", ["documents: none of 4 documents has text"]),
         (lambda golden: (golden / "questions.jsonl").unlink(), "questions.jsonl", ["has: documents"]),
         (lambda golden: questions(golden, lambda _: []), "questions.jsonl", ["holds no question", "one a line"]),
         (

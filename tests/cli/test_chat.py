@@ -248,7 +248,7 @@ def test_commands_and_a_question_that_is_declined_without_a_model(opened: list[T
         at.type("/history\n")
         at.expect("No question was asked yet.")
         at.type("/help\n")
-        at.expect("Ctrl-C drops an answer")
+        at.expect("Ctrl-C drops the unfinished answer")
         at.expect("> ")
         asked = len(script.asked)
         at.type("Thanks!\n")

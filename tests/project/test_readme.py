@@ -23,7 +23,7 @@ def shown_files() -> dict[str, str]:
 
 @pytest.mark.system
 def test_a_chunker_is_one_file_one_yaml_and_one_test(tmp_path: Path) -> None:
-    for folder in ("rag", "conf", "tests/components/chunkers"):
+    for folder in ("rag", "conf", "tests/components/chunkers", "tests/support"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     files = shown_files()
     assert sorted(files) == [
@@ -52,7 +52,9 @@ def test_a_chunker_is_one_file_one_yaml_and_one_test(tmp_path: Path) -> None:
         "-k",
         "line",
     ]
-    passed = subprocess.run(laws, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    passed = subprocess.run(
+        laws, cwd=tmp_path, env={"PYTHONPATH": f"{tmp_path}:{tmp_path / 'tests'}"}, capture_output=True, text=True, check=False
+    )
     assert passed.returncode == 0, passed.stdout + passed.stderr
     counts = re.search(r"(\d+) passed", passed.stdout)
     assert counts is not None

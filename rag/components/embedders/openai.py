@@ -121,7 +121,7 @@ class OpenAiEmbedder:
     def _remedy(self, error: Exception) -> str:
         remedies = {401: f"check the key in {self.api_key_env}", 403: f"check the key in {self.api_key_env}"}
         remedies |= {404: "check model and base_url", 429: "wait, or lower batch_size, or raise retries"}
-        remedies |= dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the final address, if you trust it")
+        remedies |= dict.fromkeys((301, 302, 303, 307, 308), "set base_url to the final address, if it is to be trusted")
         status = getattr(error, "status_code", None)
         return remedies.get(status, "check the request") if status else "check that the server runs and answers in time"
 

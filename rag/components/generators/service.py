@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from openai import APIStatusError
     from openai.types.chat import ChatCompletionChunk
 
-REDIRECTED = "set generator.base_url (or OPENAI_BASE_URL) to the final address, if you trust it"
+REDIRECTED = "set generator.base_url (or OPENAI_BASE_URL) to the final address, if it is to be trusted"
 FIELD = "fix the field that the server names; null leaves generator.temperature, .seed or .max_tokens out"
 LATER = "try again later"
 

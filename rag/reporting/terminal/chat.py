@@ -120,7 +120,7 @@ class Chat:
                 self._save(rest.strip(), replace=name.endswith("!"))
             case "/help":
                 print_pairs((f"[bold]{command}[/bold]", escape(does)) for command, does in COMMANDS.items())
-                out.print("[dim]Ctrl-C drops an answer in progress. Any other line is a question.[/dim]")
+                out.print("[dim]Ctrl-C drops the unfinished answer. Every other line is a question.[/dim]")
             case _:
                 what = "is not a command"
                 raise ConfigError(name, what, f"{closest(name, COMMANDS)}; a question begins with another character")

@@ -49,7 +49,7 @@ def test_one_cluster_is_given_no_verdict(rag: Verb, documents: int, change: Call
     swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
     assert "First by its mean: wide" in swept
     assert "its questions are one cluster, so that nothing can be told apart." in swept
-    assert "Effects: one cluster of questions does not tell what choices do." in swept
+    assert "Effects: one cluster of questions cannot show what choices do." in swept
     assert "Recommended:" not in swept
     assert "1 clusters" not in swept
     assert "1 questions" not in swept
@@ -103,7 +103,7 @@ def test_one_question_with_gold_among_others(rag: Verb) -> None:
     study(5, lambda lines: [line if not row else line | {"evidence": []} for row, line in enumerate(lines)])
     swept = output(rag, 0, "sweep", "study.yaml", "--no-track")
     assert "nothing can be told apart. It takes" in swept
-    assert "Effects: one cluster of questions does not tell what choices do." in swept
+    assert "Effects: one cluster of questions cannot show what choices do." in swept
     assert "are rough" not in swept
     output(rag, 0, "baseline", "study.yaml")
     assert "too few questions: 1 question" in output(rag, 3, "gate", "study.yaml", "chunker.size=40")
