@@ -115,7 +115,7 @@ def test_a_terminal_json_and_a_report_show_it(there: tuple[Sweep, Store, Conclus
     page = html.gather(done.plan, store)
     assert page.controls is not None
     assert page.controls.columns == ("token_f1", "faithfulness", "evidence_cited")
-    assert page.controls.lines[0][1] == brackets
+    assert page.controls.lines[0][2] == brackets
     assert page.judges is not None
     assert [line.name for line in page.judges.lines] == ["LocalJudge"]
 
