@@ -55,7 +55,7 @@ class Judged:
     advisory: bool
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """The verdict as reports show it."""
         return "WARN" if self.advisory and self.verdict != PASS else self.verdict
 

@@ -21,7 +21,7 @@ CARDS = "cards"
 
 
 @dataclass(frozen=True)
-class Kept(Judged):
+class BoundResult(Judged):
     """The result for one bound: the value that it limits, with its interval if it has one."""
 
     text: str
@@ -61,7 +61,7 @@ def advisory(gated: Gated) -> frozenset[str]:
     return frozenset(warned)
 
 
-def hold(gated: Gated, candidate: Result, warned: frozenset[str]) -> tuple[Kept, ...]:
+def hold(gated: Gated, candidate: Result, warned: frozenset[str]) -> tuple[BoundResult, ...]:
     """Check a candidate against the bounds of its gate."""
     return tuple(
         _hold_latency(bound, gated) if bound.column == RATIO else hold_scores(bound, candidate, bound.column in warned)
@@ -69,7 +69,7 @@ def hold(gated: Gated, candidate: Result, warned: frozenset[str]) -> tuple[Kept,
     )
 
 
-def hold_scores(bound: Bound, candidate: Result, is_advisory: bool = False) -> Kept:
+def hold_scores(bound: Bound, candidate: Result, is_advisory: bool = False) -> BoundResult:
     """Check the mean of a column, or the number of failed questions, against a bound."""
     if bound.column == FAILED:
         value = float(candidate.scores.failed.sum())
@@ -77,30 +77,30 @@ def hold_scores(bound: Bound, candidate: Result, is_advisory: bool = False) -> K
         scores = candidate.scores.column(bound.column)
         value = round(float(np.nanmean(scores)), 6) if not np.isnan(scores).all() else math.nan
     if math.isnan(value):
-        return _kept(bound, Finding(INCONCLUSIVE, "no question has a value"), advisory=is_advisory)
+        return _result(bound, Finding(INCONCLUSIVE, "no question has a value"), advisory=is_advisory)
     finding = Finding(PASS, "kept") if bound.holds(value) else Finding(FAIL, "broken")
-    return _kept(bound, finding, (value,), is_advisory)
+    return _result(bound, finding, (value,), is_advisory)
 
 
-def _kept(bound: Bound, finding: Finding, values: tuple[float, ...] = (), advisory: bool = False) -> Kept:
+def _result(bound: Bound, finding: Finding, values: tuple[float, ...] = (), advisory: bool = False) -> BoundResult:
     value, low, high = (*values, None, None, None)[:3]
-    return Kept(bound.text, value, low, high, **vars(finding), advisory=advisory)
+    return BoundResult(bound.text, value, low, high, **vars(finding), advisory=advisory)
 
 
-def _hold_latency(bound: Bound, gated: Gated) -> Kept:
+def _hold_latency(bound: Bound, gated: Gated) -> BoundResult:
     try:
         ratio = None if gated.same else latency.ratio(gated.kept, gated.candidate)
     except UserError as error:
         why = f"the baseline's pipeline cannot be built here: {error.where} {error.what}"
-        return _kept(bound, Finding(INCONCLUSIVE, why))
+        return _result(bound, Finding(INCONCLUSIVE, why))
     if ratio is None:
-        return _kept(bound, Finding(PASS, "not measured: the pipelines are the same"))
+        return _result(bound, Finding(PASS, "not measured: the pipelines are the same"))
     return hold_ratio(bound, ratio)
 
 
-def hold_ratio(bound: Bound, ratio: latency.Ratio) -> Kept:
+def hold_ratio(bound: Bound, ratio: latency.Ratio) -> BoundResult:
     """Check a ratio of latencies against a bound."""
-    return _kept(bound, clocked(bound, ratio), tuple(round(value, 4) for value in (ratio.value, ratio.low, ratio.high)))
+    return _result(bound, clocked(bound, ratio), tuple(round(value, 4) for value in (ratio.value, ratio.low, ratio.high)))
 
 
 def clocked(bound: Bound, ratio: latency.Ratio) -> Finding:

@@ -14,7 +14,7 @@ from rag.analysis.baseline import Baseline
 from rag.analysis.compare.comparability import differences_in_words
 from rag.analysis.gate import candidate, decide, differences, limits, measure, sample
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Pair, Row, Verdict
-from rag.analysis.gate.limits import Kept
+from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.measure import Gated
 from rag.analysis.gate.spec import EXIT_CODES
 from rag.config.experiment import Experiment
@@ -53,7 +53,7 @@ class GateReport:
     verdict: Verdict
     sentence: str
     rows: tuple[Row, ...] = ()
-    bounds: tuple[Kept, ...] = ()
+    bounds: tuple[BoundResult, ...] = ()
     lost: tuple[Lost, ...] = ()
     losses: tuple[tuple[str, int], ...] = ()
     error: str = ""
@@ -81,7 +81,7 @@ class GateReport:
         return self.gated.kept.experiment
 
     @property
-    def judged(self) -> tuple[Row | Kept, ...]:
+    def judged(self) -> tuple[Row | BoundResult, ...]:
         """Rows and bounds: everything with its own verdict."""
         return (*self.rows, *self.bounds)
 
@@ -173,15 +173,15 @@ def last_line(error: str) -> str:
     return redacted_text("error", lines[-1 if lines[0].startswith("Traceback") else 0])
 
 
-def overall(judged: Sequence[Row | Kept]) -> Verdict:
+def overall(judged: Sequence[Row | BoundResult]) -> Verdict:
     """FAIL if anything failed, else INCONCLUSIVE if anything is open; advisory results do not count."""
     verdicts = {each.verdict for each in judged if not each.advisory}
     return FAIL if FAIL in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else PASS
 
 
-def said_of(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: bool = False) -> str:
+def said_of(verdict: Verdict, rows: Sequence[Row], held: Sequence[BoundResult], same: bool = False) -> str:
     """The verdict in one or two sentences."""
-    judged: list[Row | Kept] = [*rows, *held]
+    judged: list[Row | BoundResult] = [*rows, *held]
     decisive = [each for each in judged if each.verdict == verdict and not each.advisory]
     names = "; ".join(each.name for each in decisive)
     if verdict == PASS:
@@ -194,7 +194,7 @@ def said_of(verdict: Verdict, rows: Sequence[Row], held: Sequence[Kept], same: b
         which = "it" if len(decisive) == 1 else "what needs most"
         settle = f" About {most:,} questions would settle {which}." if most else ""
         sentence = f"These questions cannot settle it: {names}.{settle}"
-    warned = "; ".join(each.name for each in judged if each.shown == "WARN")
+    warned = "; ".join(each.name for each in judged if each.label == "WARN")
     return sentence + (f" No calibration card, so a warning: {warned}." if warned else "")
 
 

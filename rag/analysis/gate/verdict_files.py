@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rag.analysis.baseline import write_text
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
-from rag.analysis.gate.limits import Kept
+from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
 from rag.core.errors import UserError
 
@@ -59,13 +59,13 @@ def _xml(suite: Element) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
 
-def _case(suite: Element, report: GateReport, each: Row | Kept) -> str:
+def _case(suite: Element, report: GateReport, each: Row | BoundResult) -> str:
     case = SubElement(suite, "testcase", classname=f"gate.{_printable(report.experiment)}", name=_printable(each.name))
-    if each.shown == PASS:
+    if each.label == PASS:
         return "passed"
-    strict = each.shown == INCONCLUSIVE and report.gated.gate.inconclusive == "fail"
-    outcome = "failure" if each.shown == FAIL or strict else "skipped"
-    SubElement(case, outcome, message=_printable(f"{each.shown}: {sentence(each)}"))
+    strict = each.label == INCONCLUSIVE and report.gated.gate.inconclusive == "fail"
+    outcome = "failure" if each.label == FAIL or strict else "skipped"
+    SubElement(case, outcome, message=_printable(f"{each.label}: {sentence(each)}"))
     return outcome
 
 
@@ -79,17 +79,17 @@ def _printable(text: str) -> str:
     return UNPRINTABLE.sub("\ufffd", text)
 
 
-def sentence(each: Row | Kept) -> str:
+def sentence(each: Row | BoundResult) -> str:
     """A row or a bound in figures and words."""
     return f"{_value(each)}: {_why(each)}"
 
 
-def _value(each: Row | Kept) -> str:
+def _value(each: Row | BoundResult) -> str:
     value = figure(each.difference, signed=True) if isinstance(each, Row) else counted(each.value)
     return value if each.low is None else f"{value} [{figure(each.low)}, {figure(each.high)}]"
 
 
-def _why(each: Row | Kept) -> str:
+def _why(each: Row | BoundResult) -> str:
     return each.why + (f"; {each.needed:,} questions would settle it" if each.needed else "")
 
 
@@ -148,7 +148,7 @@ def _cells(report: GateReport) -> list[list[str]]:
             named = [code(each.column), code(each.slice) if each.slice else "all", *figures]
         else:
             named = [code(each.text), "", "", _value(each), "", "", ""]
-        cells.append([f"**{each.shown}**", *named, escaped(_why(each))])
+        cells.append([f"**{each.label}**", *named, escaped(_why(each))])
     return cells
 
 

@@ -89,11 +89,13 @@ class _Row:
             name=trial.trial.name,
             k=self.config["k"],
             stage=lost[0].stage if lost else "",
-            said=self._said(lost[0] if lost else None, sentences, where),
+            said=self._summary(lost[0] if lost else None, sentences, where),
             stages=stages,
             told=sentences,
             unit=unit,
-            ranks={name: [self._rank(key, group) for group in range(len(where))] for name, key in self._named().items()},
+            ranks={
+                name: [self._rank(key, group) for group in range(len(where))] for name, key in self._named_steps().items()
+            },
             read=None if read is None else read[self.row, : len(where)].tolist(),
             passages=self._passages(),
             answer=answer,
@@ -102,7 +104,7 @@ class _Row:
     def _rank(self, key: str, group: int) -> int:
         return int(self.reader.look(self.asked.trial, key, 0)[self.row, group])
 
-    def _named(self) -> dict[str, str]:
+    def _named_steps(self) -> dict[str, str]:
         """The keys of the steps that change something, by their names in reports."""
         named = dict(self.steps.indexes)
         if len(named) > 1:
@@ -126,7 +128,7 @@ class _Row:
             unit=unit,
         )
 
-    def _said(self, lost: blame.Lost | None, sentences: Sequence[str], where: Sequence[Whereabouts]) -> str:
+    def _summary(self, lost: blame.Lost | None, sentences: Sequence[str], where: Sequence[Whereabouts]) -> str:
         count = len(sentences)
         if not count:
             return "This corpus has no answer to it: there is no evidence that could be lost."

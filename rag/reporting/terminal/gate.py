@@ -6,7 +6,7 @@ from typing import Any
 
 from rag.analysis.baseline import Baseline
 from rag.analysis.gate.decide import INSIDE, PASS, Row
-from rag.analysis.gate.limits import Kept
+from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.verdict import GateReport
 from rag.reporting.terminal.output import (
     Table,
@@ -48,18 +48,18 @@ def gate(report: GateReport, written: Sequence[Path]) -> None:
         print_line(str(path))
 
 
-def judged(rows: Sequence[Row], bounds: Sequence[Kept]) -> None:
+def judged(rows: Sequence[Row], bounds: Sequence[BoundResult]) -> None:
     """Print the rows and bounds of a verdict, and the reason for each that did not simply pass."""
     if rows:
         out.print()
         out.print(_rows(rows))
     for kept in bounds:
         out.print(_bound(kept), soft_wrap=True)
-    everything: list[Row | Kept] = [*rows, *bounds]
+    everything: list[Row | BoundResult] = [*rows, *bounds]
     for each in everything:
-        if each.shown != PASS or each.why == INSIDE:
+        if each.label != PASS or each.why == INSIDE:
             settle = f"; {each.needed:,} questions would settle it" if each.needed else ""
-            out.print(f"[{COLOURS[each.shown]}]{escape(each.name)}[/]: {escape(each.why)}{settle}.", soft_wrap=True)
+            out.print(f"[{COLOURS[each.label]}]{escape(each.name)}[/]: {escape(each.why)}{settle}.", soft_wrap=True)
 
 
 def _rows(rows: Sequence[Row]) -> Table:
@@ -73,11 +73,11 @@ def _rows(rows: Sequence[Row]) -> Table:
     return shown
 
 
-def _verdict(each: Row | Kept) -> str:
-    return f"[{COLOURS[each.shown]}]{each.shown}[/]"
+def _verdict(each: Row | BoundResult) -> str:
+    return f"[{COLOURS[each.label]}]{each.label}[/]"
 
 
-def _bound(kept: Kept) -> str:
+def _bound(kept: BoundResult) -> str:
     value = str(int(kept.value)) if kept.value is not None and kept.value.is_integer() else number(kept.value)
     ends = brackets(kept.low, kept.high)
     return f"{_verdict(kept)}  {escape(kept.text)}: {value}" + (f" [dim]{escape(ends)}[/dim]" if ends else "")

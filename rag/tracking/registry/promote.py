@@ -10,7 +10,7 @@ from rag.analysis.compare.trials import Side, questions_of
 from rag.analysis.gate import decide, latency, limits, spec
 from rag.analysis.gate import verdict as verdicts
 from rag.analysis.gate.decide import FAIL, PASS, Pair, Row, Verdict
-from rag.analysis.gate.limits import Kept
+from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.spec import EXIT_CODES, RATIO, Gate
 from rag.bundle.open_bundle import open_bundle
 from rag.config import experiment
@@ -37,7 +37,7 @@ class Promotion:
     verdict: Verdict
     sentence: str
     rows: tuple[Row, ...] = ()
-    bounds: tuple[Kept, ...] = ()
+    bounds: tuple[BoundResult, ...] = ()
 
     @property
     def promoted(self) -> bool:
@@ -160,17 +160,17 @@ def _pair(gate: Gate, candidate: Version, champion: Version, bridges: Sequence[s
     return decide.paired(there.result, here.result, questions_of([Side(here.result)]), gate.columns)
 
 
-def _check_first(bound: Bound, candidate: Version, is_advisory: bool) -> Kept:
+def _check_first(bound: Bound, candidate: Version, is_advisory: bool) -> BoundResult:
     if bound.column == RATIO:
-        return Kept(bound.text, None, None, None, PASS, "not measured: there is nothing to be slower than")
+        return BoundResult(bound.text, None, None, None, PASS, "not measured: there is nothing to be slower than")
     return limits.hold_scores(bound, candidate.scores.result, is_advisory)
 
 
-def _check_bound(bound: Bound, pair: Pair, candidate: Version, champion: Version, is_advisory: bool) -> Kept:
+def _check_bound(bound: Bound, pair: Pair, candidate: Version, champion: Version, is_advisory: bool) -> BoundResult:
     if bound.column != RATIO:
         return limits.hold_scores(bound, candidate.scores.result, is_advisory)
     if candidate.digest == champion.digest:
-        return Kept(bound.text, None, None, None, PASS, "not measured: the bundles are the same")
+        return BoundResult(bound.text, None, None, None, PASS, "not measured: the bundles are the same")
     return limits.hold_ratio(bound, _ratio(pair, candidate, champion))
 
 

@@ -149,7 +149,7 @@ def test_equal_rounded_missing_and_advisory_scores() -> None:
     (row,) = decide(pair_of(golden(20), np.full(20, NAN), np.full(20, NAN)), [Margin("m", "", 0.0)])
     assert (row.verdict, row.why, row.base) == (INCONCLUSIVE, "no question has a value", None)
     (row,) = decide(pair_of(golden(40), np.ones(40), np.zeros(40)), [Margin("m", "", 0.03)], advisory=["m"])
-    assert (row.verdict, row.shown, row.advisory) == (FAIL, "WARN", True)
+    assert (row.verdict, row.label, row.advisory) == (FAIL, "WARN", True)
 
 
 def test_questions_are_matched_by_content() -> None:

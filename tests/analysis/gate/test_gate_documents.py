@@ -8,7 +8,7 @@ import pytest
 
 from rag.analysis.baseline import Baseline
 from rag.analysis.gate.decide import FAIL, INCONCLUSIVE, PASS, Row
-from rag.analysis.gate.limits import Kept
+from rag.analysis.gate.limits import BoundResult
 from rag.analysis.gate.spec import Gate
 from rag.analysis.gate.verdict import GateReport, Lost
 from rag.analysis.gate.verdict_files import code, counted, figure, junit_of, markdown_of, marker
@@ -25,7 +25,10 @@ def told(verdict: str = FAIL, text: str = HOSTILE, inconclusive: str = "warn", *
     gated = SimpleNamespace(gate=Gate((), (), text, inconclusive), kept=kept, candidate=SimpleNamespace(trial=planned))
     row = Row("ndcg@10", f"kind={text}", 0.03, 3, 3, 0.5, 0.25, -0.25, -0.5, -0.01, FAIL, "worse")
     rows = (row, Row("recall@5", "", 0.03, 3, 3, 0.5, 0.5, 0.0, -0.5, 0.5, INCONCLUSIVE, "open", 1200))
-    bounds = (Kept("failed == 0", 0.0, None, None, PASS, "kept"), Kept("m >= 1", 0.5, None, None, FAIL, "broken", None, True))
+    bounds = (
+        BoundResult("failed == 0", 0.0, None, None, PASS, "kept"),
+        BoundResult("m >= 1", 0.5, None, None, FAIL, "broken", None, True),
+    )
     lost = (Lost(text, text, text, {"ndcg@10": (1.0, 0.25)}, text),)
     return GateReport(
         gated,
