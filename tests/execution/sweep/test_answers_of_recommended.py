@@ -117,7 +117,7 @@ def test_a_terminal_json_and_a_report_show_it(there: tuple[Sweep, Store, Conclus
     assert page.controls.columns == ("token_f1", "faithfulness", "evidence_cited")
     assert page.controls.lines[0][2] == brackets
     assert page.judges is not None
-    assert [line.name for line in page.judges.lines] == ["LocalJudge"]
+    assert [line[0] for line in page.judges.lines] == ["LocalJudge"]
 
 
 def test_mlflow_gets_it_on_the_run_of_the_trial_and_on_the_parent(there: tuple[Sweep, Store, Conclusion]) -> None:
