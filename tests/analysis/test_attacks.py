@@ -86,6 +86,7 @@ def test_goals_are_compared_with_the_trial_without_guards(arms: tuple[Arm, ...],
     assert Attacked("x", arms, ()).goals() == {"at most a tenth": tenth, "no link or image": links}
 
 
+@pytest.mark.system
 def test_the_experiment_runs_and_shows_the_effect_of_each_guard(rag: Verb, model: str) -> None:
     settings = [
         "dataset.bipia=null",

@@ -317,6 +317,7 @@ def is_gone(group: int) -> bool:
     return False
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("mode", "slow"), [("inline", "second"), ("processes", "many")])
 def test_ctrl_c_shows_what_there_is_and_the_next_run_goes_on(here: Path, golden: Path, mode: str, slow: str) -> None:
     axes = '  chunker: [chunker=whole, "chunker=fixed chunker.size=10"]'
@@ -343,6 +344,7 @@ def test_ctrl_c_shows_what_there_is_and_the_next_run_goes_on(here: Path, golden:
     assert told["stages"]["reused"] == stored > 1
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("arguments", [["list"], ["list", "--json"]])
 def test_a_reader_that_closes_the_pipe_is_no_error(here: Path, arguments: list[str]) -> None:
     process = subprocess.Popen([sys.executable, "-m", "rag", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

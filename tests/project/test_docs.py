@@ -74,6 +74,7 @@ def test_every_environment_variable_is_documented() -> None:
     assert not {name for name in read if name not in pages}
 
 
+@pytest.mark.system
 def test_the_tour_runs(rag: Verb, tour_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tour_folder)
     for line in filter(None, "\n".join(blocks("tour.md", "sh")).splitlines()):

@@ -66,6 +66,7 @@ def test_texts_without_a_known_piece_share_one_direction(small_static_cache: Pat
     assert (empty == np.float32(1e-3)).all()
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("small_distillation", "threads")
 def test_distilling_asks_no_hub_and_gives_the_same_bytes_with_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -96,6 +97,7 @@ def test_threads_wait_for_one_distillation(tmp_path: Path, monkeypatch: pytest.M
     assert list(found) == made
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("small_distillation")
 def test_a_killed_distillation_leaves_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = StaticEmbedder(dimensions=8, cache=str(tmp_path))

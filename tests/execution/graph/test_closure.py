@@ -183,6 +183,7 @@ ENTRY = '    return Entry({"positions": rankings.positions, "scores": rankings.s
 ROLLED = f"    import numpy as np\n{ENTRY.replace('rankings.positions', 'np.roll(rankings.positions, 5, axis=1)')}"
 
 
+@pytest.mark.system
 def test_an_installation_with_other_code_reuses_nothing(tmp_path: Path) -> None:
     """As an attacker changed it: every ranking is rolled by five, in a function that no step of the pipeline calls."""
     axes = "  index: index=[bm25s]"

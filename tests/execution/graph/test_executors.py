@@ -75,6 +75,7 @@ def test_the_cut_k_makes_new_scores_and_nothing_else(tmp_path: Path, copied: Sto
     assert len(more.to_run) == 3 * 3 * 2
 
 
+@pytest.mark.system
 def test_one_process_two_processes_and_shuffled_stages_say_the_same(tmp_path: Path, base: Any) -> None:
     expected = board(base[1])
     two = store_at(tmp_path / "two")
@@ -95,6 +96,7 @@ def test_two_clusters_of_processes_do_not_get_in_each_others_way() -> None:
             assert one.submit(sum, [1, 2]).result() + other.submit(sum, [3]).result() == 6
 
 
+@pytest.mark.system
 def test_a_cluster_that_runs_already_says_the_same(tmp_path: Path, base: Any) -> None:
     from distributed import LocalCluster
 
@@ -155,6 +157,7 @@ def test_an_interrupt_leaves_a_partial_leaderboard_and_the_rest_goes_on(tmp_path
     assert board(swept(rest, store)) == board(base[1])
 
 
+@pytest.mark.system
 def test_two_sweeps_at_once_share_the_work(tmp_path: Path) -> None:
     store = store_at(tmp_path / "store")
     golden = write_golden(tmp_path / "golden")
@@ -206,6 +209,7 @@ for number in range(kills):
 """
 
 
+@pytest.mark.system
 def test_fifty_kills_at_random_steps_leave_nothing_broken(tmp_path: Path, base: Any) -> None:
     golden = write_golden(tmp_path / "golden")
     write_experiment(tmp_path / "study.yaml", golden, AXES)

@@ -133,6 +133,7 @@ except BudgetError:
 """
 
 
+@pytest.mark.system
 def test_many_processes_enter_no_more_than_fits(store: Store) -> None:
     for turn in range(3):
         command = [sys.executable, "-c", ENTERING.replace("shared", f"shared{turn}"), store.root]
@@ -160,6 +161,7 @@ def test_who_runs_a_stage_may_enter_a_batch(store: Store, monkeypatch: pytest.Mo
     assert entered.wait(60), "it waits for itself"
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("mode", ["inline", "processes"])
 def test_a_sweep_stops_at_its_budget_keeps_what_it_has_and_goes_on(here: Path, store: Store, script: Script, mode: str) -> None:
     study = write_study(here, TWO, ", generator.max_tokens=10")

@@ -89,6 +89,7 @@ def test_the_best_are_measured_again_and_a_second_time_nothing_runs(tmp_path: Pa
     assert (concluded.winner.looks, second.winner.looks if second.winner else 0) == (1, 1)
 
 
+@pytest.mark.system
 def test_two_processes_give_the_same_conclusion(tmp_path: Path, tuned: tuple[Sweep, Conclusion]) -> None:
     _, concluded = run(study(tmp_path, SEARCHES), mode="processes")
     assert concluded.to_json() == tuned[1].to_json()

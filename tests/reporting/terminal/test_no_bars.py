@@ -23,12 +23,15 @@ import huggingface_hub.utils
 import mlflow.environment_variables as mlflow
 import tqdm.auto
 
+import pytest
+
 list(tqdm.auto.tqdm(range(3), desc="as model2vec draws it"))
 list(huggingface_hub.utils.tqdm(range(3), desc="as the hub draws it"))
 assert not mlflow.MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR.get()
 """
 
 
+@pytest.mark.system
 def test_no_bar_is_drawn_into_a_file(here: Path) -> None:
     write_golden(here / "golden")
     with Path("err.txt").open("wb") as file:
