@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support.small_set import write_golden
 
 SCRIPT = """
@@ -22,8 +23,6 @@ run("run", "--no-track", *"dataset=native dataset.path=golden embedder=hashing l
 import huggingface_hub.utils
 import mlflow.environment_variables as mlflow
 import tqdm.auto
-
-import pytest
 
 list(tqdm.auto.tqdm(range(3), desc="as model2vec draws it"))
 list(huggingface_hub.utils.tqdm(range(3), desc="as the hub draws it"))
