@@ -93,9 +93,7 @@ class _Row:
             stages=stages,
             told=sentences,
             unit=unit,
-            ranks={
-                name: [self._rank(key, group) for group in range(len(where))] for name, key in self._named_steps().items()
-            },
+            ranks={name: [self._rank(key, group) for group in range(len(where))] for name, key in self._named_steps().items()},
             read=None if read is None else read[self.row, : len(where)].tolist(),
             passages=self._passages(),
             answer=answer,
