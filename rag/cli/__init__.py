@@ -72,7 +72,7 @@ def _show_warning(
     other: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any, **more: Any
 ) -> None:
     """Report unread files of a corpus in one line; other warnings go to `other`, Python's own function."""
-    from rag.components.loaders.file_tree import SkippedWarning
+    from rag.documents.file_tree import SkippedWarning
 
     if not issubclass(category, SkippedWarning):
         return other(message, category, *place, **more)

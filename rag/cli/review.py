@@ -30,7 +30,7 @@ def review(
     Quotes must be in the documents of the set, and a set that could not be read is never written. --json, --accept, --drop
     and --edited ask no questions.
     """
-    from rag.components.loaders.json_rows import read_rows
+    from rag.documents.json_rows import read_rows
     from rag.evaluation.data.review.review_loop import Review
     from rag.reporting.terminal.output import print_json
     from rag.reporting.terminal.review import reviewed

@@ -3,6 +3,11 @@
 from rag.config.catalog import ROOMS
 
 RENAMED = {
+    "components.loaders.file_tree": "documents.file_tree",
+    "components.loaders.files": "documents.files",
+    "components.loaders.json_rows": "documents.json_rows",
+    "components.loaders.quote_anchors": "documents.quote_anchors",
+    "components.loaders.rendered": "documents.rendered",
     "asking": "core.models.chat",
     "checks.failing": "components.checks.failure_action",
     "citations": "core.text.citations",
@@ -19,9 +24,10 @@ RENAMED = {
     "identity": "config.identity",
     "indexes.checking": "components.indexes.array_checks",
     "judges.asking": "components.judges.votes",
-    "loaders.gold": "components.loaders.quote_anchors",
-    "loaders.rows": "components.loaders.json_rows",
-    "loaders.tree": "components.loaders.file_tree",
+    "loaders.files": "documents.files",
+    "loaders.gold": "documents.quote_anchors",
+    "loaders.rows": "documents.json_rows",
+    "loaders.tree": "documents.file_tree",
     "metrics.prefix": "components.metrics.ranking_metric",
     "models": "core.models.pinned",
     "once": "core.memo",

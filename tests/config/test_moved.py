@@ -21,7 +21,7 @@ def test_every_new_name_is_a_module() -> None:
     ("old", "new"),
     [
         ("rag.chunkers.line.Line", "rag.components.chunkers.line.Line"),
-        ("rag.loaders.rows", "rag.components.loaders.json_rows"),
+        ("rag.loaders.rows", "rag.documents.json_rows"),
         ("rag.loaders.rowset", "rag.components.loaders.rowset"),
         ("rag.records.Document", "rag.core.records.Document"),
         ("rag.recordings", ""),

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from bench.measuring import DATA, Report, needs_data
 
-from rag.components.loaders.quote_anchors import WORD
 from rag.config.build import Components
 from rag.config.compose import compose, hydra_ready, resolve
 from rag.core.records import Document, Material, Query, Request, Turn
+from rag.documents.quote_anchors import WORD
 
 pytestmark = pytest.mark.llm
 

@@ -34,8 +34,8 @@ import numpy as np
 from rag.analysis.blame.answers import is_wrong, measured, wrong
 from rag.analysis.blame.corridor import ANSWER, NOWHERE, STAGES
 from rag.analysis.blame.reader import Reader
-from rag.components.loaders.quote_anchors import closest_names
 from rag.core.errors import ConfigError, DataError
+from rag.documents.quote_anchors import closest_names
 from rag.execution.graph.plan import Plan, PlannedTrial
 from rag.execution.store.store import Store
 

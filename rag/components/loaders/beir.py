@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from rag.components.loaders.files import read_lines
-from rag.components.loaders.json_rows import Row, read_rows
-from rag.components.loaders.quote_anchors import closest_names, find_document
 from rag.core.errors import DataError, closest
 from rag.core.records import Document, Evidence, Example, Query, Turn
+from rag.documents.files import read_lines
+from rag.documents.json_rows import Row, read_rows
+from rag.documents.quote_anchors import closest_names, find_document
 
 CONVERSATIONS = "conversations.jsonl"
 """The file of earlier turns that is read by default."""

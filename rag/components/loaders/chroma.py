@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 
-from rag.components.loaders.file_tree import refuse_escape
-from rag.components.loaders.files import missing_file, read_text
-from rag.components.loaders.json_rows import Row, as_row, parse_json
-from rag.components.loaders.quote_anchors import anchor, find_document
 from rag.core.errors import DataError
 from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.documents.file_tree import refuse_escape
+from rag.documents.files import missing_file, read_text
+from rag.documents.json_rows import Row, as_row, parse_json
+from rag.documents.quote_anchors import anchor, find_document
 
 COLUMNS = ("question", "references", "corpus_id")
 

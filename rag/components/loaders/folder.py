@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
-from rag.components.loaders.file_tree import CLOSED, NOT_TEXT, Skipped, listed, tally
-from rag.components.loaders.files import gathered, read_text
-from rag.components.loaders.json_rows import Row, read_rows
-from rag.components.loaders.quote_anchors import anchor, find_document
 from rag.core import headings
 from rag.core.errors import ConfigError, DataError, UserError, closest, together
 from rag.core.records import SPLITS, Document, Evidence, Example, Query, Span, Turn
+from rag.documents.file_tree import CLOSED, NOT_TEXT, Skipped, listed, tally
+from rag.documents.files import gathered, read_text
+from rag.documents.json_rows import Row, read_rows
+from rag.documents.quote_anchors import anchor, find_document
 
 QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
 QUESTION |= {"answers", "evidence", "unanswerable"}

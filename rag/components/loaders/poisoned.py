@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag.components.loaders.attacks import PLACES, Attack, bipia, own
-from rag.components.loaders.json_rows import Row, read_rows
-from rag.components.loaders.quote_anchors import anchor
 from rag.core.checks import check_whole
 from rag.core.errors import DataError
 from rag.core.records import SPLITS, Document, Evidence, Example, Query
+from rag.documents.json_rows import Row, read_rows
+from rag.documents.quote_anchors import anchor
 
 BENIGN = "benign"
 """The kind of questions that retrieve only clean notes."""

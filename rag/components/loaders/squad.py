@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rag.components.loaders.files import read_text
-from rag.components.loaders.json_rows import Row, parse_row
-from rag.components.loaders.quote_anchors import anchor, find_document
 from rag.core.errors import DataError
 from rag.core.records import Document, Evidence, Example, Query, Span
+from rag.documents.files import read_text
+from rag.documents.json_rows import Row, parse_row
+from rag.documents.quote_anchors import anchor, find_document
 
 BETWEEN = "\n\n"
 """The text between two paragraphs of a document."""

@@ -12,7 +12,7 @@ Class attributes that a component may set, False or empty by default:
 - `runtime = ("device", "batch_size")` names parameters of the constructor that change no result, such as devices, batch sizes,
   cache folders and time-outs. The `runtime` block of a config takes these and no others. No key and no bundle holds them.
 
-A Loader may keep in `skipped` the files that `load` did not read (`rag.components.loaders.file_tree.Skipped`).
+A Loader may keep in `skipped` the files that `load` did not read (`rag.documents.file_tree.Skipped`).
 """
 
 import inspect

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
-from rag.components.loaders.file_tree import Skipped, SkippedWarning, tally
-from rag.components.loaders.files import gathered
-from rag.components.loaders.quote_anchors import Documents, find_document
 from rag.core.errors import DataError, UserError, closest, together
 from rag.core.records import SPLITS, Document, Evidence, Example, Span
 from rag.core.roles import Loader, Questions
+from rag.documents.file_tree import Skipped, SkippedWarning, tally
+from rag.documents.files import gathered
+from rag.documents.quote_anchors import Documents, find_document
 
 LEAST, CLUSTERS = 100, 20
 """Questions and clusters that a dataset without splits needs for a holdout.

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.components.loaders.quote_anchors import WORD
 from rag.core.arrays import Flags, Floats, Ints
 from rag.core.errors import ConfigError, closest
 from rag.core.records import Example
+from rag.documents.quote_anchors import WORD
 from rag.evaluation.data.golden import Golden, gold_documents
 
 Labels = Iterable[str]

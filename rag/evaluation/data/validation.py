@@ -9,13 +9,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from rag.components.loaders.file_tree import NOT_TEXT, Skipped, SkippedWarning
-from rag.components.loaders.files import gathered
-from rag.components.loaders.quote_anchors import WORD
 from rag.core.errors import DataError, UserError, problems_of
 from rag.core.numbers import jsonable
 from rag.core.records import Example
 from rag.core.roles import Loader, Questions
+from rag.documents.file_tree import NOT_TEXT, Skipped, SkippedWarning
+from rag.documents.files import gathered
+from rag.documents.quote_anchors import WORD
 from rag.evaluation.data.golden import Golden, gold_documents, gold_spans, load, skipped_by
 
 ALIKE = 0.9

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rag.components.loaders.json_rows import parse_row
 from rag.core.errors import ConfigError, UserError
+from rag.documents.json_rows import parse_row
 from rag.evaluation.data.review.drafts import Draft, Row
 from rag.evaluation.data.review.review_loop import Review
 from rag.reporting.terminal.line_input import Typed

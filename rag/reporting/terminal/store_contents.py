@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag.components.loaders.file_tree import Skipped, tally
+from rag.documents.file_tree import Skipped, tally
 from rag.evaluation.data.validation import DatasetCheck
 from rag.reporting.terminal.line_input import Typed
 from rag.reporting.terminal.output import amount, escape, number, out, print_line, stream, table

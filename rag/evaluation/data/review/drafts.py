@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.components.loaders.quote_anchors import anchor, find_document
-from rag.components.loaders.rendered import occurrences
 from rag.core.errors import UserError
 from rag.core.records import Document, Example, Turn
 from rag.core.text.citations import cited_sentences, unmarked, without_markers
 from rag.core.text.sentences import blocks, is_heading, sentences
+from rag.documents.quote_anchors import anchor, find_document
+from rag.documents.rendered import occurrences
 from rag.evaluation.data.golden import Golden, dealt_split, gold_spans
 
 WORD = re.compile(r"\w+")

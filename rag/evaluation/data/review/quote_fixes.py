@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
-from rag.components.loaders.json_rows import parse_row
-from rag.components.loaders.quote_anchors import places_in, quote_places
-from rag.components.loaders.rendered import occurrences
 from rag.core.errors import DataError
 from rag.core.records import Document
+from rag.documents.json_rows import parse_row
+from rag.documents.quote_anchors import places_in, quote_places
+from rag.documents.rendered import occurrences
 
 STYLES: tuple[Mapping[str, Any], ...] = tuple(
     {"ensure_ascii": ascii_only, "separators": separators}

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.loaders import quote_anchors
-from rag.components.loaders.quote_anchors import anchor, closest_names, find_document, nearest
-from rag.components.loaders.rendered import occurrences
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
+from rag.documents import quote_anchors
+from rag.documents.quote_anchors import anchor, closest_names, find_document, nearest
+from rag.documents.rendered import occurrences
 
 LEAVE = Document("leave.md", "Leave\n\nYou have 25 days.\nWardens have 28 days.\n")
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.components.loaders.quote_anchors import anchor
-from rag.components.loaders.rendered import rendered
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
+from rag.documents.quote_anchors import anchor
+from rag.documents.rendered import rendered
 
 SOURCES = [
     ("You may **carry up to** four _unused_ days.", "You may carry up to four unused days.", None),

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher, get_close_matches
 
-from rag.components.loaders.json_rows import shortened
-from rag.components.loaders.rendered import occurrences, rendered
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
 from rag.core.text.sentences import blocks, sentences
+from rag.documents.json_rows import shortened
+from rag.documents.rendered import occurrences, rendered
 
 WORD = re.compile(r"\w+")
 
@@ -47,7 +47,7 @@ def anchor(
     """The span of `quote`: at `place` (start, end) if it is there, else its only occurrence.
 
     A quote that does not occur character by character is searched as a reader of the rendered page would copy it, see
-    `rag.components.loaders.rendered`. DataError if it occurs nowhere, or more than once while `place` does not decide: gold is
+    `rag.documents.rendered`. DataError if it occurs nowhere, or more than once while `place` does not decide: gold is
     never guessed. `others` are searched only so that the error can name another document.
     """
     if not quote:

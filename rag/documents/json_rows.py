@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.components.loaders.files import gathered, read_lines
 from rag.core.errors import DataError, UserError, closest, together
+from rag.documents.files import gathered, read_lines
 
 
 @dataclass(frozen=True, slots=True)

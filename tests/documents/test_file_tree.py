@@ -11,9 +11,9 @@ from support.command_line import Verb, verb
 from support.small_set import write_golden
 
 from rag.components.loaders.chroma import ChromaLoader
-from rag.components.loaders.file_tree import Skipped, SkippedWarning, listed, tally
 from rag.components.loaders.folder import FolderLoader, NativeQuestions
 from rag.core.errors import DataError
+from rag.documents.file_tree import Skipped, SkippedWarning, listed, tally
 from rag.evaluation.data import golden
 
 PATTERNS = ("**/*.md", "**/*.txt")

@@ -1,0 +1,1 @@
+"""Redactors: they find secrets and personal data in texts."""
