@@ -50,7 +50,7 @@ def review(
 
 def question_file(name: str, overrides: "list[str] | tuple[()]") -> "QuestionFile":
     """The questions of a set in the native format; ConfigError for another format."""
-    from rag.components.loaders.folder import NativeQuestions
+    from rag.components.loaders.native_questions import NativeQuestions
     from rag.config.build import Components
     from rag.config.compose import plugins
     from rag.core.errors import ConfigError

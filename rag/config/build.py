@@ -163,6 +163,8 @@ class Components:
         except AttributeError as error:
             classes = inspect.getmembers(importlib.import_module(module), inspect.isclass)
             own = [name for name, value in classes if value.__module__ == module]
+            if name_now := new_name(target):
+                raise ConfigError(where, f"{target!r} is the name of an older version", f"name it {name_now}") from error
             raise ConfigError(where, f"{module} has no class {name!r}", closest(name, own)) from error
         if not inspect.isclass(target_class) or not self._is_trusted(target_class.__module__):
             raise ConfigError(where, f"{target!r} is not a class of a trusted package", known)

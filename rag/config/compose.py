@@ -24,6 +24,7 @@ from rag.config.hydra_session import compose_overrides
 from rag.config.hydra_session import hydra_ready as hydra_ready
 from rag.config.hydra_session import is_group as is_group
 from rag.config.limits import check_axis, check_length, check_mapping
+from rag.config.nested_choices import with_choices
 from rag.core.errors import ConfigError, closest
 from rag.core.files import shipped as shipped
 
@@ -132,7 +133,7 @@ def resolve(config: DictConfig) -> dict[str, Any]:
         plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
         raise _unresolved(error) from error
-    return {str(key): value for key, value in dict(plain).items()} if isinstance(plain, dict) else {}
+    return {str(key): with_choices(value) for key, value in dict(plain).items()} if isinstance(plain, dict) else {}
 
 
 def _unresolved(error: Exception) -> ConfigError:

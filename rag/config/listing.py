@@ -28,6 +28,8 @@ VALUES, EXPERIMENTS = "values", "experiments"
 """The names of the wiring's single values and of the declared experiments; an experiment may be named like a group."""
 GROUPS: Mapping[str, str] = {
     "loader": "reads the documents",
+    "parser": "read one format of files, named in loader.parsers",
+    "redactor": "finds values that are not stored, named in loader.redactor",
     "dataset": "golden questions, and the loader of their documents",
     "chunker": "cuts documents into passages",
     "embedder": "turns texts into vectors",

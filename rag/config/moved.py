@@ -5,6 +5,7 @@ from rag.config.catalog import ROOMS
 RENAMED = {
     "components.loaders.file_tree": "documents.file_tree",
     "components.loaders.files": "documents.files",
+    "components.loaders.folder.NativeQuestions": "components.loaders.native_questions.NativeQuestions",
     "components.loaders.json_rows": "documents.json_rows",
     "components.loaders.quote_anchors": "documents.quote_anchors",
     "components.loaders.rendered": "documents.rendered",

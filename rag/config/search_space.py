@@ -14,6 +14,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from rag.config.compose import compose, resolve
+from rag.config.nested_choices import NESTED
 from rag.config.single_values import Composer, Raw
 from rag.core.errors import UserError
 from rag.core.memo import Once
@@ -160,7 +161,9 @@ class Reading:
         texts = list(_texts(value))
         references = [each for text in texts for each in re.findall(r"\$\{[\s.]*([^:}$]*)(:?)", text)]
         named = [re.split(r"[.\[]", name)[0].strip() for name, colon in references if not colon]
-        is_open = any("${" in text or text == "???" for text in texts)
+        is_open = any("${" in text or text == "???" for text in texts) or (
+            isinstance(value, Mapping) and bool(NESTED.keys() & value)
+        )
         vague = "" in named or any(colon and name.strip() not in CLOSED for name, colon in references)
         return cls(is_open, None if vague else frozenset(named))
 

@@ -22,13 +22,74 @@ SPLITS = ("tune", "holdout")
 """The parts of a golden set: one to choose trials, one to confirm the choice."""
 
 
+Value = str | int | float | bool
+"""A value of metadata; a date is text in ISO 8601."""
+
+Box = tuple[float, float, float, float]
+"""A rectangle on a page as shares of its width and height: left, top, right, bottom, from 0 at the top left to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The characters [start, end) of a text and their place on a page.
+
+    `kind` is one of `rag.core.records.BLOCKS`; a `cell` lies within its `table`. `page` counts from 1, 0 for formats without
+    pages; a block that goes on over a page break is two blocks. `boxes` are its rectangles on that page, `score` is the
+    confidence of the parser from 0 to 1, None if it has none, and `name` the id that the file gives it.
+    """
+
+    kind: str
+    start: int
+    end: int
+    page: int = 0
+    boxes: tuple[Box, ...] = ()
+    score: float | None = None
+    name: str = ""
+
+
+BLOCKS = ("heading", "text", "list", "table", "cell", "figure", "code", "footnote", "marginalia", "logo", "attestation")
+"""Kinds of blocks. `marginalia` are headers, footers and page numbers; `attestation` are stamps and signatures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A placeholder at the characters [start, end) of a text, in place of `length` characters that `rule` found."""
+
+    start: int
+    end: int
+    rule: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The content of one file as Markdown, with line feeds as line ends.
+
+    `blocks` are in reading order, cells after their table; a parser that keeps the text as it is in the file has none. `pages`
+    is the number of pages, 0 for formats without. `metadata` are properties that the file states. `notes` are remarks for a
+    person, such as pages that are scanned images.
+    """
+
+    text: str
+    blocks: tuple[Block, ...] = ()
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+    pages: int = 0
+    notes: tuple[str, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text of a corpus. `doc_id` is unique within the corpus and stays the same between versions of the text."""
+    """One text of a corpus. `doc_id` is unique within the corpus and stays the same between versions of the text.
+
+    `blocks` and `redactions` are places in `text`; both are empty where the text is that of the file.
+    """
 
     doc_id: str
     text: str
-    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+    blocks: tuple[Block, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -15,14 +15,22 @@ def read_text(path: Path) -> str:
     So offsets, quotes and digests do not depend on the line ends that a version control system wrote. Offsets count
     characters of the text as `open(path, encoding="utf-8")` reads it.
     """
+    return decode(read_bytes(path), str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file; DataError if it is missing or cannot be read."""
     if not path.is_file():
         raise missing_file(path)
     try:
-        raw = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror}", "check its permissions") from error
-    text = _decoded(raw, str(path), 0)
-    return text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decode(raw: bytes, where: str) -> str:
+    """The bytes of a file as `read_text` reads them."""
+    return _decoded(raw, where, 0).removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_lines(path: Path, problems: list[UserError] | None = None) -> Iterator[tuple[str, str]]:

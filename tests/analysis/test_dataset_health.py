@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import Verb, verb
+from support.corpora import text_folder
 from support.small_set import TEXTS, write_experiment, write_golden
 
 from rag.analysis import dataset_health
 from rag.analysis.dataset_health.questions import _Gold, give_aways, near_duplicates
 from rag.analysis.dataset_health.trials import QuestionHistory, Record
-from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.config.experiment import load
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import golden as golden_sets
@@ -103,7 +104,7 @@ def test_a_question_in_the_words_of_its_passage(text: str, gold: list[Span | str
 
 
 def test_the_handbook_has_few_findings() -> None:
-    handbook = golden_sets.load(FolderLoader(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK)))
+    handbook = golden_sets.load(text_folder(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK)))
     assert 1 <= len(give_aways(handbook)) <= 10
     assert near_duplicates(handbook) == ()
 

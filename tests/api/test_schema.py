@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from support.command_line import Verb, verb
 
 from rag.api import schema
-from rag.components.loaders.folder import ALTERNATIVE, GROUP, QUESTION, TURN
+from rag.components.loaders.native_questions import ALTERNATIVE, GROUP, QUESTION, TURN
 from rag.config.experiment import KEYS
 
 rag = pytest.fixture(verb)

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from support.corpora import text_folder
 
 from rag.components.chunkers.fixed import FixedChunker
 from rag.components.chunkers.recursive import RecursiveChunker
@@ -20,7 +21,6 @@ from rag.components.indexes.bm25 import Bm25Index
 from rag.components.indexes.bm25s import Bm25sIndex
 from rag.components.indexes.faiss_hnsw import FaissHnswIndex
 from rag.components.indexes.faiss_ivf import FaissIvfIndex
-from rag.components.loaders.folder import FolderLoader
 from rag.components.loaders.poisoned import AttackCorpus
 from rag.components.rerankers.maxsim import MaxSimReranker
 from rag.components.rerankers.mmr import MmrReranker
@@ -100,7 +100,7 @@ REFUSED: list[tuple[type, dict[str, Any], str, str]] = [
         for value in (0, True, "2")
     ],
     *[
-        (FolderLoader, {"path": "x", "patterns": value}, "loader.patterns", "**/*.md")
+        (text_folder, {"path": "x", "patterns": value}, "loader.patterns", "**/*.md")
         for value in ([], "*.md", ["/etc/*"], ["../*"], [""])
     ],
 ]

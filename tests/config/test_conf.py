@@ -13,6 +13,7 @@ import yaml
 from rag.config.build import RUNTIME, TARGET
 from rag.config.compose import LISTS, choices, compose, hydra_ready, resolve, shipped
 from rag.config.experiment import load
+from rag.config.nested_choices import NESTED
 from rag.config.validation import check
 from rag.core.errors import ProblemsError
 from rag.core.roles import ROLES, SEVERAL
@@ -71,6 +72,8 @@ def composed(name: str) -> dict[str, Any]:
 
 def node_of(name: str) -> Mapping[str, Any]:
     group, _, choice = name.partition("/")
+    if group in NESTED.values():
+        return yaml.safe_load((CONF / f"{name}.yaml").read_text("utf-8"))
     part = composed(name)[group]
     return part[choice] if group in LISTS else part
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import Verb, verb
+from support.corpora import text_folder
 from support.small_set import write_golden
 
 from rag.components.loaders.chroma import ChromaLoader
-from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.documents.file_tree import Skipped, SkippedWarning, listed, tally
 from rag.evaluation.data import golden
@@ -20,7 +21,7 @@ PATTERNS = ("**/*.md", "**/*.txt")
 
 
 def read(folder: Path, *patterns: str) -> tuple[list[str], tuple[Skipped, ...]]:
-    loader = FolderLoader(str(folder), patterns or PATTERNS)
+    loader = text_folder(str(folder), patterns or PATTERNS)
     return [document.doc_id for document in loader.load()], loader.skipped
 
 
@@ -127,7 +128,7 @@ def test_gold_in_an_unreadable_file_names_the_reason(tmp_path: Path) -> None:
         pytest.warns(SkippedWarning),
         pytest.raises(DataError, match=r"jsonl:2.*'bus\.md' exists and was not read: is not UTF-8"),
     ):
-        golden.load(FolderLoader(str(folder / "documents")), NativeQuestions(str(folder)))
+        golden.load(text_folder(str(folder / "documents")), NativeQuestions(str(folder)))
 
 
 @pytest.fixture

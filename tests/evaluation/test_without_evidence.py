@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Verb, verb
 
-from rag.components.loaders.folder import NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.components.metrics.abstention import Abstention
 from rag.components.metrics.answered import Answered
 from rag.components.metrics.declined import Declined

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from rag.config.build import Components
+from rag.config.nested_choices import with_choices
 from rag.core.roles import SEVERAL
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -24,7 +25,8 @@ def node(group: str, choice: str, **changes: Any) -> dict[str, Any]:
     """The node of a choice, without the key by which lists of choices name it."""
     read: dict[str, Any] = yaml.safe_load((CONF / group / f"{choice}.yaml").read_text("utf-8"))
     values = read.get(choice, read)
-    return {name: GIVEN.get(value, value) if isinstance(value, str) else value for name, value in values.items()} | changes
+    given = {name: GIVEN.get(value, value) if isinstance(value, str) else value for name, value in values.items()}
+    return with_choices(given | changes)
 
 
 def build(group: str, choice: str, **changes: Any) -> Any:

@@ -40,7 +40,9 @@ from rag.core.roles.retrieving import (
     Fusion,
     Index,
     Loader,
+    Parser,
     Questions,
+    Redactor,
     Reranker,
     Scaled,
     Searcher,
@@ -52,6 +54,8 @@ from rag.core.roles.scoring import AnswerMetric, AssessedMetric, Judge, Judgemen
 
 ROLES: Mapping[str, type] = {
     "loader": Loader,
+    "parser": Parser,
+    "redactor": Redactor,
     "dataset": Questions,
     "chunker": Chunker,
     "embedder": Embedder,

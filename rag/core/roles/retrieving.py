@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from rag.core.corpus import Corpus
 from rag.core.rankings import Rankings
-from rag.core.records import Allowed, Arrays, Document, Example, Span, Vectors
+from rag.core.records import Allowed, Arrays, Document, Example, Parsed, Span, Vectors
 
 
 @runtime_checkable
@@ -23,6 +23,30 @@ class Loader(Protocol):
 
     def load(self) -> Iterator[Document]:
         """Yield every document; DataError names the file, and the line if there is one."""
+        ...
+
+
+@runtime_checkable
+class Parser(Protocol):
+    """Reads files of some formats. `suffixes` are their suffixes in lower case, without the dot.
+
+    A parser runs in a process of its own, with limits, unless `in_process` is True: then it only decodes text.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]]
+    in_process: ClassVar[bool]
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        """The content of the file `name`; DataError if the file cannot be read. Nothing is run and nothing is fetched."""
+        ...
+
+
+@runtime_checkable
+class Redactor(Protocol):
+    """Finds values that must not be stored."""
+
+    def find(self, text: str) -> Sequence[tuple[int, int, str]]:
+        """The values as (start, end, rule) in reading order; they do not overlap."""
         ...
 
 

@@ -75,8 +75,8 @@ class Golden:
 
     @cached_property
     def corpus_digest(self) -> str:
-        """SHA-256 over names, texts and metadata of all documents, independent of the order of loading."""
-        return _digest((document.doc_id, document.text, dict(document.metadata)) for document in self.documents)
+        """SHA-256 over names, texts, metadata, blocks and redactions of all documents, independent of the order of loading."""
+        return _digest(map(_document_record, self.documents))
 
     @cached_property
     def queries_digest(self) -> str:
@@ -191,6 +191,13 @@ def _check_group(group: Evidence, documents: Mapping[str, Document], where: str)
         if isinstance(place, Span) and not 0 <= place.start < place.end <= len(document.text):
             what = f"the span {place.start} to {place.end} lies outside {document.doc_id!r} ({len(document.text)} characters)"
             raise DataError(where, what, "offsets count characters from 0, end exclusive")
+
+
+def _document_record(document: Document) -> tuple[object, ...]:
+    record = (document.doc_id, document.text, dict(document.metadata))
+    if not (document.blocks or document.redactions):
+        return record  # so that corpora from before these fields keep their digests
+    return (*record, [asdict(block) for block in document.blocks], [asdict(each) for each in document.redactions])
 
 
 def question_record(example: Example) -> dict[str, object]:

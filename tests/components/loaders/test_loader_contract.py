@@ -9,6 +9,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from rag.config.build import Components
+from rag.config.nested_choices import with_choices
 from rag.core.records import Span
 from rag.core.roles import Loader, Questions
 from rag.evaluation.data import golden
@@ -29,7 +30,7 @@ def composed(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         with initialize_config_dir(str(tmp_path / "wiring"), version_base=None):
             config = compose("config", overrides=[f"hydra.searchpath=[file://{CONF}]", *overrides])
             plain: Any = OmegaConf.to_container(config, resolve=True)
-            return plain
+            return {key: with_choices(value) for key, value in plain.items()}
 
     return compose_with
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.corpora import text_folder
 
-from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.core.records import Document, Evidence, Example, Query, Span, Turn
 from rag.evaluation.data import golden
@@ -20,7 +21,7 @@ DOCUMENTS = {
 
 
 def load(path: Path, **parameters: Any) -> dict[str, Document]:
-    return {document.doc_id: document for document in FolderLoader(str(path), **parameters).load()}
+    return {document.doc_id: document for document in text_folder(str(path), **parameters).load()}
 
 
 def read(path: Path, *rows: object) -> list[Example]:
@@ -163,13 +164,13 @@ def test_a_missing_question_file_is_named(tmp_path: Path) -> None:
 
 def test_the_small_collection_loads(collection: Callable[[str], Path]) -> None:
     path = collection("native")
-    loaded = golden.load(FolderLoader(str(path / "documents")), NativeQuestions(str(path)))
+    loaded = golden.load(text_folder(str(path / "documents")), NativeQuestions(str(path)))
     assert [document.doc_id for document in loaded.documents] == ["leave/annual.md", "pay.txt"]
     assert loaded.examples[0].evidence == (Evidence((Span("leave/annual.md", 25, 32),)),)
 
 
 def test_the_handbook_loads() -> None:
-    loaded = golden.load(FolderLoader(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK)))
+    loaded = golden.load(text_folder(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK)))
     checked = check_dataset(loaded)
     assert not loaded.dealt
     assert {"tune", "holdout"} <= set(loaded.sizes)
@@ -214,7 +215,7 @@ def test_turns_that_make_no_dialogue_are_refused(tmp_path: Path, changed: dict[s
 
 
 def test_every_dialogue_of_the_handbook_is_whole() -> None:
-    loaded = golden.load(FolderLoader(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK), "dialogues.jsonl"))
+    loaded = golden.load(text_folder(str(HANDBOOK / "documents")), NativeQuestions(str(HANDBOOK), "dialogues.jsonl"))
     turns: dict[str, list[int]] = {}
     asked: dict[tuple[str, int], str] = {}
     for example in loaded.examples:

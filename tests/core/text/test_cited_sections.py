@@ -5,10 +5,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.corpora import text_folder
 
 from rag.components.chunkers.fixed import FixedChunker
 from rag.components.chunkers.recursive import RecursiveChunker
-from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.files import shipped
 from rag.core.headings import sections
 from rag.core.records import Hit, Span
@@ -23,7 +24,7 @@ QUOTES = 338
 @pytest.fixture(scope="module")
 def golden() -> Golden:
     folder = shipped("datasets") / "handbook"
-    return load(FolderLoader(str(folder / "documents")), NativeQuestions(str(folder)))
+    return load(text_folder(str(folder / "documents")), NativeQuestions(str(folder)))
 
 
 def headings_above(name: str, text: str, place: int) -> str:

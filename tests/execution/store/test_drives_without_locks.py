@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from execution.store.test_budget import ENTERING
 from support.command_line import Verb, verb
+from support.corpora import text_folder
 from support.small_set import write_experiment, write_golden
 
 from rag.components.embedders.static import StaticEmbedder
-from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core import files
 from rag.core.assessments import Spent
 from rag.core.errors import BudgetError, ConfigError, DataError, ServiceError, StoreError
@@ -81,7 +82,7 @@ def test_models_runs_and_questions_on_a_drive_without_locks(
 def test_a_question_file_on_a_drive_without_locks(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (golden / "questions.jsonl").read_bytes()
     answer(monkeypatch, errno.ENOLCK)
-    questions = QuestionFile(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+    questions = QuestionFile(text_folder(str(golden / "documents")), NativeQuestions(str(golden)))
     with pytest.raises(DataError, match="cannot be written \\(No locks available\\)"):
         questions.write(questions.fixes())
     assert (golden / "questions.jsonl").read_bytes() == before

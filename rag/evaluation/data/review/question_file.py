@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.components.loaders.folder import NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError, UserError, problems_of, together
 from rag.core.files import locked, replace_text
 from rag.core.records import Document

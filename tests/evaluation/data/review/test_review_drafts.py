@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.corpora import text_folder
 from support.ratings import BAD, FERRY, context, opinion, told
 
-from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.records import SPLITS, Document, Turn
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.golden import Golden
@@ -17,7 +18,7 @@ from rag.evaluation.data.review.drafts import draft
 
 @pytest.fixture
 def known(golden: Path) -> Golden:
-    return golden_sets.load(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+    return golden_sets.load(text_folder(str(golden / "documents")), NativeQuestions(str(golden)))
 
 
 def quotes(row: dict[str, Any]) -> list[list[tuple[str, str]]]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Verb, verb
+from support.corpora import text_folder
 
-from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError
 from rag.core.records import Document, Span
 from rag.evaluation.data import golden as golden_sets
@@ -82,7 +83,7 @@ def test_a_diff_is_written_if_it_is_accepted(
 
 def test_a_fixed_set_has_the_same_gold_and_needs_no_further_fixes(rag: Verb, golden: Path) -> None:
     def load() -> golden_sets.Golden:
-        return golden_sets.load(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+        return golden_sets.load(text_folder(str(golden / "documents")), NativeQuestions(str(golden)))
 
     before = load()
     report = rag(*FIX, "--json").json
@@ -103,7 +104,7 @@ def test_remaining_problems_are_reported(rag: Verb, golden: Path) -> None:
 
 
 def test_a_file_that_changed_meanwhile_is_not_overwritten(rag: Verb, golden: Path) -> None:
-    file = QuestionFile(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+    file = QuestionFile(text_folder(str(golden / "documents")), NativeQuestions(str(golden)))
     made = file.fixes()
     file.path.write_text(made.before + "\n", "utf-8")
     with pytest.raises(DataError, match="changed meanwhile"):

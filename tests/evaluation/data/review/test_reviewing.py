@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import Verb, verb
+from support.corpora import text_folder
 from support.ratings import BAD, FERRY, context, opinion, told
 from support.small_set import write_golden
 
-from rag.components.loaders.folder import FolderLoader, NativeQuestions
+from rag.components.loaders.native_questions import NativeQuestions
 from rag.core.errors import DataError, UserError
 from rag.evaluation.data import golden as golden_sets
 from rag.evaluation.data.review.drafts import Opinion
@@ -28,11 +29,11 @@ RIGHT = {"id": "new", "text": "Who may bring a dog?", "split": "tune", "evidence
 
 
 def opened(golden: Path) -> QuestionFile:
-    return QuestionFile(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+    return QuestionFile(text_folder(str(golden / "documents")), NativeQuestions(str(golden)))
 
 
 def ids(golden: Path) -> list[str]:
-    loaded = golden_sets.load(FolderLoader(str(golden / "documents")), NativeQuestions(str(golden)))
+    loaded = golden_sets.load(text_folder(str(golden / "documents")), NativeQuestions(str(golden)))
     return [example.query.query_id for example in loaded.examples]
 
 

@@ -1,0 +1,158 @@
+"""Golden questions in the native format."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from rag.core.errors import DataError, UserError, closest, together
+from rag.core.records import SPLITS, Document, Evidence, Example, Query, Span, Turn
+from rag.documents.files import gathered
+from rag.documents.json_rows import Row, read_rows
+from rag.documents.quote_anchors import anchor, find_document
+
+QUESTION = frozenset({"id", "text", "kind", "tags", "split", "cluster", "dialogue", "turn", "history", "rewrite"})
+QUESTION |= {"answers", "evidence", "unanswerable"}
+TURN = frozenset({"role", "text"})
+GROUP = frozenset({"grade", "any"})
+ALTERNATIVE = frozenset({"doc", "start", "end", "quote"})
+T = TypeVar("T")
+
+
+class NativeQuestions:
+    """Golden questions from `questions`, a file in the folder `path`, one JSON object a line.
+
+    `id` and `text` are required; `kind`, `tags`, `split` (tune or holdout), `cluster` (default: its dialogue, or its id),
+    `history` (`role`, `text`), `answers` and `evidence` are optional. Evidence is a list of groups, all of them needed:
+    `grade` (default 1) and `any`, the alternatives: `doc` alone for a whole document, with `quote` for a span of it. `start`
+    and `end` decide between several occurrences of a quote, and are ignored if the document has changed.
+
+    Questions of one conversation name it in `dialogue` and their number in it in `turn`, from 1; `rewrite` is the question as
+    a person would ask it without the earlier turns.
+    """
+
+    def __init__(self, path: str, questions: str = "questions.jsonl") -> None:
+        self.path = Path(path)
+        self.questions = questions
+
+    def read(self, documents: Mapping[str, Document]) -> Iterator[Example]:
+        """Yield every valid question in file order; raise all problems together at the end, each with file, line and quote."""
+        path = self.path / self.questions
+        problems: list[UserError] = []
+        places: dict[str, str] = {}
+        turns: dict[tuple[str, int], str] = {}
+        for row in read_rows(path, problems):
+            before = len(problems)
+            example = _QuestionReader(row, documents, problems).example()
+            query_id = example.query.query_id
+            if query_id and places.setdefault(query_id, row.where) != row.where:
+                what = f"the question {query_id!r} is also at {places[query_id]}"
+                problems.append(DataError(row.where, what, "give it its own id"))
+            if example.dialogue and (other := turns.setdefault((example.dialogue, example.turn), row.where)) != row.where:
+                what = f"turn {example.turn} of the dialogue {example.dialogue!r} is also at {other}"
+                problems.append(DataError(row.where, what, "give every turn its own number"))
+            if len(problems) == before:
+                yield example
+        if not places and not problems:
+            remedy = 'write one a line: {"id": …, "text": …, "evidence": […]}'
+            problems.append(DataError(str(path), "holds no question", remedy))
+        if problems:
+            raise together(problems)
+
+
+@dataclass(frozen=True)
+class _QuestionReader:
+    """Reads one line of a file of questions; errors are added to `problems`, and reading continues."""
+
+    row: Row
+    documents: Mapping[str, Document]
+    problems: list[UserError]
+
+    def example(self) -> Example:
+        """The question; valid if no problem was added."""
+        row, tried = self.row, self.tried
+        tried(lambda: row.only(QUESTION), row)
+        query_id = tried(lambda: row.name("id"), "")
+        turns = (tried(partial(_turn, part), None) for part in tried(lambda: row.rows("history"), list[Row]()))
+        history = tuple(turn for turn in turns if turn)
+        dialogue, turn = tried(lambda: _dialogue_turn(row, history), ("", 0))
+        return Example(
+            query=Query(query_id, tried(lambda: row.name("text"), ""), history, tried(lambda: row.text("rewrite", ""), "")),
+            evidence=tuple(self.group(group) for group in tried(lambda: row.rows("evidence"), list[Row]())),
+            answers=tried(lambda: row.texts("answers"), ()),
+            kind=tried(lambda: row.text("kind", ""), ""),
+            tags=tried(lambda: row.texts("tags"), ()),
+            split=tried(lambda: _one_of(row, "split", row.text("split", ""), ("", *SPLITS)), ""),
+            cluster=tried(lambda: row.text("cluster", ""), "") or dialogue or query_id,
+            dialogue=dialogue,
+            turn=turn,
+            unanswerable=tried(lambda: _unanswerable(row), False),
+        )
+
+    def group(self, row: Row) -> Evidence:
+        """One group of evidence."""
+        self.tried(lambda: row.only(GROUP), row)
+        grade = self.tried(lambda: row.whole("grade", 1), 1)
+        if grade < 1:
+            self.problems.append(DataError(row.where, f"'grade' is {grade}", "write 1 or more; leave out what is not relevant"))
+        places = self.tried(lambda: row.rows("any"), None)
+        if places == []:
+            remedy = "list at least one {doc, quote}, or leave the group out"
+            self.problems.append(DataError(row.where, "'any' names no place", remedy))
+        tries = (self.tried(partial(_alternative, place, self.documents), None) for place in places or [])
+        return Evidence(tuple(place for place in tries if place), grade)
+
+    def tried(self, make: Callable[[], T], instead: T) -> T:
+        """The result of `make`, or `instead` after a UserError, which is added to the problems."""
+        result = instead
+        with gathered(self.problems):
+            result = make()
+        return result
+
+
+def _unanswerable(row: Row) -> bool:
+    unanswerable, gold = row.truth("unanswerable", False), bool(row.rows("evidence"))
+    if unanswerable and gold:
+        raise DataError(row.where, "'unanswerable' is true, and there is evidence", "leave one of them out")
+    if row.has("unanswerable") and not unanswerable and not gold and not row.texts("answers"):
+        what = "'unanswerable' is false, and there are no answers and no evidence"
+        raise DataError(row.where, what, "add answers or evidence, or write true")
+    # A question without both is unanswerable anyway: digests of older sets stay the same.
+    return unanswerable and bool(row.texts("answers"))
+
+
+def _dialogue_turn(row: Row, history: Sequence[Turn]) -> tuple[str, int]:
+    """The dialogue of a question and its number in it; DataError unless the history has that many questions before it."""
+    dialogue, turn = row.text("dialogue", ""), row.whole("turn", 0)
+    if bool(dialogue) != bool(turn):
+        raise DataError(row.where, "'dialogue' and 'turn' belong together", "give both, or neither")
+    expected = 1 + sum(earlier.role == "user" for earlier in history)
+    if dialogue and turn != expected:
+        what = f"'turn' is {turn}, and by its history it is question {expected} of the dialogue"
+        raise DataError(row.where, what, "the history holds all earlier questions and answers")
+    return dialogue, turn
+
+
+def _turn(row: Row) -> Turn:
+    row.only(TURN)
+    role = _one_of(row, "role", row.text("role"), ("user", "assistant"))
+    return Turn("user" if role == "user" else "assistant", row.text("text"))
+
+
+def _one_of(row: Row, key: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise DataError(row.where, f"{key!r} is {value!r}", closest(value, filter(None, known)))
+    return value
+
+
+def _alternative(row: Row, documents: Mapping[str, Document]) -> Span | str:
+    row.only(ALTERNATIVE)
+    document = find_document(row.name("doc"), documents, row.where)
+    offsets = row.has("start") or row.has("end")
+    if not row.has("quote"):
+        if offsets:
+            raise DataError(row.where, "'start' and 'end' are given without a 'quote'", "add the quote")
+        return document.doc_id
+    place = (row.whole("start"), row.whole("end")) if offsets else None
+    return anchor(document, row.text("quote"), place, row.where, documents)
