@@ -50,12 +50,13 @@ class FolderLoader:
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
         files, skipped = listed(self.path, self.patterns)
         texts = 0
-        for doc_id, parsed in read_files(dict(sorted(files.items())), self.parsers, self.redactor):
-            if isinstance(parsed, Unreadable):
-                skipped.append(Skipped(doc_id, parsed.reason, parsed.detail, wanted=True))
+        for file in read_files(dict(sorted(files.items())), self.parsers, self.redactor):
+            content = file.content
+            if isinstance(content, Unreadable):
+                skipped.append(Skipped(file.name, content.reason, content.detail, wanted=True))
                 continue
             texts += 1
-            yield Document(doc_id, parsed.text, parsed.metadata, parsed.blocks, parsed.redactions)
+            yield Document(file.name, content.text, content.metadata, content.blocks, content.redactions)
         self.skipped = tuple(sorted(skipped))
         if not texts:
             raise self._empty()
