@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
@@ -15,10 +16,13 @@ class FolderLoader:
 
     `parsers` maps suffixes without the dot to parsers. `patterns` are glob patterns relative to `path`, compared without regard
     to case; null takes every file. `redactor` finds values that are replaced by placeholders before anything is stored.
+    `workers` is the number of processes that parse; null takes one for each core, at most 4.
 
     `doc_id` is the path relative to the folder with `/` between names, in Unicode NFC, so that it is the same on every
     system. Empty files are kept. After `load`, `skipped` names all other files with a reason.
     """
+
+    runtime: ClassVar[tuple[str, ...]] = ("workers",)
 
     def __init__(
         self,
@@ -26,6 +30,7 @@ class FolderLoader:
         parsers: Mapping[str, Parser],
         redactor: Redactor,
         patterns: Sequence[str] | None = None,
+        workers: int | None = None,
     ) -> None:
         """Raise ConfigError for a parser that does not read its suffix, and for patterns that leave the folder."""
         if isinstance(patterns, str) or patterns == []:
@@ -36,11 +41,17 @@ class FolderLoader:
         for suffix, parser in parsers.items():
             if suffix not in parser.suffixes:
                 remedy = f"it reads: {', '.join(parser.suffixes)}"
-                raise ConfigError(f"loader.parsers.{suffix}", f"{type(parser).__name__} does not read .{suffix}", remedy)
+                raise ConfigError(
+                    f"loader.parsers.{suffix}",
+                    f"{type(getattr(parser, 'parser', parser)).__name__} does not read .{suffix}",
+                    remedy,
+                )
+        if workers is not None and workers < 1:
+            raise ConfigError("loader.runtime.workers", f"is {workers}", "set 1 or more, or null")
         self.path = Path(path)
         self.parsers = dict(parsers)
         self.patterns = tuple(patterns or (f"**/*.{suffix}" for suffix in parsers))
-        self.redactor = redactor
+        self.redactor, self.workers = redactor, workers
         self.skipped: tuple[Skipped, ...] = ()
 
     def load(self) -> Iterator[Document]:
@@ -50,7 +61,7 @@ class FolderLoader:
             raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
         files, skipped = listed(self.path, self.patterns)
         texts = 0
-        for file in read_files(dict(sorted(files.items())), self.parsers, self.redactor):
+        for file in read_files(dict(sorted(files.items())), self.parsers, self.redactor, self.workers):
             content = file.content
             if isinstance(content, Unreadable):
                 skipped.append(Skipped(file.name, content.reason, content.detail, wanted=True))
