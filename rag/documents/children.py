@@ -23,8 +23,7 @@ class Children:
     """Confined processes, started when they are needed, ended with the `with` block and with this process."""
 
     def __init__(self, parsers: Iterable[Parser], workers: int | None, limits: Limits) -> None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.workers, self.limits = workers or min(cores, WORKERS), limits
+        self.workers, self.limits = workers or default_workers(), limits
         self._installation = installation(parsers)
         self._threads = ThreadPoolExecutor(self.workers, "parsing")
         self._idle: SimpleQueue[ChildProcess | None] = SimpleQueue()
@@ -72,6 +71,12 @@ class Children:
         child = ChildProcess(self._installation, self.limits)
         self._living.add(child)
         return child
+
+
+def default_workers() -> int:
+    """As many as cores, at most WORKERS."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, WORKERS)
 
 
 def described(parser: Parser) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import ClassVar
 from rag.core.errors import ConfigError, DataError
 from rag.core.records import Document
 from rag.core.roles import Parser, Redactor
+from rag.documents.children import default_workers
 from rag.documents.file_tree import Skipped, listed, tally
-from rag.documents.reading import Unreadable, read_files
+from rag.documents.reading import Unreadable, read_files, unparsed
 
 
 class FolderLoader:
@@ -54,12 +55,19 @@ class FolderLoader:
         self.redactor, self.workers = redactor, workers
         self.skipped: tuple[Skipped, ...] = ()
 
+    def unparsed(self) -> tuple[int, list[tuple[Parser, int]]]:
+        """The number of files, and parser and bytes of each that a process would have to parse; DataError as `load`."""
+        files, _ = self._listed()
+        return len(files), list(unparsed(files, self.parsers, self.redactor))
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that parse at the same time."""
+        return self.workers or default_workers()
+
     def load(self) -> Iterator[Document]:
         """Yield documents by their doc_id; DataError for a missing folder, no readable file, or a link out of the folder."""
-        if not self.path.is_dir():
-            below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
-            raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
-        files, skipped = listed(self.path, self.patterns)
+        files, skipped = self._listed()
         texts = 0
         for file in read_files(dict(sorted(files.items())), self.parsers, self.redactor, self.workers):
             content = file.content
@@ -71,6 +79,12 @@ class FolderLoader:
         self.skipped = tuple(sorted(skipped))
         if not texts:
             raise self._empty()
+
+    def _listed(self) -> tuple[dict[str, Path], list[Skipped]]:
+        if not self.path.is_dir():
+            below = "" if self.path.is_absolute() else f" below {Path.cwd()}"
+            raise DataError(str(self.path), f"there is no such folder{below}", "set dataset.path or loader.path to a folder")
+        return listed(self.path, self.patterns)
 
     def _empty(self) -> DataError:
         failed = [f"{file.name}: {file.detail or file.reason}" for file in self.skipped if file.wanted]
