@@ -80,13 +80,16 @@ def default_workers() -> int:
 
 
 def described(parser: Parser) -> dict[str, Any]:
-    """The class of a parser and its parameters, which are its attributes of the same names; ConfigError where one is not."""
+    """The class of a parser and its parameters: its attributes of their names, or of these behind `_`; ConfigError without one."""
     target = f"{type(parser).__module__}.{type(parser).__qualname__}"
-    names = list(inspect.signature(type(parser)).parameters)
-    if missing := [name for name in names if not hasattr(parser, name)]:
-        remedy = f"assign it to self.{missing[0]}: another process builds the parser again"
-        raise ConfigError("loader.parsers", f"{target} does not keep its parameter {missing[0]!r}", remedy)
-    return {"target": target, "parameters": {name: getattr(parser, name) for name in names}}
+    parameters: dict[str, Any] = {}
+    for name in inspect.signature(type(parser)).parameters:
+        kept = [place for place in (name, f"_{name}") if hasattr(parser, place)]
+        if not kept:
+            remedy = f"assign it to self.{name}: another process builds the parser again"
+            raise ConfigError("loader.parsers", f"{target} does not keep its parameter {name!r}", remedy)
+        parameters[name] = getattr(parser, kept[0])
+    return {"target": target, "parameters": parameters}
 
 
 def installation(parsers: Iterable[Parser]) -> list[str]:
