@@ -21,8 +21,7 @@ def in_reading_order(lines: list[Line], width: float) -> list[Line]:
     ups = sum(after.bottom < before.top for before, after in pairwise(lines))
     if ups > len(lines) * 0.6:
         lines = sorted(lines, key=lambda line: (round(line.middle / max(line.size, 1)), line.left))
-    left = [line for line in lines if line.right < width * 0.6]
-    if len(left) < len(lines) * 0.25 or len(left) == len(lines):
+    if not _alternates(lines, width / 2):
         return lines
     gutter = _gutter(lines, width)
     return _by_column(lines, gutter) if gutter and _alternates(lines, gutter) else lines
@@ -50,7 +49,8 @@ def _is_prose(side: Sequence[Line]) -> bool:
 
 
 def _alternates(lines: Sequence[Line], gutter: float) -> bool:
-    sides = [line.left >= gutter for line in lines if line.right <= gutter or line.left >= gutter]
+    """True if the order of the file goes from side to side of the page, and not down one column after the other."""
+    sides = [line.left + line.right >= 2 * gutter for line in lines if line.right <= gutter or line.left >= gutter]
     return sum(before != after for before, after in pairwise(sides)) > len(sides) / 4
 
 

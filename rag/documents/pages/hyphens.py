@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 DIVIDED = re.compile(r"[^\W\d_]+-$")
 FIRST = re.compile(r"[^\W\d_]+")
+LONGEST = 40
+"""Characters of the longest part of a word before a line end."""
 
 
 class Hyphens:
@@ -18,9 +20,11 @@ class Hyphens:
 
     def joined(self, before: str, after: str, separator: str) -> str:
         """Two lines as one text, `separator` between them unless a word is divided."""
-        first, second = DIVIDED.search(before), FIRST.match(after)
+        if not before.endswith("-"):
+            return before + separator + after
+        first, second = DIVIDED.search(before, max(0, len(before) - LONGEST)), FIRST.match(after)
         if not first or not second or not second[0][0].islower():
-            return before + ("" if before.endswith("-") and before[-2:-1].isalnum() else separator) + after
+            return before + ("" if before[-2:-1].isalnum() else separator) + after
         start, rest = first[0][:-1].casefold(), second[0].casefold()
         return (before if self._keeps(start, rest) else before[:-1]) + after
 

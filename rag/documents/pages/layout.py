@@ -127,11 +127,14 @@ def _item(line: Line) -> re.Match[str] | None:
 def _joined(group: Sequence[Line], hyphens: Hyphens) -> str:
     """Lines that fill their block run on; after a short line, and between rows of a table, the text keeps the line end."""
     left, right = min(line.left for line in group), max(line.right for line in group)
-    text = group[0].text.strip()
+    texts = [group[0].text.strip()]
     for before, after in zip(group, group[1:], strict=False):
         is_full = before.right >= right - 0.15 * (right - left) and before.pieces == 1 and after.pieces == 1
-        text = hyphens.joined(text, after.text.strip(), " " if is_full else "\n")
-    return text
+        if (last := texts[-1]).endswith("-"):
+            texts[-1] = hyphens.joined(last, after.text.strip(), " " if is_full else "\n")
+        else:
+            texts += [" " if is_full else "\n", after.text.strip()]
+    return "".join(texts)
 
 
 def _first_note(groups: Sequence[Sequence[Line]], page: Page, style: Style) -> int:

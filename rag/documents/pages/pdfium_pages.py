@@ -2,8 +2,9 @@
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 from rag.documents.pages.lines import Line, Page, clean
@@ -12,8 +13,12 @@ from rag.documents.pages.pdf_files import check_pages
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
 WORD = re.compile(r"\S+")
 BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
-WIDE = 0.72
+WIDE = 0.6
 """Width of a character against the height of its font from which a line has gaps, as the rows of tables do."""
+LONG = 100
+"""Characters from which a line is no heading: whether its font is bold is not asked."""
+FEWEST = 8
+"""Lines across the middle of a page for which a second column is looked for."""
 DRAWN = (3, 13, 20)
 """Annotations whose text a page shows: FreeText, Stamp, Widget."""
 
@@ -80,26 +85,35 @@ class PdfiumFile:
 
 
 class TextPage:
-    """The characters of one page. `lines` asks for the boxes of few of them: a box takes as long as ten characters of text."""
+    """The characters of one page. It asks for few boxes: the box of a character takes as long as the text of ten lines."""
 
     def __init__(self, page: Any, text_page: Any) -> None:
         import pypdfium2.raw as raw
 
-        self._raw, self._handle = raw, text_page.raw
-        self._left, self._bottom, self._right, self._top = page.get_bbox()
-        self._rotation = page.get_rotation()
-        self._count = raw.FPDFText_CountChars(text_page)
+        self._raw, self._handle, self._count = raw, text_page.raw, raw.FPDFText_CountChars(text_page)
+        self._width = page.get_width()
+        rotation, bounds = page.get_rotation(), page.get_bbox()
+        self._is_turned, self._left, self._top = rotation != 0, bounds[0], bounds[3]
+        self._turned = _turn(rotation, bounds)
         self._box, self._name, self._flags = raw.FS_RECTF(), ctypes.create_string_buffer(128), ctypes.c_int()
+        self._is_direct = True
 
     def lines(self) -> list[Line]:
-        """The lines in the order of the file; a line with wide gaps is several."""
+        """The lines in the order of the file; those of two columns side by side are two."""
         text = self._text()
         self._is_direct = len(text) == self._count
-        found = []
+        whole, found = [], []
         for stretch in STRETCH.finditer(text):
-            content = stretch[0].rstrip()
-            start = stretch.start() + len(content) - len(content.lstrip())
-            found += self._pieces(text, start, stretch.start() + len(content))
+            content = stretch[0]
+            end = stretch.start() + len(content.rstrip())
+            start = stretch.end() - len(content.lstrip())
+            whole.append((start, end, self._place(start), self._place(end - 1)))
+        has_gutter = self._has_gutter(whole)
+        for start, end, first, last in whole:
+            if has_gutter or not _is_even(first, last):
+                found += self._pieces(text, start, end)
+            else:
+                found.append(self._line(text, start, end, first, last))
         return found
 
     def _text(self) -> str:
@@ -107,70 +121,94 @@ class TextPage:
         units = self._raw.FPDFText_GetText(self._handle, 0, self._count, buffer)
         return bytes(buffer)[: max(units - 1, 0) * 2].decode("utf-16-le", "replace")
 
+    def _has_gutter(self, whole: "Sequence[tuple[int, int, Place, Place]]") -> bool:
+        """True if hardly a line across the middle of the page has a character there: two columns, drawn line by line."""
+        across = [
+            first
+            for start, end, first, last in whole
+            if first[0] < self._width * 0.4
+            and last[2] > self._width * 0.6
+            and last[2] - first[0] < (end - start) * (first[3] - first[1]) * WIDE
+        ]
+        if self._is_turned or not FEWEST <= len(across) >= len(whole) / 3:
+            return False
+        sample = across[:: len(across) // 4]
+        return not any(self._has_character(self._width / 2, _middle(place)) for place in sample)
+
     def _pieces(self, text: str, start: int, end: int) -> Iterator[Line]:
-        """The line of the characters [start, end), or its words joined to pieces where it has gaps or leaves its height."""
-        first, last = self._place(start), self._place(end - 1)
-        size = self._size(first)
-        if self._is_even(first, last, size, end - start):
-            yield self._line(text, start, end, first, last, size)
-            return
-        begin = before = None
+        """The words of a line, joined where they are close and at one height."""
+        begin, before = (0, NOWHERE), (0, NOWHERE)
         for word in WORD.finditer(text, start, end):
             left, right = self._place(word.start()), self._place(word.end() - 1)
-            if begin is None or before is None:
-                begin = (word.start(), left)
-            elif left[0] - before[1][2] > size or left[0] < before[1][0] - size or not left[1] < _middle(before[1]) < left[3]:
-                yield self._line(text, begin[0], before[0], begin[1], before[1], size)
+            size = left[3] - left[1]
+            is_next = -size < left[0] - before[1][2] < size and left[1] < _middle(before[1]) < left[3]
+            if not is_next:
+                if before[0]:
+                    yield self._line(text, begin[0], before[0], begin[1], before[1])
                 begin = (word.start(), left)
             before = (word.end(), right)
-        if begin and before:
-            yield self._line(text, begin[0], before[0], begin[1], before[1], size)
+        if before[0]:
+            yield self._line(text, begin[0], before[0], begin[1], before[1])
 
-    def _is_even(self, first: "Place", last: "Place", size: float, length: int) -> bool:
-        if not first[1] < _middle(last) < first[3]:
-            return self._is_upright(first, last)
-        return first[0] <= last[0] and last[2] - first[0] <= length * size * WIDE
-
-    def _is_upright(self, first: "Place", last: "Place") -> bool:
-        """True for text that runs up or down the page."""
-        return abs(first[0] - last[0]) < first[2] - first[0]
-
-    def _line(self, text: str, start: int, end: int, first: "Place", last: "Place", size: float) -> Line:
+    def _line(self, text: str, start: int, end: int, first: "Place", last: "Place") -> Line:
         content = text[start:end]
         if content[-1] in "\ufffe\x02":
             content = content[:-1] + "-"
-        left, top = min(first[0], last[0]), min(first[1], last[1])
-        right, bottom = max(first[2], last[2]), max(first[3], last[3])
-        return Line(clean(content), left, top, right, bottom, size, self._is_bold(start))
+        left, top, right, bottom = first
+        size = bottom - top
+        if last[0] < left or last[1] != top or last[3] != bottom:
+            left, top, right, bottom = min(left, last[0]), min(top, last[1]), max(right, last[2]), max(bottom, last[3])
+        else:
+            right = last[2]
+        is_bold = len(content) < LONG and self._is_bold(start)
+        pieces = 1 + (right - left > len(content) * size * WIDE)
+        return Line(clean(content), left, top, right, bottom, size, is_bold, pieces)
 
-    def _size(self, place: "Place") -> float:
-        return place[3] - place[1]
+    def _has_character(self, x: float, y: float) -> bool:
+        return int(self._raw.FPDFText_GetCharIndexAtPos(self._handle, self._left + x, self._top - y, 2, 2)) >= 0
 
     def _is_bold(self, index: int) -> bool:
-        length = self._raw.FPDFText_GetFontInfo(self._handle, self._char(index), self._name, 128, ctypes.byref(self._flags))
-        return length > 0 and bool(BOLD.search(self._name.raw[:length]))
+        self._raw.FPDFText_GetFontInfo(self._handle, self._char(index), self._name, len(self._name), self._flags)
+        return _is_bold(self._name.value)
 
     def _char(self, index: int) -> int:
         if self._is_direct:
             return index
-        return max(0, self._raw.FPDFText_GetCharIndexFromTextIndex(self._handle, index))
+        return max(0, int(self._raw.FPDFText_GetCharIndexFromTextIndex(self._handle, index)))
 
     def _place(self, index: int) -> "Place":
         """Left, top, right and bottom of a character in points from the top left of the page as it is shown."""
         box = self._box
-        self._raw.FPDFText_GetLooseCharBox(self._handle, self._char(index), box)
-        left, bottom, right, top = box.left, box.bottom, box.right, box.top
-        if self._rotation == 0:
-            return left - self._left, self._top - top, right - self._left, self._top - bottom
-        if self._rotation == 90:
-            return bottom - self._bottom, left - self._left, top - self._bottom, right - self._left
-        if self._rotation == 180:
-            return self._right - right, bottom - self._bottom, self._right - left, top - self._bottom
-        return self._top - top, self._right - right, self._top - bottom, self._right - left
+        self._raw.FPDFText_GetLooseCharBox(self._handle, index if self._is_direct else self._char(index), box)
+        return self._turned(box.left, box.bottom, box.right, box.top)
 
 
 Place = tuple[float, float, float, float]
+NOWHERE = (0.0, 0.0, 0.0, 0.0)
+
+
+def _turn(rotation: int, page: Place) -> Callable[[float, float, float, float], Place]:
+    """A function from left, bottom, right and top in a file to a Place on the page as it is shown."""
+    page_left, page_bottom, page_right, page_top = page
+    return {
+        0: lambda left, bottom, right, top: (left - page_left, page_top - top, right - page_left, page_top - bottom),
+        90: lambda left, bottom, right, top: (bottom - page_bottom, left - page_left, top - page_bottom, right - page_left),
+        180: lambda left, bottom, right, top: (page_right - right, bottom - page_bottom, page_right - left, top - page_bottom),
+        270: lambda left, bottom, right, top: (page_top - top, page_right - right, page_top - bottom, page_right - left),
+    }[rotation]
 
 
 def _middle(place: Place) -> float:
     return (place[1] + place[3]) / 2
+
+
+def _is_even(first: Place, last: Place) -> bool:
+    """True for a line from left to right, and for text that runs up or down the page."""
+    if first[1] < (last[1] + last[3]) / 2 < first[3]:
+        return first[0] <= last[0]
+    return abs(first[0] - last[0]) < first[2] - first[0]
+
+
+@lru_cache(1024)
+def _is_bold(font: bytes) -> bool:
+    return bool(BOLD.search(font))
