@@ -56,6 +56,20 @@ def laid_out(pages: Sequence[Page]) -> MarkdownText:
     return text
 
 
+def running(pages: Sequence[Page]) -> MarkdownText:
+    """The text of pages whose lines have no places: one block for each page, besides its marginalia."""
+    text, outer = MarkdownText(), marginalia(pages)
+    hyphens = Hyphens(line.text for page in pages for line in page.lines)
+    for page in pages:
+        edge = sorted(outer[page.number])
+        body = [line for index, line in enumerate(page.lines) if index not in outer[page.number]]
+        first = body[0].top if body else 0
+        _add_marginalia(text, page, [page.lines[index] for index in edge if index < first])
+        text.add("text", _joined(body, hyphens) if body else "", page.number)
+        _add_marginalia(text, page, [page.lines[index] for index in edge if index >= first])
+    return text
+
+
 def _add_marginalia(text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
     for line in sorted(lines, key=lambda line: line.middle):
         text.add("marginalia", line.text, page.number, page.box([line]))
