@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from rag.core.records import Box, Parsed
 from rag.documents.pages import lost_text, pdfium_pages
+from rag.documents.pages.layout import Layout
 from rag.documents.pages.lines import Line, Page, clean
 from rag.documents.pages.marginalia import marginalia
 from rag.documents.pages.markdown_text import MarkdownText
@@ -21,6 +22,8 @@ SETTINGS: dict[str, Any] = {
     "keep_headers_footers": True,
     "preserve_very_small_text": True,
 }
+TORN = 0.15
+"""Share of the letters of a page in torn lines from which its blocks are not used."""
 LINES = ("heading", "paragraph", "list_item")
 """Kinds of LiteParse's blocks that may be a header or footer."""
 
@@ -49,9 +52,15 @@ class LiteparseParser:
                 for batch in parser.parse_batches(data[data.find(HEADER) :], BATCH)
                 for page in batch.result.pages
             ]
-            outer = marginalia([page.outlines for page in pages])
             for page in pages:
-                page.write(text, outer[page.outlines.number])
+                page.replace_if_torn(file)
+            outer = marginalia([page.outlines for page in pages])
+            layout = Layout([page.outlines for page in pages if page.is_torn])
+            for page in pages:
+                if page.is_torn:
+                    layout.write(text, page.outlines, outer[page.outlines.number])
+                else:
+                    page.write(text, outer[page.outlines.number])
                 images += [page.outlines.number] if page.is_empty and file.has_image(page.outlines.number) else []
             return Parsed(text.text, tuple(text.blocks), properties(file.stated()), len(pages), scanned(images))
 
@@ -62,8 +71,10 @@ class _Blocks:
     def __init__(self, page: Any) -> None:
         self.outlines = Page(page.page_num, page.width, page.height, [])
         self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
+        texts = [" ".join(_texts(block)) for block in self._blocks]
+        self._texts, self.is_torn = texts, lost_text.torn(page.text.split("\n"), texts) > TORN
         boxes = [_points(block.bbox) for block in self._blocks]
-        for piece in lost_text.pieces(page, [" ".join(_texts(block)) for block in self._blocks]):
+        for piece in lost_text.pieces(page, texts):
             place = lost_text.position(piece, boxes)
             self._blocks.insert(place, piece)
             boxes.insert(place, (piece.left, piece.top, piece.right, piece.bottom))
@@ -74,6 +85,13 @@ class _Blocks:
     def is_empty(self) -> bool:
         """True for a page without text."""
         return not self._blocks
+
+    def replace_if_torn(self, file: pdfium_pages.PdfiumFile) -> None:
+        """Take the lines of PDFium where LiteParse separates the words of lines that are lines for PDFium too."""
+        if self.is_torn:
+            page = file.page(self.outlines.number)
+            self.is_torn = lost_text.torn([line.text for line in page.lines], self._texts) > TORN
+            self.outlines = page if self.is_torn else self.outlines
 
     def write(self, text: MarkdownText, outer: set[int]) -> None:
         """Append the blocks; those whose indexes are in `outer` are marginalia."""

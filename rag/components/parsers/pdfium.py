@@ -4,9 +4,7 @@ from typing import ClassVar
 
 from rag.core.records import Parsed
 from rag.documents.pages import pdfium_pages
-from rag.documents.pages.columns import in_reading_order
 from rag.documents.pages.layout import laid_out
-from rag.documents.pages.lines import in_rows
 from rag.documents.pages.pdf_files import properties, reading, scanned
 
 
@@ -25,11 +23,8 @@ class PdfiumParser:
     def parse(self, data: bytes, name: str) -> Parsed:
         """The text with blocks; DataError for a file that is damaged, encrypted or too long."""
         with reading(data, name), pdfium_pages.opened(data, self._most_pages, name) as file:
-            pages, images = [], []
-            for page in file.pages():
-                images += [page.number] if not page.lines and file.has_image(page.number) else []
-                page.lines = in_rows(in_reading_order(page.lines, page.width))
-                pages.append(page)
+            pages = list(file.pages())
+            images = [page.number for page in pages if not page.lines and file.has_image(page.number)]
             text = laid_out(pages)
             title = next((text.text[block.start : block.end].lstrip("# ") for block in text.blocks if block.kind == "heading"), "")
             stated = properties(file.stated())

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.documents.pages.hyphens import Hyphens
@@ -42,17 +42,42 @@ class Style:
         return 0
 
 
+class Layout:
+    """The layout of a document. `pages` are those by which its headings are found; their lines are in reading order."""
+
+    def __init__(self, pages: Sequence[Page]) -> None:
+        self._style, self._hyphens = _style(pages), Hyphens(line.text for page in pages for line in page.lines)
+
+    def write(self, text: MarkdownText, page: Page, outer: Collection[int]) -> None:
+        """Append the blocks of a page: headings, paragraphs, items, footnotes; `outer` are the indexes of its marginalia."""
+        edge = [page.lines[index] for index in sorted(outer)]
+        body = [line for index, line in enumerate(page.lines) if index not in outer]
+        highest = min((line.middle for line in body), default=0.0)
+        _add_marginalia(text, page, [line for line in edge if line.middle <= highest])
+        self._write_body(text, page, body)
+        _add_marginalia(text, page, [line for line in edge if line.middle > highest])
+
+    def _write_body(self, text: MarkdownText, page: Page, lines: Sequence[Line]) -> None:
+        groups = list(_groups(lines))
+        notes = _first_note(groups, page, self._style)
+        for number, group in enumerate(groups):
+            content, box = _joined(group, self._hyphens), page.box(group)
+            if level := self._style.level(group):
+                text.add("heading", "#" * level + " " + content.replace("\n", " "), page.number, box)
+            elif number >= notes:
+                text.add("footnote", content, page.number, box)
+            elif item := _item(group[0]):
+                marker = "-" if BULLET.match(content) else item[0].strip()
+                text.add("list", f"{marker} {content[item.end() :]}", page.number, box)
+            else:
+                text.add("text", content, page.number, box)
+
+
 def laid_out(pages: Sequence[Page]) -> MarkdownText:
-    """The text of some pages, whose lines are in reading order, with a block for every heading, paragraph, item and note."""
-    text, style, outer = MarkdownText(), _style(pages), marginalia(pages)
-    hyphens = Hyphens(line.text for page in pages for line in page.lines)
+    """The text of pages whose lines are in reading order."""
+    text, layout, outer = MarkdownText(), Layout(pages), marginalia(pages)
     for page in pages:
-        edge = [page.lines[index] for index in sorted(outer[page.number])]
-        body = [line for index, line in enumerate(page.lines) if index not in outer[page.number]]
-        above = [line for line in edge if not body or line.middle <= min(other.middle for other in body)]
-        _add_marginalia(text, page, above)
-        _add_body(text, page, body, style, hyphens)
-        _add_marginalia(text, page, [line for line in edge if line not in above])
+        layout.write(text, page, outer[page.number])
     return text
 
 
@@ -75,22 +100,6 @@ def _add_marginalia(text: MarkdownText, page: Page, lines: Sequence[Line]) -> No
         text.add("marginalia", line.text, page.number, page.box([line]))
 
 
-def _add_body(text: MarkdownText, page: Page, lines: Sequence[Line], style: Style, hyphens: Hyphens) -> None:
-    groups = list(_groups(lines, page))
-    notes = _first_note(groups, page, style)
-    for number, group in enumerate(groups):
-        content, box = _joined(group, hyphens), page.box(group)
-        if level := style.level(group):
-            text.add("heading", "#" * level + " " + content.replace("\n", " "), page.number, box)
-        elif number >= notes:
-            text.add("footnote", content, page.number, box)
-        elif item := _item(group[0]):
-            marker = item[0].strip()
-            text.add("list", f"{'-' if BULLET.match(marker + ' ') else marker} {content[item.end() :]}", page.number, box)
-        else:
-            text.add("text", content, page.number, box)
-
-
 def _style(pages: Sequence[Page]) -> Style:
     """The heights of fonts of a document, weighed by their characters."""
     sizes: Counter[float] = Counter()
@@ -104,7 +113,7 @@ def _style(pages: Sequence[Page]) -> Style:
     return Style(body, bold > sizes.total() / 2, tuple(larger))
 
 
-def _groups(lines: Sequence[Line], page: Page) -> Iterator[list[Line]]:
+def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """Lines that belong together: paragraphs, items, headings; a row of a table stays with its neighbours."""
     gaps = sorted(after.top - before.bottom for before, after in zip(lines, lines[1:], strict=False) if after.top >= before.top)
     usual = max(gaps[len(gaps) // 2], 0.0) if gaps else 0.0

@@ -16,6 +16,19 @@ def letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
+def torn(lines: Sequence[str], blocks: Sequence[str]) -> float:
+    """The share of the letters of some lines whose words are in no single block, as a table read column by column tears them."""
+    kept = [letters(block) for block in blocks]
+    whole, lost, total = "".join(kept), 0, 0
+    for line in lines:
+        wanted = letters(line)
+        total += len(wanted)
+        if wanted not in whole:
+            words = list(map(letters, line.split()))
+            lost += len(wanted) * (not any(all(word in block for word in words) for block in kept))
+    return lost / max(total, 1)
+
+
 def pieces(page: Any, blocks: Sequence[str]) -> list[Line]:
     """The stretches of `page.text` that are not in its `blocks`, with boxes where `page.text_items` have them.
 

@@ -41,14 +41,14 @@ def marginalia(pages: Sequence[Page]) -> dict[int, set[int]]:
 def _edges(page: Page) -> list[tuple[int, int, bool]]:
     """(depth, index, whether at the top) of the outermost lines of a page, from the edges inwards."""
     order = sorted(range(len(page.lines)), key=lambda index: page.lines[index].middle)
-    deepest = min(DEEPEST, len(order) // 2)
+    deepest = min(DEEPEST, (len(order) + 1) // 2)
     top = [(depth, index, True) for depth, index in enumerate(order[:deepest])]
     return top + [(depth, index, False) for depth, index in enumerate(order[::-1][:deepest])]
 
 
 def _signs(page: Page, line: Line, depth: int, at_top: bool) -> list[tuple[object, ...]]:
     """What a line has in common with the same header or footer on other pages."""
-    if len(line.text) > WIDEST:
+    if not 0 < len(line.text) <= WIDEST:
         return []
     text = re.sub(r"\d+", "#", line.text.casefold())
     edge = round(line.middle / page.height * 50) if page.height else depth

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from rag.documents.pages.lines import Line, Page, clean
+from rag.documents.pages.columns import in_reading_order
+from rag.documents.pages.lines import Line, Page, clean, in_rows
 from rag.documents.pages.pdf_files import check_pages
 
 STRETCH = re.compile(r"[^\r\n\ufffe\x02]*[^\s\ufffe\x02][^\r\n\ufffe\x02]*[\ufffe\x02]?")
@@ -47,16 +48,19 @@ class PdfiumFile:
         return dict(self.document.get_metadata_dict())
 
     def pages(self) -> Iterator[Page]:
-        """Every page with its lines, in the order of the file."""
-        for index in range(len(self.document)):
-            page = self._flat(index)
-            text_page = page.get_textpage()
-            try:
-                width, height = page.get_size()
-                yield Page(index + 1, width, height, TextPage(page, text_page).lines())
-            finally:
-                text_page.close()
-                page.close()
+        """Every page."""
+        return map(self.page, range(1, len(self.document) + 1))
+
+    def page(self, number: int) -> Page:
+        """A page (from 1) with its lines in reading order; pieces of a row are one line."""
+        page = self._flat(number - 1)
+        text_page = page.get_textpage()
+        try:
+            width, height = page.get_size()
+            return Page(number, width, height, in_rows(in_reading_order(TextPage(page, text_page).lines(), width)))
+        finally:
+            text_page.close()
+            page.close()
 
     def has_image(self, number: int) -> bool:
         """True if a page (from 1) holds an image, at any depth."""
