@@ -76,7 +76,7 @@ class _Blocks:
         self._blocks: list[Any] = [block for block in page.blocks if _texts(block)]
         texts = [" ".join(_texts(block)) for block in self._blocks]
         self._texts, self._tables = texts, [_texts(block) for block in self._blocks if block.kind == "table"]
-        self.is_torn = self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
+        self.is_torn = not texts or self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
         boxes = [_points(block.bbox) for block in self._blocks]
         for piece in lost_text.pieces(page, texts):
             place = lost_text.position(piece, boxes)
