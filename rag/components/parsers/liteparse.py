@@ -51,9 +51,7 @@ class LiteparseParser:
             # LiteParse converts what is no PDF by other programs: the bytes begin with the header.
             parser, text, images = LiteParse(**SETTINGS), MarkdownText(), []
             pages = [
-                _Blocks(page)
-                for batch in parser.parse_batches(data[data.find(HEADER) :], BATCH)
-                for page in batch.result.pages
+                _Blocks(page) for batch in parser.parse_batches(data[data.find(HEADER) :], BATCH) for page in batch.result.pages
             ]
             for page in pages:
                 page.replace_if_torn(file)
@@ -88,7 +86,7 @@ class _Blocks:
     @property
     def is_empty(self) -> bool:
         """True for a page without text."""
-        return not self._blocks
+        return not self.outlines.lines
 
     def replace_if_torn(self, file: pdfium_pages.PdfiumFile) -> None:
         """Take the lines of PDFium where LiteParse separates the words of lines that are lines for PDFium too."""

@@ -31,7 +31,12 @@ class Style:
     def level(self, lines: Sequence[Line]) -> int:
         """The level of a heading from 1 to 6, 0 if these lines are none."""
         text, first = " ".join(line.text for line in lines), lines[0]
-        if len(lines) > 3 or len(text) > LONGEST or not re.search(r"[^\W\d_]{2}", text) or any(line.pieces > 2 for line in lines):
+        if (
+            len(lines) > 3
+            or len(text) > LONGEST
+            or not re.search(r"[^\W\d_]{2}", text)
+            or any(line.pieces > 2 for line in lines)
+        ):
             return 0
         size = round(first.size)
         if first.size >= self.body * LARGER and size in self.sizes:

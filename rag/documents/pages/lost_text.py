@@ -61,7 +61,9 @@ def pieces(page: Any, blocks: Sequence[str]) -> list[Line]:
 
 def position(piece: Line, boxes: Sequence[Box]) -> int:
     """The index of the first block below a piece, or of the end."""
-    below = (index for index, box in enumerate(boxes) if box[1] >= piece.middle and box[0] < piece.right and piece.left < box[2])
+    below = (
+        index for index, box in enumerate(boxes) if box[1] >= piece.middle and box[0] < piece.right and piece.left < box[2]
+    )
     return next(below, len(boxes) if piece.top > 0 else 0)
 
 

@@ -31,7 +31,9 @@ def reading(data: bytes, name: str) -> Iterator[None]:
         reason = (str(error) or type(error).__name__).splitlines()[0][:200]
         if "password" in reason.lower() or "decrypt" in reason.lower():
             raise DataError(name, "is encrypted, and needs a password", "save it without a password") from error
-        raise DataError(name, f"is damaged: {reason}", "open it in a reader and save it again, or try another parser") from error
+        raise DataError(
+            name, f"is damaged: {reason}", "open it in a reader and save it again, or try another parser"
+        ) from error
 
 
 def check_pages(pages: int, most: int, name: str) -> None:
