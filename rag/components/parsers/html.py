@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, ClassVar
 
 from rag.components.parsers.encodings import decoded
@@ -13,6 +14,9 @@ from rag.core.records import Parsed, Value
 CHARSET = re.compile(rb"""<(?:meta[^>]{1,200}?charset|\?xml[^>]{1,100}?encoding)\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 SITE = "//nav | //aside | //form | //iframe | //script[@src] | //*[@role='navigation'] | //link[@rel='canonical']"
 """Elements of web sites; a page without them is a document that some program wrote."""
+FRAME, TITLES = "//nav | //aside | //form | //header | //footer", "//h1 | //h2 | //h3"
+MORE = 1.2
+"""How much longer the paragraphs of an article may be when it is read again."""
 LEAST = 200
 """The fewest characters of an article: from a page with less, all text is taken."""
 
@@ -46,7 +50,7 @@ class HtmlParser:
         tree = document_fromstring(text, parser=HTMLParser(remove_comments=True, remove_pis=True, no_network=True))
         body = tree.find("body")
         whole = one_line(shown_text(body)) if body is not None else ""
-        found, metadata = self._article(tree) if self.article and tree.xpath(SITE) else (None, _stated(tree))
+        found, metadata = _article(tree) if self.article and tree.xpath(SITE) else (None, _stated(tree))
         kept = one_line(shown_text(found)) if found is not None else whole
         if len(kept) < min(LEAST, len(whole)):
             found, kept = None, whole
@@ -57,15 +61,32 @@ class HtmlParser:
             notes.append(f"kept {len(kept):,} of {len(whole):,} characters; the others are taken for boilerplate")
         return blocks.text.parsed(metadata, notes=notes)
 
-    @staticmethod
-    def _article(tree: Any) -> tuple[Any | None, dict[str, Value | None]]:
-        """The body of the article, or None, and the metadata."""
-        from trafilatura import bare_extraction
 
-        page = bare_extraction(tree, fast=True, include_comments=False, include_formatting=True, with_metadata=True)
-        if page is None:
-            return None, _stated(tree)
-        return page.body, {"title": page.title, "author": page.author, "date": page.date}
+def _article(tree: Any) -> tuple[Any | None, dict[str, Value | None]]:
+    """The body of the article, or None, and the metadata.
+
+    Without a container of the article trafilatura takes paragraphs only. So the page without its frame is made one, and read
+    again: the result counts if it is the same article, with headings and lists.
+    """
+    from trafilatura import bare_extraction
+
+    page = bare_extraction(tree, fast=True, include_comments=False, include_formatting=True, with_metadata=True)
+    if page is None:
+        return None, _stated(tree)
+    found = page.body
+    if len(tree.xpath(TITLES)) > 1 and found.find(".//head") is None:
+        frame = deepcopy(tree)
+        for node in frame.xpath(FRAME):
+            node.drop_tree()
+        next(frame.iter("body"), frame).tag = "article"
+        again = bare_extraction(frame, fast=True, include_comments=False, include_formatting=True)
+        if again is not None and _prose(again.body) <= MORE * _prose(found):
+            found = again.body
+    return found, {"title": page.title, "author": page.author, "date": page.date}
+
+
+def _prose(body: Any) -> int:
+    return sum(len(shown_text(node)) for node in body.iter("p"))
 
 
 def _stated(tree: Any) -> dict[str, Value | None]:

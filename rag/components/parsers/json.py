@@ -3,7 +3,7 @@
 import json
 from typing import Any, ClassVar
 
-from rag.components.parsers import parsed
+from rag.components.parsers.parsed_json import content_of, is_parsed
 from rag.components.parsers.records_text import RecordsText
 from rag.components.parsers.refusals import refusal, refuse_other
 from rag.core.records import Parsed
@@ -13,8 +13,8 @@ from rag.documents.files import decode
 class JsonParser:
     """JSON files and files with a JSON value on every line.
 
-    Titles of objects are headings, long texts are paragraphs, other values are items with the path of their keys. What a
-    document-parsing service wrote is read by `ParsedParser`.
+    Titles of objects are headings, long texts are paragraphs, other values are items with the path of their keys. The JSON of a
+    document-parsing service is known by its keys and becomes the document that it describes.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = ("json", "jsonl")
@@ -28,12 +28,11 @@ class JsonParser:
         refuse_other(data, name, "JSON")
         text = decode(data, name)
         if name.lower().endswith(".jsonl"):
-            values = [_read(line, f"{name}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-            value = values
+            value: Any = [_read(line, f"{name}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
         else:
             value = _read(text, name)
-        if parsed.is_parsed(value):
-            return parsed.content_of(value, name)
+        if is_parsed(value):
+            return content_of(value, name)
         records = RecordsText(name, self.max_values)
         with refusal(name, "JSON"):
             records.add(value)

@@ -38,7 +38,7 @@ class XlsxParser:
                 rows = [[shown(value) for value in row] for row in sheet.to_python(skip_empty_area=True)]
                 text.heading(1, title, Block("", 0, 0, number))
                 text.table([row for row in rows if any(row)], Block("", 0, 0, number))
-            return text.parsed({"title": " "} if cells == 0 else {}, len(book.sheet_names))
+            return text.parsed({}, len(book.sheet_names))
 
 
 def shown(value: str | float | bool | date | time | datetime | timedelta) -> str:

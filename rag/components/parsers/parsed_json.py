@@ -1,17 +1,19 @@
-"""JSON of document-parsing services → Markdown, with the places of blocks and cells on the pages."""
+"""JSON of document-parsing services → Markdown, with the places of blocks and cells on the pages.
 
-import json
+Three forms of LandingAI's Agentic Document Extraction: `chunks` with `chunk_type`, `text` and a list of groundings
+(agentic-doc); `chunks` with `type`, `markdown` and one grounding, and cells by their ids in the global `grounding` (ADE Parse);
+`structure` with pages, elements and ranges of `markdown` (Parse v2). Descriptions of figures lose their marks `<::…::>`.
+"""
+
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from rag.components.parsers.html_blocks import table_grid
 from rag.components.parsers.markdown_text import NOWHERE, MarkdownText
-from rag.components.parsers.refusals import refusal, refuse_other
-from rag.core.errors import DataError
+from rag.components.parsers.refusals import refusal
 from rag.core.records import BLOCKS, Block, Box, Parsed
-from rag.documents.files import decode
 
 KINDS = {"title": "heading", "card": "figure", "scancode": "figure"}
 KINDS |= dict.fromkeys(("pageheader", "pagefooter", "pagenumber"), "marginalia")
@@ -21,29 +23,6 @@ MARKS = re.compile(r"<a id=[^<>]{0,100}></a>|<!--.{0,300}?-->|<::(?:\w+::>)?|::>
 """Anchors, comments with places, and the marks `<::…::>` around descriptions of figures."""
 TABLE = re.compile(r"(<table\b.*?</table>)", re.DOTALL | re.IGNORECASE)
 TITLE = re.compile(r"(#{1,6}) +([^\n]+)\n*")
-
-
-class ParsedParser:
-    """Documents that a service has parsed, as LandingAI's Agentic Document Extraction writes them.
-
-    Three forms: `chunks` with `chunk_type`, `text` and a list of groundings (agentic-doc); `chunks` with `type`, `markdown` and
-    one grounding, and cells by their ids in the global `grounding` (ADE Parse); `structure` with pages, elements and ranges of
-    `markdown` (Parse v2). Descriptions of figures lose their marks `<::…::>`, tables become pipe tables with cells.
-    """
-
-    suffixes: ClassVar[tuple[str, ...]] = ("json",)
-    in_process: ClassVar[bool] = False
-
-    def parse(self, data: bytes, name: str) -> Parsed:
-        """The document; DataError for JSON of another kind."""
-        refuse_other(data, name, "JSON")
-        text = decode(data, name)
-        with refusal(name, "JSON"):
-            value = json.loads(text)
-        if not is_parsed(value):
-            what = "is not the JSON of a document-parsing service: it has neither `chunks` with `grounding` nor `structure`"
-            raise DataError(name, what, "set loader.parsers.json=json")
-        return content_of(value, name)
 
 
 def is_parsed(value: Any) -> bool:
