@@ -108,7 +108,7 @@ def check_hostile(files: Iterable[FileRead]) -> None:
 
 def test_hostile_files_are_lost_alone_with_one_line(tmp_path: Path, url: str) -> None:
     files = ((name, data) for name, data in hostile(url) if name not in COSTLY)
-    check_hostile(read(tmp_path, files, Limits(seconds=2, longest=60)))
+    check_hostile(read(tmp_path, files, Limits(seconds=1, longest=60)))
 
 
 def test_damaged_files_are_read_or_refused(tmp_path: Path, url: str) -> None:
