@@ -109,7 +109,6 @@ class _Reading:
 
     file: FileRead
     suffix: str
-    parser: Parser
     answer: "Future[Answer] | None" = None
 
     @property
@@ -119,28 +118,32 @@ class _Reading:
 
 class _Reader:
     def __init__(self, parsers: Mapping[str, Parser], redactor: Redactor, children: Children) -> None:
-        self.parsers, self.redactor, self.children = parsers, redactor, children
+        self.redactor, self.children = redactor, children
+        self._bare = {suffix: _bare(parser) for suffix, parser in parsers.items()}
+        self._stores = {suffix: parser for suffix, parser in parsers.items() if isinstance(parser, ParseStore)}
         self._costs: dict[str, tuple[float, int]] = {}
 
     def begin(self, name: str, path: Path) -> _Reading:
         """Read a file; take its content from the store, decode it, or send it to a process."""
-        suffix, parser = _suffix(path), self.parsers[_suffix(path)]
-        label, began = type(_bare(parser)).__name__, time.perf_counter()
+        suffix, began = _suffix(path), time.perf_counter()
+        parser = self._bare[suffix]
+        label = type(parser).__name__
         try:
             data = read_bytes(path, self.children.limits.file)
         except DataError as error:
-            return _Reading(FileRead(name, "", label, self._unreadable(CLOSED, error.what)), suffix, parser)
+            return _Reading(FileRead(name, "", label, self._unreadable(CLOSED, error.what)), suffix)
         file = FileRead(name, hashlib.sha256(data).hexdigest(), label, Unreadable("", ""), size=len(data))
-        if isinstance(parser, ParseStore) and (content := parser.find(file.sha256, suffix, self.redactor)):
-            return _Reading(replace(file, content=content, is_stored=True), suffix, parser)
+        store = self._stores.get(suffix)
+        if store and (content := store.find(file.sha256, suffix, self.redactor)):
+            return _Reading(replace(file, content=content, is_stored=True), suffix)
         if not parser.in_process:
             # A name would be no part of the key of a stored content.
-            return _Reading(file, suffix, parser, self.children.submit(_bare(parser), data, f"file.{suffix}"))
+            return _Reading(file, suffix, self.children.submit(parser, data, f"file.{suffix}"))
         try:
             content = parser.parse(data, f"file.{suffix}")
         except DataError as error:
             content = Unreadable(NOT_TEXT if isinstance(error.__cause__, UnicodeDecodeError) else CLOSED, error.what)
-        return self._kept(_Reading(file, suffix, parser), content, time.perf_counter() - began)
+        return self._kept(_Reading(file, suffix), content, time.perf_counter() - began)
 
     def finish(self, reading: _Reading) -> FileRead:
         """The result for a file; waits for its process."""
@@ -154,19 +157,19 @@ class _Reader:
     def record(self) -> None:
         """Store how fast the files of each suffix were parsed."""
         for suffix, cost in self._costs.items():
-            if isinstance(parser := self.parsers[suffix], ParseStore):
-                parser.record(*cost)
+            if store := self._stores.get(suffix):
+                store.record(*cost)
 
     def _kept(self, reading: _Reading, content: Parsed | Unreadable, seconds: float) -> _Reading:
         """The reading with a redacted content, which is stored."""
-        file, parser = reading.file, reading.parser
+        file, store = reading.file, self._stores.get(reading.suffix)
         if isinstance(content, Unreadable):
             content = self._unreadable(content.reason, content.detail, content.is_lasting)
         else:
             content = redact(content, self.redactor)
         reading.file = replace(file, content=content, seconds=seconds)
-        if isinstance(parser, ParseStore) and (isinstance(content, Parsed) or content.is_lasting):
-            parser.keep(file.sha256, reading.suffix, self.redactor, content)
+        if store and (isinstance(content, Parsed) or content.is_lasting):
+            store.keep(file.sha256, reading.suffix, self.redactor, content)
         return reading
 
     def _unreadable(self, reason: str, detail: str, is_lasting: bool = True) -> Unreadable:

@@ -15,22 +15,17 @@ WINDOW = 64
 """Files whose times count for the time that is left."""
 
 
+def _bar(last: TextColumn) -> Progress:
+    left = (MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"), last)
+    return Progress(SpinnerColumn(), BarColumn(24), *left, console=err, transient=True, disable=not err.is_terminal)
+
+
 class SweepProgress:
     """A bar on standard error: stages done, seconds left, stages reused and failed, the stage that runs."""
 
     def __init__(self, made: Plan) -> None:
         self.plan, self.began, self.failed, self.done = made, time.monotonic(), 0, set[str]()
-        self.bar = Progress(
-            SpinnerColumn(),
-            BarColumn(24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            TextColumn("{task.description}", markup=False),
-            console=err,
-            transient=True,
-            disable=not err.is_terminal,
-        )
+        self.bar = _bar(TextColumn("{task.description}", markup=False))
         self.task = self.bar.add_task("", total=len(made.to_run), left="")
 
     def __enter__(self) -> "SweepProgress":
@@ -69,17 +64,7 @@ class FilesProgress:
     def __init__(self, total: int) -> None:
         self.total, self.done, self.began = total, 0, time.monotonic()
         self.times: deque[float] = deque([self.began], maxlen=WINDOW)
-        self.bar = Progress(
-            SpinnerColumn(),
-            BarColumn(24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            TextColumn("files parsed"),
-            console=err,
-            transient=True,
-            disable=not err.is_terminal,
-        )
+        self.bar = _bar(TextColumn("files parsed"))
         self.task = self.bar.add_task("", total=total, left="")
 
     def __enter__(self) -> "FilesProgress":
