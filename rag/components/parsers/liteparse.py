@@ -76,7 +76,7 @@ class _Blocks:
         self._texts, self._tables = texts, [_texts(block) for block in self._blocks if block.kind == "table"]
         self.is_torn = not texts or self._is_torn(page.text.split("\n"), [item.text for item in page.text_items])
         boxes = [_points(block.bbox) for block in self._blocks]
-        for piece in lost_text.pieces(page, texts):
+        for piece in lost_text.pieces(page.text, page.height, texts):
             place = lost_text.position(piece, boxes)
             self._blocks.insert(place, piece)
             boxes.insert(place, (piece.left, piece.top, piece.right, piece.bottom))
