@@ -38,7 +38,7 @@ class PdfiumOcrParser:
             content = parsed(file, pages, images[self._most_scanned :])
             if not images:
                 return content
-            read = f"{min(len(images), self._most_scanned)} scanned pages were read by OCR"
+            read = f"{min(len(images), self._most_scanned)} of {len(images)} scanned pages were read by OCR"
             return replace(content, notes=(read, *content.notes))
 
     def _recognised(self, file: pdfium_pages.PdfiumFile, page: Page) -> Page:

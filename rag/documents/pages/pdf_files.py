@@ -28,7 +28,9 @@ def reading(data: bytes, name: str) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except (Exception, RecursionError) as error:  # libraries raise errors of all kinds for damaged files
+    except MemoryError as error:
+        raise DataError(name, "needs more memory than a parser may use", "split it, or leave it out") from error
+    except Exception as error:  # libraries raise errors of all kinds for damaged files
         reason = (str(error) or type(error).__name__).splitlines()[0][:200]
         if "password" in reason.lower() or "decrypt" in reason.lower():
             raise DataError(name, "is encrypted, and needs a password", "save it without a password") from error
