@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from support.choices import build
-from support.drawn_pdfs import HEIGHT, WIDTH, Drawn, drawn, prose, scan
+from support.drawn_pdfs import Drawn, drawn, prose, scan
 from support.sample_files import pdf
 
 from rag.core.errors import DataError
