@@ -60,7 +60,7 @@ def _accept(source: str) -> None:
     from docutils.parsers.rst import Directive, directives, roles
     from docutils.utils import new_document
 
-    class Content(Directive):
+    class Content(Directive):  # type: ignore[misc]
         optional_arguments, final_argument_whitespace, has_content = 1, True, True
         option_spec: ClassVar[Any] = None
 
