@@ -3,6 +3,7 @@
 import io
 from typing import Any, ClassVar
 
+from rag.components.parsers.docx_math import M, latex
 from rag.components.parsers.markdown_text import MarkdownText, one_line
 from rag.components.parsers.office_properties import properties
 from rag.components.parsers.refusals import refusal
@@ -11,6 +12,8 @@ from rag.core.records import Block, Parsed
 
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+"""The same shape again, for programs that do not know its first form."""
 TITLES, MARGINALIA = ("title", "ctrTitle"), ("dt", "ftr", "hdr", "sldNum")
 """Types of placeholders for titles, and for text around the content."""
 
@@ -34,12 +37,17 @@ class PptxParser:
             text, slides = MarkdownText(), list(deck.slides)
             for number, slide in enumerate(slides, 1):
                 place = Block("", 0, 0, number)
+                for copy in list(slide.element.iter(FALLBACK)):
+                    copy.getparent().remove(copy)
                 shapes = slide.element.iter(P + "sp", P + "graphicFrame", P + "pic")
                 for shape in sorted(shapes, key=lambda node: _role(node) not in TITLES):
                     _add(text, shape, place)
                 if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
                     text.paragraph(slide.notes_slide.notes_text_frame.text, place, kind="footnote")
-            return text.parsed(properties(deck.core_properties), len(slides))
+            frames = [frame for slide in slides for frame in slide.element.iter(P + "graphicFrame")]
+            drawn = sum(frame.find(f".//{A}tbl") is None for frame in frames)
+            notes = [f"{drawn} charts and diagrams left out"] if drawn else []
+            return text.parsed(properties(deck.core_properties), len(slides), notes)
 
 
 def _role(shape: Any) -> str:
@@ -49,8 +57,11 @@ def _role(shape: Any) -> str:
 
 
 def _text(node: Any) -> str:
-    """The text of a paragraph or of a cell; a line break is a space."""
-    return one_line("".join(part.text or "" if part.tag == A + "t" else " " for part in node.iter(A + "t", A + "br", A + "p")))
+    """The text of a paragraph or of a cell, formulas as LaTeX; a line break is a space."""
+    pieces = []
+    for part in node.iter(A + "t", A + "br", A + "p", M + "oMath"):
+        pieces.append(f" ${latex(part)}$ " if part.tag == M + "oMath" else part.text or "" if part.tag == A + "t" else " ")
+    return one_line("".join(pieces))
 
 
 def _add(text: MarkdownText, shape: Any, place: Block) -> None:
