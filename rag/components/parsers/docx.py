@@ -58,7 +58,7 @@ class _Reader:
         """The document with its body first, then headers and footers."""
         self._blocks(self.document.element.body)
         pages = self.page
-        relations = self.document.part.rels.values()
+        relations = [relation for relation in self.document.part.rels.values() if not relation.is_external]
         furniture = [relation.target_part for relation in relations if relation.reltype.rpartition("/")[2] in FURNITURE]
         texts = [one_line(" ".join(self._words(part.element))) for part in furniture]
         for text in dict.fromkeys(texts):
