@@ -4,6 +4,7 @@ A request is the JSON of a parser, and then the bytes of a file.
 """
 
 import importlib
+import mimetypes
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ def serve(installation: Sequence[str], memory: int, parent: int) -> None:
     """Answer requests until the parent closes the channel."""
     from rag.documents.confinement import allow_seconds, confine
 
+    mimetypes.init([])  # libraries guess types by it: as on every machine, and without a file that may not be read
     confine(installation, memory, parent)
     while (head := _message()) is not None:
         request, data = loads(head), _message()

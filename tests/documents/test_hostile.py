@@ -162,6 +162,13 @@ def test_a_file_that_is_gone_or_became_a_pipe_is_named(tmp_path: Path) -> None:
     assert [getattr(content, "detail", "") for content in (gone, pipe)] == ["there is no such file"] * 2
 
 
+def test_a_text_that_names_a_picture_needs_no_list_of_types_of_the_machine(tmp_path: Path) -> None:
+    (tmp_path / "a.rst").write_text("words\n\n.. image:: https://example.org/a.png\n")
+    (file,) = read_files({"a.rst": tmp_path / "a.rst"}, {"rst": build("parser", "rst")}, NoRedactor(), 1)
+    assert isinstance(file.content, Parsed), file.content
+    assert "words" in file.content.text
+
+
 PARENT = """
 import sys
 from pathlib import Path
