@@ -46,7 +46,7 @@ class PptxParser:
                     text.paragraph(slide.notes_slide.notes_text_frame.text, place, kind="footnote")
             frames = [frame for slide in slides for frame in slide.element.iter(P + "graphicFrame")]
             drawn = sum(frame.find(f".//{A}tbl") is None for frame in frames)
-            notes = [f"{drawn} charts and diagrams left out"] if drawn else []
+            notes = [f"charts and diagrams left out: {drawn}"] if drawn else []
             return text.parsed(properties(deck.core_properties), len(slides), notes)
 
 

@@ -161,7 +161,7 @@ def test_slides_are_pages_with_lists_and_notes() -> None:
     tree.append(parse_xml('<p:graphicFrame xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"/>'))
     deck.save(data)
     content = parse("pptx", data.getvalue())
-    assert content.notes == ("1 charts and diagrams left out",)
+    assert content.notes == ("charts and diagrams left out: 1",)
     assert content.text == "# Plan\n\n- first\n    - inner\n\nIn a box.\n\nSay it."
     assert [(block.kind, block.page) for block in content.blocks] == [("heading", 1), ("list", 1), ("text", 2), ("footnote", 2)]
     assert content.pages == 2
