@@ -1,0 +1,72 @@
+"""Text of a page that a reader of its layout left out of its blocks, or tore apart."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rag.core.records import Box
+from rag.documents.pages.lines import Line
+
+SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
+SHORT = 5
+"""Letters and digits of a stretch from which it is not lost if the blocks hold it anywhere."""
+GAP = re.compile(r"\s{2,}")
+
+
+def letters(text: str) -> str:
+    """The letters and digits of a text, in lower case."""
+    if text.isascii():
+        return text.lower().encode().translate(None, SIGNS).decode()
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def torn(lines: Sequence[str], kept: Sequence[str]) -> float:
+    """The share of the letters of lines whose words are in no single block: reading a table by column tears its rows.
+
+    `kept` are the letters of the blocks.
+    """
+    whole, lost, total = "".join(kept), 0, 0
+    for line in lines:
+        wanted = letters(line)
+        total += len(wanted)
+        if wanted not in whole:
+            words = list(map(letters, line.split()))
+            lost += len(wanted) * (not any(all(word in block for word in words) for block in kept))
+    return lost / max(total, 1)
+
+
+def mixed(cells: Sequence[str], content: str) -> float:
+    """The share of the letters of a table in cells whose words do not follow one another in the `content` of its page."""
+    kept, whole = [letters(cell) for cell in cells], letters(content) if any(" " in cell for cell in cells) else ""
+    mixing = sum(len(short) for cell, short in zip(cells, kept, strict=True) if " " in cell and short not in whole)
+    return mixing / max(sum(map(len, kept)), 1)
+
+
+def pieces(text: str, height: float, kept: Sequence[str]) -> list[Line]:
+    """The stretches of the `text` of a page that its blocks lack, at about their heights, without a width.
+
+    A stretch counts as lost if all of its letters and digits are missing from the letters `kept` of the blocks, wherever these
+    are: a reader may reorder a text, but not drop it. The last lines come first: page numbers are there.
+    """
+    whole = "".join(kept)
+    missing = Counter(letters(text)) - Counter(whole)
+    found: list[Line] = []
+    for line in _stretches(text, height) if missing else ():
+        wanted = letters(line.text)
+        if wanted and (len(wanted) < SHORT or wanted not in whole) and (counted := Counter(wanted)) <= missing:
+            found.append(line)
+            missing -= counted
+    return found
+
+
+def position(piece: Line, boxes: Sequence[Box]) -> int:
+    """The index of the first block below a piece, or of the end."""
+    return next((index for index, box in enumerate(boxes) if box[1] >= piece.middle), len(boxes) if piece.top > 0 else 0)
+
+
+def _stretches(text: str, height: float) -> Iterator[Line]:
+    lines = text.strip("\n").split("\n")
+    for number, line in reversed(list(enumerate(lines))):
+        top = height * number / max(1, len(lines) - 1)
+        for part in dict.fromkeys((line.strip(), *GAP.split(line.strip()))):
+            yield Line(part, 0, top, 0, top, 1)
